@@ -1,7 +1,7 @@
-"""lit's configuration: the project's tools run as modules of the interpreter that runs lit, so PATH plays no part.
+"""Configuration of lit: the tools run as modules of the interpreter that runs lit, so PATH plays no part.
 
-A RUN line may say `fuse-opt`, `fuse-run`, `FileCheck` and `%python`; `not` is lit's own. A file under `Inputs/` is data
-for tests, not a test.
+A RUN line may say `fuse-opt`, `fuse-run`, `FileCheck` and `%python`; `not` is built into lit. A file under
+`Inputs/` is data for tests, not a test.
 """
 
 # ruff: noqa: F821  (lit defines `config` and `lit_config` before it runs this file)
@@ -22,7 +22,7 @@ config.test_exec_root = os.path.join(config.test_source_root, "..", "..", "build
 
 for module in ("fuse_mlir", "filecheck"):
     if importlib.util.find_spec(module) is None:
-        lit_config.fatal(f"{sys.executable} cannot import {module}: use `./run lit`, or pip install -e '.[dev]'")
+        lit_config.fatal(f"{sys.executable} cannot import {module}: use `./run lit`")
 
 # lit starts tests from a bare environment.
 config.environment["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
@@ -36,5 +36,5 @@ TOOLS = {
 }
 config.substitutions.append(("%python", python))
 for tool, command in TOOLS.items():
-    # A command, not a part of a path or of another word: `%S/Inputs/fuse-opt.mlir` stays as it is.
+    # Only a command is replaced, not a part of a path or of a longer word, as in `%S/Inputs/fuse-opt.mlir`.
     config.substitutions.append((rf"(?<![\w./%-]){tool}(?![\w./-])", command))

@@ -1,15 +1,15 @@
-"""What every Python test shares: `gpu` tests are skipped without CUDA, and property tests draw the same examples always."""
+"""What all Python tests share: `gpu` tests are skipped without CUDA; property tests repeat their examples."""
 
 import pytest
 from hypothesis import settings
 
-# Two shared cores make a deadline a coin toss; the examples are derived from the test itself, so runs repeat.
+# No deadline: a busy machine is no bug. The examples derive from the test itself, so that every run repeats.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `gpu` where torch sees no CUDA device; torch is imported only if there are such tests."""
+    """Skip the tests marked `gpu` where there is no CUDA device; imports torch only if there are any."""
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
