@@ -84,7 +84,7 @@ def judged_later(line: str, later: list[str]) -> bool:
 
 
 def problems(text: str) -> list[str]:
-    """Every reason for which the lit file could pass without having tested what it says; empty for a sound file."""
+    """Every reason why the lit file could pass without testing what it says; none for a sound file."""
     lines = run_lines(text)
     if not lines:
         return ["there is no RUN line"]
@@ -144,7 +144,8 @@ def test_lit_file_is_not_vacuous(path: Path) -> None:
 SOUND = {
     "plain": "// RUN: fuse-opt %s | FileCheck %s\n// CHECK: x",
     "prefixes": (
-        "// RUN: fuse-opt %s | FileCheck %s --check-prefix=A\n// RUN: fuse-opt %s | FileCheck --check-prefix B %s\n"
+        "// RUN: fuse-opt %s | FileCheck %s --check-prefix=A\n"
+        "// RUN: fuse-opt %s | FileCheck --check-prefix B %s\n"
         "// A-LABEL: x\n// A-NOT: y\n// B-COUNT-2: z\n// B-NEXT: w"
     ),
     "continued": "// RUN: fuse-opt %s \\\n// RUN:   | FileCheck %s\n// CHECK: x",

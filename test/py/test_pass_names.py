@@ -1,7 +1,7 @@
-"""A pass has one name, spelled four ways: `passes/fuse_vertical.py`, `fuse-vertical`, `FuseVertical`, and its lit
-test `test/lit/passes/fuse-vertical.mlir`; the registry holds exactly these passes.
+"""A pass has one name, spelled four ways, and the registry holds exactly the passes that have a file.
 
-The files are read as source, so a pass that cannot be imported is still named; only the registry is imported.
+`passes/fuse_vertical.py`, `fuse-vertical`, `FuseVertical` and `test/lit/passes/fuse-vertical.mlir`. The
+files are read as source, so a pass that cannot be imported is still named; only the registry is imported.
 """
 
 import ast
@@ -16,7 +16,7 @@ NOT_PASSES = frozenset({"__init__", "pass_base", "pipeline", "registry"})
 
 
 def pass_files(folder: Path) -> list[Path]:
-    """The files of `folder` that must hold one pass each: all but the named modules and the `_*.py` helpers."""
+    """The files of `folder` that hold one pass each: all but the named modules and `_*.py` helpers."""
     return sorted(p for p in folder.glob("*.py") if p.stem not in NOT_PASSES and not p.stem.startswith("_"))
 
 
