@@ -46,7 +46,7 @@ def camel(stem: str) -> str:
 
 
 def disagreements(stem: str, source: str, lit_tests: set[str]) -> list[str]:
-    """What is wrong with the names of the pass file `<stem>.py`, given the stems of test/lit/passes/*.mlir."""
+    """What is wrong with the names in `passes/<stem>.py`, given the stems of test/lit/passes/*.mlir."""
     classes = pass_classes(source)
     if len(classes) != 1:
         return [
