@@ -1,0 +1,181 @@
+"""A kernel function read as plain Python: dims, accesses, the dim set of every value.  Nothing here changes IR."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..mlir import ir
+from .index import Expr, Facts, parse
+from .layout import TensorSpec
+
+#: Ops that remove the dims ``over`` from their operand's dim set.
+REDUCTIONS = ("fuse.reduce", "fuse.argreduce", "fuse.welford", "fuse.online_softmax", "fuse.dot")
+
+
+def natural(name: str) -> tuple[str, int]:
+    """Sort key that puts d2 before d10."""
+    match = re.fullmatch(r"(.*?)(\d*)", name)
+    assert match is not None
+    return match[1], int(match[2] or -1)
+
+
+def is_kernel(op: ir.Operation) -> bool:
+    """Whether ``op`` is a ``func.func`` with a kernel body (at the graph, scheduled or tiled level)."""
+    return op.operation.name == "func.func" and "fuse.kernel" in op.attributes
+
+
+def is_tiled(op: ir.Operation) -> bool:
+    """Whether a kernel's body is tile code: ``apply-tiling`` marks it with its grid."""
+    return "fuse.grid" in op.attributes
+
+
+def strings(attribute: ir.Attribute) -> tuple[str, ...]:
+    """The values of an array of strings."""
+    return tuple(ir.StringAttr(a).value for a in ir.ArrayAttr(attribute))
+
+
+def string(attribute: ir.Attribute) -> str:
+    """The value of a string attribute."""
+    return ir.StringAttr(attribute).value
+
+
+@dataclass(frozen=True)
+class Access:
+    """One ``fuse.load`` or ``fuse.store``: the argument it addresses and its coordinates, one per dim of the argument's type."""
+
+    op: ir.Operation
+    argument: int
+    coords: tuple[Expr, ...]
+    indirect: bool
+
+
+@dataclass
+class Kernel:
+    """What passes ask of a kernel.  Built by ``Kernel.of(func)``; becomes stale when the function changes."""
+
+    func: ir.Operation
+    name: str
+    dims: dict[str, Expr]
+    ties: tuple[int, ...]
+    symbols: dict[str, int]  #: size symbol -> argument number
+    loads: list[Access] = field(default_factory=list)
+    stores: list[Access] = field(default_factory=list)
+    reductions: list[ir.Operation] = field(default_factory=list)
+    scans: list[ir.Operation] = field(default_factory=list)
+    asserts: list[ir.Operation] = field(default_factory=list)
+    value_dims: dict[ir.Value, frozenset[str]] = field(default_factory=dict)
+    op_dims: dict[ir.Operation, frozenset[str]] = field(default_factory=dict)  #: dims that an op runs over (stores and asserts too)
+
+    @staticmethod
+    def of(func: ir.Operation) -> "Kernel":
+        """Reads ``func``.  Raises ValueError naming the op where an attribute does not fit."""
+        op = func.operation
+        kernel = Kernel(op, string(op.attributes["sym_name"]), kernel_dims(op), kernel_ties(op), _symbols(op))
+        number = {argument: i for i, argument in enumerate(op.regions[0].blocks[0].arguments)}
+        for inner in op.regions[0].blocks[0].operations:
+            kernel._read(inner.operation, number)
+        return kernel
+
+    @property
+    def arguments(self) -> list[ir.Value]:
+        return list(self.func.regions[0].blocks[0].arguments)
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of dims and symbols: extents, and ``fuse.min``/``fuse.max`` of the arguments."""
+        return kernel_facts(self.func)
+
+    @property
+    def reduced(self) -> frozenset[str]:
+        """Dims that some reduction or scan crosses."""
+        dims: set[str] = set()
+        for op in (*self.reductions, *self.scans):
+            dims.update(over(op))
+        return frozenset(dims)
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the kernel does something besides its results."""
+        return bool(self.asserts)
+
+    def spec(self, argument: int) -> TensorSpec:
+        """Layout of a tensor argument."""
+        return TensorSpec.of(self.arguments[argument].type)
+
+    def _read(self, op: ir.Operation, number: dict[ir.Value, int]) -> None:
+        dims = frozenset().union(*(self.value_dims.get(v, frozenset()) for v in op.operands))
+        name = op.name
+        if name in ("fuse.load", "fuse.store"):
+            coords = tuple(parse(c) for c in strings(op.attributes["at"]))
+            used = frozenset().union(*(c.symbols() for c in coords))
+            access = Access(op, number[op.operands[0]], coords, any(s not in self.dims and s not in self.symbols for s in used))
+            (self.loads if name == "fuse.load" else self.stores).append(access)
+            dims |= used & self.dims.keys()
+        elif name == "fuse.index":
+            dims |= parse(string(op.attributes["expr"])).symbols() & self.dims.keys()
+        elif name in REDUCTIONS:
+            self.reductions.append(op)
+        elif name == "fuse.scan":
+            self.scans.append(op)
+        elif name in ("fuse.device_assert", "cf.assert"):
+            self.asserts.append(op)
+        self.op_dims[op] = dims
+        result_dims = dims - set(over(op)) if name in REDUCTIONS else dims
+        if name == "fuse.store":
+            result_dims = frozenset()
+        for result in op.results:
+            self.value_dims[result] = result_dims
+
+
+def over(op: ir.Operation) -> tuple[str, ...]:
+    """The dims that a reduction or scan crosses."""
+    attribute = op.attributes["over"]
+    return (string(attribute),) if isinstance(attribute, ir.StringAttr) else strings(attribute)
+
+
+def kernel_dims(func: ir.Operation) -> dict[str, Expr]:
+    """``fuse.dims`` in natural order."""
+    named = {n: string(a) for n, a in attribute_items(func.attributes["fuse.dims"])}
+    return {n: parse(named[n]) for n in sorted(named, key=natural)}
+
+
+def kernel_ties(func: ir.Operation) -> tuple[int, ...]:
+    """``fuse.ties``: for each result, the argument whose storage it takes over."""
+    return tuple(ir.DenseI64ArrayAttr(func.attributes["fuse.ties"]))
+
+
+def attribute_items(attribute: ir.Attribute) -> Iterator[tuple[str, ir.Attribute]]:
+    """The (name, attribute) pairs of a dictionary attribute."""
+    dictionary = ir.DictAttr(attribute)
+    for i in range(len(dictionary)):
+        named = dictionary[i]
+        yield named.name, named.attr
+
+
+def _symbols(func: ir.Operation) -> dict[str, int]:
+    if "arg_attrs" not in func.attributes:
+        return {}
+    found: dict[str, int] = {}
+    for i, attributes in enumerate(ir.ArrayAttr(func.attributes["arg_attrs"])):
+        for name, attribute in attribute_items(attributes):
+            if name == "fuse.sym":
+                found[string(attribute)] = i
+    return found
+
+
+def kernel_facts(func: ir.Operation) -> Facts:
+    """Extents of the dims and the bounds of the size symbols that ``func`` (a kernel or ``@main``) declares."""
+    dims = kernel_dims(func) if "fuse.dims" in func.attributes else {}
+    minimum: dict[str, int] = {}
+    maximum: dict[str, int] = {}
+    if "arg_attrs" in func.attributes:
+        for attributes in ir.ArrayAttr(func.attributes["arg_attrs"]):
+            named = dict(attribute_items(attributes))
+            if "fuse.sym" not in named:
+                continue
+            symbol = string(named["fuse.sym"])
+            if "fuse.min" in named:
+                minimum[symbol] = ir.IntegerAttr(named["fuse.min"]).value
+            if "fuse.max" in named:
+                maximum[symbol] = ir.IntegerAttr(named["fuse.max"]).value
+    return Facts.of(extents={n: str(e) for n, e in dims.items()}, minimum=minimum, maximum=maximum)
