@@ -109,25 +109,25 @@ def _over(left: Monomial, right: Monomial) -> Monomial | None:
 class Expr:
     """An immutable integer polynomial: a map from monomials (sorted tuples of atoms) to non-zero ints."""
 
-    __slots__ = ("_cost", "_hash", "_map", "_sorted", "_symbols", "_text")
+    __slots__ = ("_cost", "_hash", "by_monomial", "_sorted", "_symbols", "_text")
 
     def __init__(self, terms: dict[Monomial, int]):
         """Takes ownership of `terms`, whose values must be non-zero; callers use `const`, `sym` and operators."""
-        self._map = terms
+        self.by_monomial = terms
         self._hash = self._sorted = self._symbols = self._text = self._cost = None
 
     # Identity.
     def __hash__(self) -> int:
         if self._hash is None:
             n = self.constant
-            self._hash = hash(n) if n is not None else hash(frozenset(self._map.items()))
+            self._hash = hash(n) if n is not None else hash(frozenset(self.by_monomial.items()))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         if isinstance(other, Expr):
-            return hash(self) == hash(other) and self._map == other._map
+            return hash(self) == hash(other) and self.by_monomial == other.by_monomial
         if isinstance(other, int):
             return self.constant == other
         return NotImplemented
@@ -136,20 +136,20 @@ class Expr:
         raise TypeError("an index expression has no truth value: compare it, or ask Facts")
 
     def __reduce__(self):
-        return Expr, (self._map,)
+        return Expr, (self.by_monomial,)
 
     # Structure.
     @property
     def terms(self) -> tuple[tuple[Monomial, int], ...]:
         """(monomial, coefficient) pairs in print order."""
         if self._sorted is None:
-            self._sorted = tuple(sorted(self._map.items(), key=lambda item: _monomial_key(item[0])))
+            self._sorted = tuple(sorted(self.by_monomial.items(), key=lambda item: _monomial_key(item[0])))
         return self._sorted
 
     @property
     def constant(self) -> int | None:
         """The value when this is a number, else None."""
-        terms = self._map
+        terms = self.by_monomial
         if not terms:
             return 0
         return terms.get(()) if len(terms) == 1 else None
@@ -161,7 +161,7 @@ class Expr:
     @property
     def shift(self) -> int:
         """The constant term (0 when there is none)."""
-        return self._map.get((), 0)
+        return self.by_monomial.get((), 0)
 
     @property
     def cost(self) -> int:
@@ -169,7 +169,7 @@ class Expr:
         if self._cost is None:
             self._cost = sum(
                 (abs(c) != 1 or not m) + (c < 0) + sum(1 if type(a) is str else 2 + a.num.cost + a.den.cost for a in m)
-                for m, c in self._map.items()
+                for m, c in self.by_monomial.items()
             )
         return self._cost
 
@@ -177,7 +177,7 @@ class Expr:
         """Every symbol name, also inside atoms."""
         if self._symbols is None:
             found: set[str] = set()
-            for monomial in self._map:
+            for monomial in self.by_monomial:
                 for atom in monomial:
                     if type(atom) is str:
                         found.add(atom)
@@ -188,12 +188,12 @@ class Expr:
 
     def atoms(self) -> tuple[Atom, ...]:
         """The distinct atoms of the polynomial (not those inside other atoms), in order."""
-        return tuple(sorted({atom for monomial in self._map for atom in monomial}, key=atom_key))
+        return tuple(sorted({atom for monomial in self.by_monomial for atom in monomial}, key=atom_key))
 
     def powers(self, atom: Atom) -> dict[int, "Expr"]:
         """This as a polynomial in one atom: {power: the other factor}, the atom's inner symbols untouched."""
         split: dict[int, dict[Monomial, int]] = {}
-        for monomial, c in self._map.items():
+        for monomial, c in self.by_monomial.items():
             n = monomial.count(atom)
             rest = tuple(a for a in monomial if a != atom) if n else monomial
             split.setdefault(n, {})[rest] = c
@@ -212,8 +212,8 @@ class Expr:
     # Arithmetic.
     def __add__(self, other: "Expr | int") -> "Expr":
         other = other if isinstance(other, Expr) else const(other)
-        terms = dict(self._map)
-        for monomial, c in other._map.items():
+        terms = dict(self.by_monomial)
+        for monomial, c in other.by_monomial.items():
             total = terms.get(monomial, 0) + c
             if total:
                 terms[monomial] = total
@@ -224,7 +224,7 @@ class Expr:
     __radd__ = __add__
 
     def __neg__(self) -> "Expr":
-        return Expr({monomial: -c for monomial, c in self._map.items()})
+        return Expr({monomial: -c for monomial, c in self.by_monomial.items()})
 
     def __sub__(self, other: "Expr | int") -> "Expr":
         return self + (-other)
@@ -237,10 +237,10 @@ class Expr:
             other = const(other)
         n = other.constant
         if n is not None:
-            return Expr({monomial: c * n for monomial, c in self._map.items()} if n else {})
+            return Expr({monomial: c * n for monomial, c in self.by_monomial.items()} if n else {})
         terms: dict[Monomial, int] = {}
-        for left, a in self._map.items():
-            for right, b in other._map.items():
+        for left, a in self.by_monomial.items():
+            for right, b in other.by_monomial.items():
                 monomial = _times(left, right)
                 total = terms.get(monomial, 0) + a * b
                 if total:
@@ -272,7 +272,7 @@ class Expr:
             return self
         plain: dict[Monomial, int] = {}
         total = ZERO
-        for monomial, c in self._map.items():
+        for monomial, c in self.by_monomial.items():
             kept: list[Atom] = []
             factor = None
             for atom in monomial:
@@ -370,17 +370,17 @@ def atom_expr(atom: Atom) -> Expr:
 
 def lead(e: Expr) -> tuple[Monomial, int]:
     """The term of highest degree, the first atoms breaking ties: a monomial order, so quotients terminate."""
-    return min(e._map.items(), key=lambda item: (-len(item[0]), _monomial_key(item[0])))
+    return min(e.by_monomial.items(), key=lambda item: (-len(item[0]), _monomial_key(item[0])))
 
 
 @lru_cache(maxsize=1 << 15)
 def exact_quotient(num: Expr, den: Expr) -> Expr | None:
     """num / den as a polynomial with integer coefficients, or None when it is not one."""
-    if not den._map:
+    if not den.by_monomial:
         return None
     head, scale = lead(den)
     quotient = ZERO
-    while num._map:
+    while num.by_monomial:
         monomial, c = lead(num)
         rest = _over(monomial, head)
         if rest is None or c % scale:
@@ -397,7 +397,7 @@ def _pull_out(num: Expr, den: Expr) -> tuple[Expr, Expr]:
     Coefficients are divided towards zero, which keeps `63 - d0` recognisable; the constant rounds down.
     """
     head, scale = lead(den)
-    if len(den._map) > 1:
+    if len(den.by_monomial) > 1:
         quotient, seen = ZERO, True
         while seen:
             seen = False
@@ -407,13 +407,13 @@ def _pull_out(num: Expr, den: Expr) -> tuple[Expr, Expr]:
                     continue
                 step = Expr({rest: c // scale})
                 smaller = num - step * den
-                if len(smaller._map) < len(num._map):
+                if len(smaller.by_monomial) < len(num.by_monomial):
                     quotient, num, seen = quotient + step, smaller, True
                     break
         return quotient, num
     taken: dict[Monomial, int] = {}
     left: dict[Monomial, int] = {}
-    for monomial, c in num._map.items():
+    for monomial, c in num.by_monomial.items():
         rest = _over(monomial, head)
         if rest is None:
             left[monomial] = c
@@ -428,7 +428,7 @@ def _pull_out(num: Expr, den: Expr) -> tuple[Expr, Expr]:
 
 def _common_monomial(num: Expr, den: Expr) -> Monomial:
     shared: list[Atom] | None = None
-    for monomial in (*num._map, *den._map):
+    for monomial in (*num.by_monomial, *den.by_monomial):
         if shared is None:
             shared = list(monomial)
         else:
@@ -451,21 +451,21 @@ def split(num: Expr, den: Expr) -> tuple[Expr, Expr, Expr, Expr, Expr]:
     quotient, rest = _pull_out(num, den)
     shared = _common_monomial(rest, den)
     if shared:
-        rest = Expr({_over(m, shared): c for m, c in rest._map.items()})
-        den = Expr({_over(m, shared): c for m, c in den._map.items()})
-    g = math.gcd(*den._map.values(), *(c for m, c in rest._map.items() if m))
+        rest = Expr({_over(m, shared): c for m, c in rest.by_monomial.items()})
+        den = Expr({_over(m, shared): c for m, c in den.by_monomial.items()})
+    g = math.gcd(*den.by_monomial.values(), *(c for m, c in rest.by_monomial.items() if m))
     kept = 0
     if g > 1:
         kept = rest.shift % g
-        rest = Expr({m: c // g for m, c in (rest - kept)._map.items()})
-        den = Expr({m: c // g for m, c in den._map.items()})
+        rest = Expr({m: c // g for m, c in (rest - kept).by_monomial.items()})
+        den = Expr({m: c // g for m, c in den.by_monomial.items()})
     return quotient, rest, den, Expr({shared: g}), Expr({shared: kept} if kept else {})
 
 
 def lone_floor(e: Expr) -> tuple[Expr, Expr] | None:
     """e written as `x floordiv a`, when exactly one term is a floordiv, of coefficient 1: (x, a)."""
     found = None
-    for monomial, c in e._map.items():
+    for monomial, c in e.by_monomial.items():
         if len(monomial) == 1 and type(monomial[0]) is FloorDiv and c == 1:
             if found is not None:
                 return None
@@ -477,7 +477,7 @@ def lone_floor(e: Expr) -> tuple[Expr, Expr] | None:
 def floordiv(num: Expr, den: Expr) -> Expr:
     """Canonical `num floordiv den`."""
     quotient, rest, den, _, _ = split(num, den)
-    return quotient + (_floor_atom(rest, den) if rest._map else ZERO)
+    return quotient + (_floor_atom(rest, den) if rest.by_monomial else ZERO)
 
 
 def _floor_atom(num: Expr, den: Expr) -> Expr:
@@ -486,8 +486,8 @@ def _floor_atom(num: Expr, den: Expr) -> Expr:
         return num
     if n is not None and d is not None:
         return const(n // d)
-    if len(num._map) == 1:
-        ((monomial, c),) = num._map.items()
+    if len(num.by_monomial) == 1:
+        ((monomial, c),) = num.by_monomial.items()
         if c == 1 and len(monomial) == 1 and type(monomial[0]) is Mod:
             inner = monomial[0]  # (x mod (den*b)) floordiv den
             times = exact_quotient(inner.den, den)
@@ -496,7 +496,7 @@ def _floor_atom(num: Expr, den: Expr) -> Expr:
     inner_floor = lone_floor(num)  # (x floordiv a) floordiv den
     if inner_floor is not None:
         x, a = inner_floor
-        if (a.is_constant and d is not None) or len(num._map) == 1 + (() in num._map):
+        if (a.is_constant and d is not None) or len(num.by_monomial) == 1 + (() in num.by_monomial):
             return floordiv(x, a * den)
     return atom_expr(FloorDiv(num, den))
 
@@ -505,7 +505,7 @@ def _floor_atom(num: Expr, den: Expr) -> Expr:
 def mod(num: Expr, den: Expr) -> Expr:
     """Canonical `num mod den`."""
     _, rest, den, factor, kept = split(num, den)
-    return factor * (_mod_atom(rest, den) if rest._map else ZERO) + kept
+    return factor * (_mod_atom(rest, den) if rest.by_monomial else ZERO) + kept
 
 
 def _mod_atom(num: Expr, den: Expr) -> Expr:

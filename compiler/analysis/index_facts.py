@@ -16,6 +16,11 @@ _INDIRECT = re.compile(r"i\d+")
 Bound = Expr | None
 
 
+def is_indirect(name: str) -> bool:
+    """Whether the symbol is an indirect operand: i0, i1, .."""
+    return _INDIRECT.fullmatch(name) is not None
+
+
 def as_expr(value: "Expr | int | str") -> Expr:
     """An Expr from an Expr, a number or a text."""
     if isinstance(value, Expr):
@@ -115,27 +120,29 @@ class Facts:
 
     def equal(self, left: Expr, right: Expr) -> bool:
         """Whether left == right is proven."""
-        from .index_simplify import simplify
-
-        return left == right or not simplify(left - right, self)._map
+        return left == right or _simplified(left - right, self).constant == 0
 
     def divides(self, k: "Expr | int", e: Expr) -> bool:
         """Whether e is proven to be a multiple of k (k > 0)."""
-        from .index_simplify import simplify
+        return _simplified(e.mod(k), self).constant == 0
 
-        return not simplify(e.mod(k), self)._map
+
+def _simplified(e: Expr, facts: Facts) -> Expr:
+    from .index_simplify import simplify  # simplify itself asks for bounds
+
+    return simplify(e, facts)
 
 
 def _default_minimum(name: str) -> int | None:
-    return None if _INDIRECT.fullmatch(name) else 0
+    return None if is_indirect(name) else 0
 
 
 def _raise_minimum(e: Expr, least: int, ranges: dict[str, tuple[int | None, int | None]]) -> None:
     """Records what e >= least (at least 1) says about single symbols: s0*s1 >= 1, s0*2 - 3 >= 1, s0 floordiv 4 >= 1."""
     body = e - e.shift
-    if len(body._map) != 1:
+    if len(body.by_monomial) != 1:
         return
-    ((monomial, c),) = body._map.items()
+    ((monomial, c),) = body.by_monomial.items()
     least -= e.shift
     if c < 0 or (least < 1 and len(monomial) > 1):
         return
@@ -148,18 +155,18 @@ def _raise_minimum(e: Expr, least: int, ranges: dict[str, tuple[int | None, int 
             low, high = ranges.get(atom) or (_default_minimum(atom), None)
             ranges[atom] = (least if low is None else max(low, least), high)
         return
-    for atom in monomial:  # a product of factors that are at least 0 is at least 1, so each factor is
-        if type(atom) is str and (ranges.get(atom) or (_default_minimum(atom), None))[0] is None:
-            return
     for atom in monomial:
-        if type(atom) is not Mod:
-            _raise_minimum(atom_expr(atom), 1, ranges)
+        low = ranges.get(atom, (_default_minimum(atom), None))[0] if type(atom) is str else None
+        if low is None or low < 0:
+            return
+    for atom in monomial:  # a product of factors that are at least 0 is at least 1, so each factor is
+        _raise_minimum(atom_expr(atom), 1, ranges)
 
 
 def _is_variable(atom: Atom, facts: Facts) -> bool:
     """Whether the atom changes from point to point: a dim, an indirect operand, or a division that contains one."""
     if type(atom) is str:
-        return atom in facts.extent or _INDIRECT.fullmatch(atom) is not None
+        return atom in facts.extent or is_indirect(atom)
     return any(_is_variable(name, facts) for name in atom.num.symbols() | atom.den.symbols())
 
 
@@ -174,11 +181,8 @@ def atom_bounds(atom: Atom, facts: Facts) -> tuple[Bound, Bound]:
     variable = _is_variable(atom, facts)
     n = atom.den.constant
     if type(atom) is Mod:
-        if n is not None or variable:
-            den = atom.den if n is not None else facts.upper(atom.den)
-            return ZERO, None if den is None else den - 1
-        high = _number(atom.den, facts, False)
-        return ZERO, None if high is None else const(high - 1)
+        den = facts.upper(atom.den) if variable else atom.den
+        return ZERO, None if den is None else den - 1
     if variable and not any(_is_variable(name, facts) for name in atom.den.symbols()):
         low, high = facts.lower(atom.num), facts.upper(atom.num)
         return None if low is None else low.floordiv(atom.den), None if high is None else high.floordiv(atom.den)
@@ -232,12 +236,17 @@ def _eliminate(e: Expr, facts: Facts, low: bool, atoms: Iterable[Atom]) -> Expr 
     return None
 
 
+def _divisions_first(e: Expr) -> list[Atom]:
+    """The atoms of e; a division's bound may cancel against the symbols of its denominator, so it goes first."""
+    return sorted(e.atoms(), key=lambda atom: type(atom) is str)
+
+
 @lru_cache(maxsize=1 << 15)
 def _extreme(e: Expr, facts: Facts, low: bool) -> Bound:
     while True:
-        atoms = [atom for atom in e.atoms() if _is_variable(atom, facts)]
+        atoms = [atom for atom in _divisions_first(e) if _is_variable(atom, facts)]
         if not atoms:
-            return e
+            return _simplified(e, facts) if any(type(atom) is not str for atom in e.atoms()) else e
         smaller = _eliminate(e, facts, low, atoms)
         if smaller is None:
             return None
@@ -248,7 +257,7 @@ def _extreme(e: Expr, facts: Facts, low: bool) -> Bound:
 def _number(e: Expr, facts: Facts, low: bool) -> int | None:
     e = _extreme(e, facts, low)
     while e is not None and not e.is_constant:
-        e = _eliminate(e, facts, low, e.atoms())
+        e = _eliminate(e, facts, low, _divisions_first(e))
     return None if e is None else e.constant
 
 
@@ -259,7 +268,7 @@ def _nonnegative(e: Expr, facts: Facts) -> bool:
         return n >= 0
     if _shifted_nonnegative(e, facts):
         return True
-    atoms = e.atoms()
+    atoms = _divisions_first(e)
     variable = [atom for atom in atoms if _is_variable(atom, facts)]
     smaller = _eliminate(e, facts, True, variable)
     if smaller is None and not variable:
@@ -277,7 +286,7 @@ def _nonnegative(e: Expr, facts: Facts) -> bool:
 
 def _shifted_nonnegative(e: Expr, facts: Facts) -> bool:
     """Writes each atom as its least number plus something >= 0; e >= 0 if then no coefficient is negative."""
-    if all(c > 0 for c in e._map.values()) and all(_known_nonnegative(a, facts) for a in e.atoms()):
+    if all(c > 0 for c in e.by_monomial.values()) and all(_known_nonnegative(a, facts) for a in e.atoms()):
         return True
     shifts = {}
     for atom in e.atoms():
@@ -290,14 +299,15 @@ def _shifted_nonnegative(e: Expr, facts: Facts) -> bool:
             shifts[atom] = low
     for atom, low in shifts.items():
         e = _replace(e.powers(atom), atom_expr(atom) + low)
-    return all(c > 0 for c in e._map.values())
+    return all(c > 0 for c in e.by_monomial.values())
 
 
 def _known_nonnegative(atom: Atom, facts: Facts) -> bool:
     if type(atom) is Mod:
         return True
     if type(atom) is str:
-        return atom in facts.extent or (facts.range(atom)[0] or 0) >= 0 and facts.range(atom)[0] is not None
+        low = 0 if atom in facts.extent else facts.range(atom)[0]
+        return low is not None and low >= 0
     return _nonnegative(atom.num, facts)
 
 

@@ -75,7 +75,7 @@ class _Parser:
             elif mark == "%":
                 value = value.mod(right)
             else:
-                value = -((-value).floordiv(right))
+                value = (value + right - 1).floordiv(right)
 
     def unary(self) -> Expr:
         if self.take("-"):

@@ -31,7 +31,7 @@ def _rebuild(e: Expr, facts: Facts) -> Expr:
     unit = {dim: ZERO for dim, extent in facts.extents if extent == ONE and dim in e.symbols()}
     if unit:
         e = e.subs(unit)
-    if not any(type(atom) is not str for monomial in e._map for atom in monomial):
+    if not any(type(atom) is not str for monomial in e.by_monomial for atom in monomial):
         return e
     total = ZERO
     for monomial, c in e.terms:
@@ -62,9 +62,9 @@ def _window(num: Expr, den: Expr, facts: Facts) -> int | None:
 def _factors(num: Expr, den: Expr) -> list[Expr]:
     """Divisors of den that some term of num is a multiple of, the largest numbers first."""
     found: dict[Expr, None] = {}
-    if len(den._map) != 1:
+    if len(den.by_monomial) != 1:
         return []
-    ((head, scale),) = den._map.items()
+    ((head, scale),) = den.by_monomial.items()
     for monomial, c in num.terms:
         if monomial:
             shared = []
@@ -76,7 +76,7 @@ def _factors(num: Expr, den: Expr) -> list[Expr]:
             g = Expr({tuple(shared): math.gcd(c, scale)})
             if g != ONE:
                 found[g] = None
-    return sorted(found, key=lambda g: (-len(next(iter(g._map))), -next(iter(g._map.values())), str(g)))
+    return sorted(found, key=lambda g: (-len(next(iter(g.by_monomial))), -next(iter(g.by_monomial.values())), str(g)))
 
 
 def _part(num: Expr, g: Expr, facts: Facts) -> tuple[Expr, Expr] | None:
@@ -91,7 +91,7 @@ def _part(num: Expr, g: Expr, facts: Facts) -> tuple[Expr, Expr] | None:
             taken, rest = taken + c // g.constant, rest + c % g.constant
         else:
             rest = rest + term
-    if not taken._map or rest.is_constant and g.is_constant:
+    if not taken.by_monomial or rest.is_constant and g.is_constant:
         return None
     k = _window(rest, g, facts)
     return None if k is None else (taken + k, rest - g * k)
@@ -119,7 +119,7 @@ def _drop_multiples(num: Expr, den: Expr, facts: Facts) -> tuple[Expr, Expr]:
 def _divide(num: Expr, den: Expr, facts: Facts) -> tuple[Expr, Expr]:
     """(num floordiv den, num mod den) under the facts; both operands are simplified already."""
     quotient, rest, den, factor, kept = split(num, den)
-    if not rest._map:
+    if not rest.by_monomial:
         return quotient, kept
     if den == ONE:
         return quotient + rest, kept
@@ -195,7 +195,7 @@ def linear(e: Expr, dims: Sequence[str]) -> tuple[dict[str, Expr], Expr] | None:
     names = frozenset(dims)
     parts: dict[str, dict] = {dim: {} for dim in dims}
     rest: dict = {}
-    for monomial, c in e._map.items():
+    for monomial, c in e.by_monomial.items():
         dim = None
         for atom in monomial:
             if type(atom) is not str:

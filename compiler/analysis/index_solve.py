@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .index_expr import ONE, ZERO, Expr, FloorDiv, Mod, atom_expr, exact_quotient, lone_floor, sym
-from .index_facts import Facts, as_expr
+from .index_facts import Facts, as_expr, is_indirect
 from .index_simplify import linear, simplify
 
 Extents = Mapping[str, "Expr | int | str"]
@@ -37,6 +37,8 @@ def solve(
     """
     if len(stored) != len(read):
         raise ValueError(f"a store with {len(stored)} coordinates cannot match a read with {len(read)}")
+    if any(is_indirect(name) for e in stored for name in e.symbols()):
+        return None  # a producer's indirect operand is not the consumer's of the same name
     inner = facts.with_extents(consumer)
     # The producer's dims get names of their own, since both sides may call a dim d0.
     alias = {dim: f"{dim}'stored" for dim in producer}
@@ -175,9 +177,9 @@ def _digits(
 
 def _as_digit(e: Expr, facts: Facts) -> tuple[Expr, Expr, Expr | None] | None:
     """(base, a, b) with e = (base floordiv a) mod b, or base floordiv a when b is None."""
-    if len(e._map) != 1:
+    if len(e.by_monomial) != 1:
         return None
-    ((monomial, c),) = e._map.items()
+    ((monomial, c),) = e.by_monomial.items()
     if c != 1 or len(monomial) != 1:
         return None
     atom = monomial[0]
@@ -214,6 +216,10 @@ def is_bijection(mapping: Mapping[str, Expr], producer_extents: Extents, consume
         if found is None:
             return False
         digits += found
+    named = {name for e in mapping.values() for name in e.symbols()}
+    reached = {name for digit in digits for name in digit.base.symbols()}
+    if any(dim in named - reached and not facts.equal(extent, ONE) for dim, extent in consumed.items()):
+        return False  # `d0 floordiv 4` over 0 <= d0 < 2 names d0 and forgets it
     return _cover(digits, consumed, facts)
 
 

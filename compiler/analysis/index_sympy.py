@@ -89,7 +89,17 @@ def _floor(e: Any, go: Callable[[Any], Expr], sympy: Any) -> Expr:
 
 
 def _ceiling(e: Any, go: Callable[[Any], Expr], sympy: Any) -> Expr:
-    return -_floor(sympy.floor(-e.args[0], evaluate=False), go, sympy)
+    num, den = sympy.together(e.args[0]).as_numer_denom()
+    return _ceiled(go(sympy.expand(num)), go(sympy.expand(den)))
+
+
+def _ceildiv(e: Any, go: Callable[[Any], Expr], _: Any) -> Expr:
+    num, den = e.args
+    return _ceiled(go(num), go(den))
+
+
+def _ceiled(num: Expr, den: Expr) -> Expr:
+    return (num + den - 1).floordiv(_checked(den))
 
 
 def _same(e: Any, go: Callable[[Any], Expr], _: Any) -> Expr:
@@ -107,7 +117,7 @@ _CONVERSIONS = {
     "ModularIndexing": _modular,
     "floor": _floor,
     "ceiling": _ceiling,
-    "CeilDiv": lambda e, go, _: -((-go(e.args[0])).floordiv(_checked(go(e.args[1])))),
+    "CeilDiv": _ceildiv,
     "CeilToInt": _ceiling,
     "FloorToInt": _floor,
     "Identity": _same,

@@ -1,0 +1,551 @@
+"""Index algebra: every rewrite against brute force over all points, plus the forms that passes rely on."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fuse_mlir.compiler.analysis.index import (
+    Facts,
+    const,
+    from_sympy,
+    is_bijection,
+    linear,
+    offset,
+    parse,
+    simplify,
+    solve,
+    sym,
+)
+
+RUNS = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+
+SYMBOLIC = Facts.of(extents={"d0": "s0", "d1": "s1", "d2": "s2"})
+
+
+# Random expressions as trees, evaluated without the algebra.
+def _leaves():
+    names = st.sampled_from(["d0", "d1", "d2", "s0", "s1", "i0"]).map(lambda n: ("sym", n))
+    return st.one_of(names, names, st.integers(-9, 9).map(lambda n: ("const", n)))
+
+
+def _dens():
+    numbers = st.sampled_from([1, 2, 3, 4, 6, 8, 12]).map(lambda n: ("const", n))
+    sizes = st.sampled_from([("sym", "s0"), ("sym", "s1"), ("*", ("sym", "s0"), ("sym", "s1"))])
+    scaled = st.tuples(st.sampled_from([2, 4]), sizes).map(lambda p: ("*", ("const", p[0]), p[1]))
+    plus = st.just(("+", ("sym", "s0"), ("const", 1)))
+    return st.one_of(numbers, numbers, sizes, scaled, plus)
+
+
+def _grow(child):
+    ring = st.tuples(st.sampled_from("+-*"), child, child)
+    scaled = st.tuples(st.just("*"), child, st.integers(-8, 8).map(lambda n: ("const", n)))
+    division = st.tuples(st.sampled_from(["floordiv", "mod"]), child, _dens())
+    return st.one_of(ring, scaled, division, division)
+
+
+TREES = st.recursive(_leaves(), _grow, max_leaves=9)
+_OPS = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+}
+
+
+def value_of(tree, env):
+    if tree[0] == "sym":
+        return env[tree[1]]
+    if tree[0] == "const":
+        return tree[1]
+    return _OPS[tree[0]](value_of(tree[1], env), value_of(tree[2], env))
+
+
+def text_of(tree):
+    return str(tree[1]) if tree[0] in ("sym", "const") else f"({text_of(tree[1])} {tree[0]} {text_of(tree[2])})"
+
+
+def expr_of(tree):
+    if tree[0] == "sym":
+        return sym(tree[1])
+    if tree[0] == "const":
+        return const(tree[1])
+    left, right = expr_of(tree[1]), expr_of(tree[2])
+    return {"+": left.__add__, "-": left.__sub__, "*": left.__mul__, "floordiv": left.floordiv, "mod": left.mod}[
+        tree[0]
+    ](right)
+
+
+def grid(sizes, extents, indirect=(-3, 0, 5)):
+    """Columns of every point: sizes as given, dims over their boxes, i0 over a few values."""
+    dims = sorted(extents)
+    axes = [range(extents[d]) for d in dims] + [indirect]
+    points = np.array(list(itertools.product(*axes)), dtype=np.int64)
+    env = {d: points[:, k] for k, d in enumerate(dims)}
+    return {**env, "i0": points[:, -1], **{s: np.int64(n) for s, n in sizes.items()}}
+
+
+def same(left, right):
+    return np.array_equal(np.broadcast_arrays(left, right)[0], np.broadcast_arrays(left, right)[1])
+
+
+SIZES = st.fixed_dictionaries({"s0": st.integers(1, 5), "s1": st.integers(1, 5), "s2": st.integers(1, 4)})
+
+
+@RUNS
+@given(TREES, SIZES)
+def test_canonical_form_keeps_values_and_round_trips(tree, sizes):
+    e = expr_of(tree)
+    env = grid(sizes, {"d0": 5, "d1": 4, "d2": 3})
+    assert same(e.evaluate(env), value_of(tree, env)), text_of(tree)
+    assert parse(text_of(tree)) == e
+    assert parse(str(e)) == e
+    assert hash(parse(str(e))) == hash(e)
+
+
+@RUNS
+@given(TREES, SIZES)
+def test_simplify_under_symbolic_extents(tree, sizes):
+    e = expr_of(tree)
+    simple = simplify(e, SYMBOLIC)
+    env = grid(sizes, {"d0": sizes["s0"], "d1": sizes["s1"], "d2": sizes["s2"]})
+    assert same(simple.evaluate(env), value_of(tree, env)), (text_of(tree), str(simple))
+
+
+@RUNS
+@given(TREES, st.tuples(*[st.integers(1, 8)] * 3), SIZES)
+def test_simplify_under_numeric_extents(tree, extents, sizes):
+    extents = dict(zip(["d0", "d1", "d2"], extents, strict=True))
+    facts = Facts.of(extents=extents, minimum={"i0": -3, "s0": 1}, maximum={"i0": 5, "s1": 5})
+    simple = simplify(expr_of(tree), facts)
+    env = grid(sizes, extents)
+    assert same(simple.evaluate(env), value_of(tree, env)), (text_of(tree), str(simple))
+
+
+@RUNS
+@given(TREES, SIZES)
+def test_bounds_and_proofs_are_sound(tree, sizes):
+    e = expr_of(tree)
+    facts = Facts.of(
+        extents={"d0": "s0", "d1": "s1", "d2": "s2"}, minimum={"i0": -3}, maximum={"i0": 5, "s0": 5, "s1": 5}
+    )
+    env = grid(sizes, {"d0": sizes["s0"], "d1": sizes["s1"], "d2": sizes["s2"]})
+    values = np.atleast_1d(value_of(tree, env))
+    low, high = facts.lower(e), facts.upper(e)
+    least, greatest = facts.interval(e)
+    if low is not None:
+        assert not any(name[0] in "di" for name in low.symbols())
+        assert (low.evaluate(sizes) <= values).all(), (text_of(tree), str(low))
+    if high is not None:
+        assert (high.evaluate(sizes) >= values).all(), (text_of(tree), str(high))
+    assert least is None or (least <= values).all()
+    assert greatest is None or (greatest >= values).all()
+    if facts.nonnegative(e):
+        assert (values >= 0).all(), text_of(tree)
+    for k in (2, 3, 4):
+        if facts.divides(k, e):
+            assert (values % k == 0).all(), text_of(tree)
+
+
+@RUNS
+@given(TREES, TREES, SIZES)
+def test_substitution_is_composition(tree, inner, sizes):
+    env = grid(sizes, {"d0": 4, "d1": 3, "d2": 3})
+    replaced = expr_of(tree).subs({"d0": expr_of(inner), "d1": 2})
+    expected = value_of(tree, {**env, "d0": value_of(inner, env), "d1": np.int64(2)})
+    assert same(replaced.evaluate(env), expected)
+
+
+# Exact forms.
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("d1*1 + 3 + d0*64 - s0", "d0*64 + d1 - s0 + 3"),
+        ("d10 + d2", "d2 + d10"),
+        ("s0 - 1 - d0", "-d0 + s0 - 1"),
+        ("d0 // 4 % 3", "(d0 floordiv 4) mod 3"),
+        ("d0**2", "d0*d0"),
+        ("d0 - d0", "0"),
+        ("-(d0 floordiv 3)*2 - d1 mod 2", "-(d0 floordiv 3)*2 - d1 mod 2"),
+        ("s0 ceildiv 4", "(s0 + 3) floordiv 4"),
+        ("7 floordiv 2", "3"),
+        ("-7 floordiv 2", "-4"),
+        ("-7 mod 4", "1"),
+        ("d0 mod 1", "0"),
+        ("d0 floordiv 1", "d0"),
+        ("(d0*64 + d1) floordiv 16", "d0*4 + d1 floordiv 16"),
+        ("(d0*64 + d1) mod 16", "d1 mod 16"),
+        ("(d0*4) floordiv 8", "d0 floordiv 2"),
+        ("(d0*4) mod 8", "(d0 mod 2)*4"),
+        ("(d0*4 + 3) floordiv 8", "d0 floordiv 2"),
+        ("(d0*4 + 3) mod 8", "(d0 mod 2)*4 + 3"),
+        ("(d0 floordiv 4) floordiv 8", "d0 floordiv 32"),
+        ("(d0 floordiv s1) floordiv s2", "d0 floordiv (s1*s2)"),
+        ("(d0 mod 64) mod 16", "d0 mod 16"),
+        ("(d0 mod 64) floordiv 16", "(d0 floordiv 16) mod 4"),
+        ("(d0 floordiv 16) mod 4", "(d0 floordiv 16) mod 4"),
+        ("(d0 mod (s0*s1)) floordiv s1", "(d0 floordiv s1) mod s0"),
+        ("(d0*s0*s1) floordiv (s1*s0)", "d0"),
+        ("(d0*s1 + s1) floordiv (s1*4)", "(d0 + 1) floordiv 4"),
+        ("(d0*(s0 + 1) + d1) floordiv (s0 + 1)", "d0 + d1 floordiv (s0 + 1)"),
+        ("d0*s1*4 mod s1", "0"),
+    ],
+)
+def test_canonical_forms(text, expected):
+    assert str(parse(text)) == expected
+    assert parse(expected) == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "extents", "expected"),
+    [
+        ("(d0*s1 + d1) floordiv s1", {"d0": "s0", "d1": "s1"}, "d0"),
+        ("(d0*s1 + d1) mod s1", {"d0": "s0", "d1": "s1"}, "d1"),
+        ("(d0*s1*s2 + d1*s2 + d2) floordiv (s1*s2)", {"d0": "s0", "d1": "s1", "d2": "s2"}, "d0"),
+        ("(d0*s1*s2 + d1*s2 + d2) floordiv s2 mod s1", {"d0": "s0", "d1": "s1", "d2": "s2"}, "d1"),
+        ("(d0*s1*s2 + d1*s2 + d2) mod (s1*s2)", {"d0": "s0", "d1": "s1", "d2": "s2"}, "d1*s2 + d2"),
+        ("(d0*s1*s2 + d1*s2 + d2) floordiv (s0*s1*s2)", {"d0": "s0", "d1": "s1", "d2": "s2"}, "0"),
+        ("(d0*64 + d1) floordiv 128", {"d0": "s0", "d1": 64}, "d0 floordiv 2"),
+        ("(d0*64 + d1) mod 128", {"d0": "s0", "d1": 64}, "(d0 mod 2)*64 + d1"),
+        ("(d0*64 + 63 - d1) floordiv 128", {"d0": "s0", "d1": 64}, "d0 floordiv 2"),
+        ("d0 floordiv 16", {"d0": 16}, "0"),
+        ("d0 floordiv 16", {"d0": 17}, "d0 floordiv 16"),
+        ("(d0 + 16) floordiv 16", {"d0": 16}, "1"),
+        ("(d0 - 4) mod 4", {"d0": 4}, "d0"),
+        ("(s0 - 1 - d0) mod s0", {"d0": "s0"}, "-d0 + s0 - 1"),
+        ("(s0 - 1 - d0) floordiv s0", {"d0": "s0"}, "0"),
+        ("(d0 + s0) mod s0", {"d0": "s0"}, "d0"),
+        ("(d0 floordiv 4)*4 + d0 mod 4", {"d0": "s0"}, "d0"),
+        ("(d0 floordiv 4)*12 + (d0 mod 4)*3", {"d0": "s0"}, "d0*3"),
+        ("((d0 + 5) floordiv 4)*4 + (d0 + 5) mod 4", {"d0": "s0"}, "d0 + 5"),
+        ("((d0 floordiv 4) mod 16)*4 + d0 mod 4", {"d0": "s0"}, "d0 mod 64"),
+        ("((d0 floordiv 4) mod 16)*4 + d0 mod 4", {"d0": 64}, "d0"),
+        ("(d0 floordiv 64)*64 + ((d0 floordiv 4) mod 16)*4 + d0 mod 4", {"d0": "s0"}, "d0"),
+        ("(d0 floordiv s1)*s1*7 + (d0 mod s1)*7", {"d0": "s0"}, "d0*7"),
+        ("(i0 floordiv s1)*s1 + i0 mod s1", {}, "i0"),
+        ("(d0 floordiv 8 + d1*8) mod 8", {"d0": 64, "d1": 9}, "d0 floordiv 8"),
+        ("d0*7 + d1", {"d0": 1, "d1": 3}, "d1"),
+        ("(d0*16 + d1) floordiv 4", {"d0": "s0", "d1": 4}, "d0*4"),
+        ("(-1) floordiv s0", {"d0": "s0"}, "-1"),
+        ("(d0*(s0 + 1) + d1) floordiv (s0 + 1)", {"d0": "s1", "d1": "s0 + 1"}, "d0"),
+    ],
+)
+def test_simplify_forms(text, extents, expected):
+    facts = Facts.of(extents=extents)
+    simple = simplify(parse(text), facts)
+    assert str(simple) == expected
+    assert simplify(simple, facts) == simple
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [("", 0), ("d0 +", 4), ("d0 $ 2", 3), ("(d0", 3), ("d0 d1", 3), ("d0 & 3", 3), ("d0 mod 0", 3), ("d0 // -2", 3),
+     ("d0 ** d1", 6), ("d0 ** 99", 6), ("* d0", 0), ("d0)", 2)],
+)  # fmt: skip
+def test_parse_names_the_position(text, position):
+    with pytest.raises(ValueError, match=f"at position {position}$"):
+        parse(text)
+
+
+def test_division_by_a_number_below_one_is_an_error():
+    for bad in (0, -4):
+        with pytest.raises(ValueError, match="must be positive"):
+            sym("d0").floordiv(bad)
+        with pytest.raises(ValueError, match="must be positive"):
+            sym("d0").mod(bad)
+    with pytest.raises(TypeError, match="integers"):
+        const(1.5)
+
+
+def test_expr_queries():
+    e = parse("d0*s1*3 + (d1 + 1) floordiv s2 - 7")
+    assert e.symbols() == {"d0", "d1", "s1", "s2"}
+    assert str(e.coefficient("d0")) == "s1*3"
+    assert str(e.coefficient("s1")) == "d0*3"
+    assert e.coefficient("d1") is None
+    assert e.coefficient("d7") == 0
+    assert parse("d0*d0").coefficient("d0") is None
+    assert parse("d0*(d0 mod 4)").coefficient("d0") is None
+    assert const(5).constant == 5
+    assert const(5).is_constant
+    assert sym("d0").constant is None
+    assert 3 - sym("d0") == parse("3 - d0")
+    assert 3 * sym("d0") == parse("d0*3")
+    assert 3 + sym("d0") == parse("d0 + 3")
+    assert hash(const(5)) == hash(5)
+    with pytest.raises(TypeError, match="truth value"):
+        bool(e)
+
+
+def test_evaluate_broadcasts_tensors():
+    torch = pytest.importorskip("torch")
+    rows, columns = torch.arange(5)[:, None], torch.arange(7)[None, :]
+    value = parse("(d0*s1 - d1) floordiv 3 + (d1 - 4) mod s1 + 2").evaluate({"d0": rows, "d1": columns, "s1": 7})
+    assert value.dtype == torch.int64
+    assert value.tolist() == [[(r * 7 - c) // 3 + (c - 4) % 7 + 2 for c in range(7)] for r in range(5)]
+    assert const(3).evaluate({}) == 3
+    with pytest.raises(KeyError):
+        sym("d0").evaluate({})
+
+
+def test_facts():
+    facts = Facts.of(extents={"d0": "s0*s1", "d1": "s2 - 3", "d2": "64"}, minimum={"u0": 2}, maximum={"u0": 9})
+    assert facts == Facts.of(extents={"d2": 64, "d1": "s2 - 3", "d0": "s0*s1"}, minimum={"u0": 2}, maximum={"u0": 9})
+    assert facts.range("s0") == (1, None)  # d0 exists
+    assert facts.range("s2") == (4, None)
+    assert facts.range("u0") == (2, 9)
+    assert facts.range("i0") == (None, None)
+    assert str(facts.upper(parse("d0*2 - d2"))) == "s0*s1*2 - 2"
+    assert str(facts.lower(parse("d0*2 - d2"))) == "-63"
+    assert facts.lower(parse("i0 + d0")) is None
+    assert str(facts.upper(parse("i0 mod 8"))) == "7"
+    assert facts.interval(parse("u0 * d2 - 5")) == (-5, 562)
+    assert facts.nonnegative(parse("s0*s1 - 1 - d0"))
+    assert not facts.nonnegative(parse("s0 - 2"))
+    assert facts.less(parse("d0"), parse("s0*s1"))
+    assert not facts.less(parse("d0"), parse("s0*s1 - 1"))
+    assert facts.less(parse("d2 floordiv 16"), const(4))
+    assert facts.equal(parse("(d2 floordiv 4)*4 + d2 mod 4"), sym("d2"))
+    assert not facts.equal(sym("d2"), sym("d0"))
+    assert facts.divides(4, parse("d0*8 + 12"))
+    assert facts.divides(sym("s1"), parse("d0*s1"))
+    assert not facts.divides(4, parse("d0*8 + 6"))
+    assert not Facts().nonnegative(sym("i0"))
+    assert Facts().nonnegative(sym("s0"))
+    assert not Facts.of(minimum={"s0": None}).nonnegative(sym("s0"))
+    assert Facts.of(minimum={"s0": 1, "s1": 1}).nonnegative(parse("s0*s1 - s0 - s1 + 1"))
+    assert Facts.of(extents={"d0": 10}).nonnegative(parse("d0 - (d0 floordiv 4)*4"))
+
+
+def test_extents_that_bound_several_signs_raise_no_minimum():
+    """s0*i0 >= 1 leaves both signs open, and so does a product of floordivs."""
+    facts = Facts.of(extents={"d0": "s0*i0", "d1": "(i1 floordiv 2)*(i2 floordiv 2)"})
+    assert facts.range("i0") == (None, None)
+    assert facts.range("i1") == (None, None)
+    assert not facts.nonnegative(sym("i0"))
+
+
+def test_multiples():
+    facts = Facts.of(extents={"d0": "s1", "d1": 64}, multiples={"s0": 16})
+    assert facts.divides(8, sym("s0"))
+    assert facts.divides(32, parse("s0*2*d0"))
+    assert not facts.divides(32, sym("s0"))
+    assert str(simplify(parse("(d0*s0 + d1) mod 16"), facts)) == "d1 mod 16"
+    floor = simplify(parse("(d0*s0 + d1) floordiv 16"), facts)
+    for s0, d0, d1 in itertools.product((16, 32), range(3), range(64)):
+        assert floor.evaluate({"s0": s0, "d0": d0, "d1": d1}) == (d0 * s0 + d1) // 16
+    assert str(simplify(parse("(s0 floordiv 16)*16"), facts)) == "s0"
+
+
+def test_linear_and_offset():
+    coefficients, rest = linear(parse("d0*s1*4 - d1 + (d2 mod 3)*s0 + 7"), ["d0", "d1", "d3"])
+    assert {dim: str(c) for dim, c in coefficients.items()} == {"d0": "s1*4", "d1": "-1", "d3": "0"}
+    assert str(rest) == "(d2 mod 3)*s0 + 7"
+    assert linear(parse("d0*d1"), ["d0", "d1"]) is None
+    assert linear(parse("d0 floordiv 2"), ["d0"]) is None
+    assert linear(parse("d0*(d1 mod 2)"), ["d0", "d1"]) is None
+    facts = Facts.of(extents={"d0": "s0"})
+    coords, strides = [parse("d0 floordiv 8"), parse("d0 mod 8")], [const(8), const(1)]
+    assert str(offset(coords, strides, const(5), facts)) == "d0 + 5"
+    with pytest.raises(ValueError, match="2 coordinates for 1 strides"):
+        offset(coords, strides[:1], const(0), facts)
+
+
+# solve
+def solved(stored, read, producer, consumer, **facts):
+    found = solve([parse(e) for e in stored], [parse(e) for e in read], producer, consumer, Facts.of(**facts))
+    return None if found is None else {dim: str(e) for dim, e in found.mapping.items()}
+
+
+@pytest.mark.parametrize(
+    ("stored", "read", "producer", "consumer", "expected"),
+    [
+        (["d0", "d1"], ["d1", "d0 + 1"], {"d0": "s1", "d1": "s0"}, {"d0": "s0", "d1": "s1"}, {"d0": "d1", "d1": "d0 + 1"}),
+        (["d0 - 3"], ["d0"], {"d0": "s0"}, {"d0": "s0"}, {"d0": "d0 + 3"}),
+        (["s0 - 1 - d0"], ["d0"], {"d0": "s0"}, {"d0": "s0"}, {"d0": "-d0 + s0 - 1"}),
+        (["d0 + u0"], ["i0"], {"d0": "s0"}, {}, {"d0": "i0 - u0"}),
+        (["d0*2"], ["d0*4 + 2"], {"d0": "s0"}, {"d0": "s0"}, {"d0": "d0*2 + 1"}),
+        (["d0*2 + 1"], ["d0*4 + 2"], {"d0": "s0"}, {"d0": "s0"}, None),
+        (["d0*2"], ["d0"], {"d0": "s0"}, {"d0": "s0"}, None),
+        (["d0*2"], ["d0"], {"d0": "s0"}, {"d0": "1"}, {"d0": "0"}),
+        (["d0*s1"], ["d0*s1*3"], {"d0": "s0"}, {"d0": "s1"}, {"d0": "d0*3"}),
+        (["d0", "0"], ["i0", "d1"], {"d0": "s0"}, {"d0": "s0", "d1": 1}, {"d0": "i0"}),
+        (["d0", "0"], ["i0", "d1"], {"d0": "s0"}, {"d0": "s0", "d1": 2}, None),
+        (["d0*64 + d1"], ["d0"], {"d0": "s0", "d1": 64}, {"d0": "s0*64"}, {"d0": "d0 floordiv 64", "d1": "d0 mod 64"}),
+        (["d0*64 + d1"], ["d0*64 + d1"], {"d0": "s0", "d1": 64}, {"d0": "s0", "d1": 64}, {"d0": "d0", "d1": "d1"}),
+        (["d0*64 + d1"], ["d0"], {"d0": "s0", "d1": 65}, {"d0": "s0*64"}, None),
+        (["d0*s2 + d1"], ["d0*s2 + d1"], {"d0": "s1", "d1": "s2"}, {"d0": "s1", "d1": "s2"}, {"d0": "d0", "d1": "d1"}),
+        (
+            ["d0*s1*s2 + d1*s2 + d2"],
+            ["d0"],
+            {"d0": "s0", "d1": "s1", "d2": "s2"},
+            {"d0": "s0*s1*s2"},
+            {"d0": "d0 floordiv (s1*s2)", "d1": "(d0 floordiv s2) mod s1", "d2": "d0 mod s2"},
+        ),
+        (["d0*64 + d1*8"], ["d0*8"], {"d0": "s0", "d1": 8}, {"d0": "s0*8"}, {"d0": "d0 floordiv 8", "d1": "d0 mod 8"}),
+        (["d0 + d1"], ["d0"], {"d0": "s0", "d1": 1}, {"d0": "s0"}, {"d0": "d0", "d1": "0"}),
+        (["d0 + d1"], ["d0"], {"d0": "s0", "d1": "s1"}, {"d0": "s0"}, None),
+        (["d0", "d0"], ["d0", "d0"], {"d0": "s0"}, {"d0": "s0"}, {"d0": "d0"}),
+        (["d0", "d0"], ["d0", "d1"], {"d0": "s0"}, {"d0": "s0", "d1": "s0"}, None),
+        (["d0", "d0 + d1*4"], ["d0", "d0 + d1*4"], {"d0": 9, "d1": 5}, {"d0": 9, "d1": 5}, {"d0": "d0", "d1": "d1"}),
+        (["d0 floordiv 16", "d0 mod 16"], ["d0", "d1"], {"d0": "s0*16"}, {"d0": "s0", "d1": 16}, {"d0": "d0*16 + d1"}),
+        (["d0 floordiv 16", "d0 mod 16"], ["d0", "i0"], {"d0": "s0*16"}, {"d0": "s0"}, None),
+        (["d0 mod 16"], ["d0"], {"d0": 16}, {"d0": 16}, {"d0": "d0"}),
+        (["d0 mod 16"], ["d0"], {"d0": 17}, {"d0": 16}, None),
+        (
+            ["d0 floordiv 64", "(d0 floordiv 4) mod 16", "d0 mod 4"],
+            ["d0", "d1", "d2"],
+            {"d0": "s0*64"},
+            {"d0": "s0", "d1": 16, "d2": 4},
+            {"d0": "d0*64 + d1*4 + d2"},
+        ),
+        (["i0"], ["i0"], {"d0": "s0"}, {"d0": "s0"}, None),  # two operands that share a name
+        ([], [], {"d0": "s0"}, {"d0": "s0"}, {}),
+    ],
+)  # fmt: skip
+def test_solve(stored, read, producer, consumer, expected):
+    assert solved(stored, read, producer, consumer) == expected
+
+
+def test_solve_says_whether_the_point_is_inside():
+    def inside(stored, read, producer, consumer):
+        return solve([parse(stored)], [parse(read)], producer, consumer, Facts()).inside
+
+    assert inside("d0", "d0", {"d0": "s0"}, {"d0": "s0"})
+    assert inside("s0 - 1 - d0", "d0", {"d0": "s0"}, {"d0": "s0"})
+    assert not inside("d0", "d0 + 1", {"d0": "s0"}, {"d0": "s0"})
+    assert not inside("d0", "i0", {"d0": "s0"}, {})
+    with pytest.raises(ValueError, match="2 coordinates"):
+        solve([sym("d0"), sym("d0")], [sym("d0")], {"d0": 2}, {"d0": 2}, Facts())
+
+
+COORDINATE = st.sampled_from(
+    ["d0", "d1", "d2", "d0 + 1", "3 - d0", "d0*4 + d1", "d1*4 + d0", "d0*s1 + d1", "d1*s1 + d2", "d0*2", "d0*4 + d1*2"]
+    + ["d0 floordiv 4", "d0 mod 4", "0", "d0*12 + d1*3 + d2", "d0 + d1", "d2*s0 + d0 + 1", "(d0*4 + d1) floordiv 2"]
+)
+EXTENT = st.sampled_from(["s0", "s1", 1, 2, 3, 4, "s0*4"])
+BOX = st.fixed_dictionaries({"d0": EXTENT, "d1": EXTENT, "d2": EXTENT})
+
+
+@settings(RUNS, max_examples=400)
+@given(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=1, max_size=3), BOX, BOX, SIZES)
+def test_solve_finds_the_stored_point(pairs, producer, consumer, sizes):
+    stored, read = [parse(s) for s, _ in pairs], [parse(r) for _, r in pairs]
+    found = solve(stored, read, producer, consumer, Facts())
+    if found is None:
+        return
+    named = {dim for e in stored for dim in e.symbols() if dim in producer}
+    assert set(found.mapping) == named
+    env = grid(sizes, {dim: parse(str(n)).evaluate(sizes) for dim, n in consumer.items()})
+    point = {**sizes, **{dim: e.evaluate(env) for dim, e in found.mapping.items()}}
+    for s, r in zip(stored, read, strict=True):
+        assert same(s.evaluate(point), r.evaluate(env)), (pairs, found)
+    if found.inside:
+        for dim, value in point.items():
+            if dim in producer:
+                assert (np.asarray(value) >= 0).all()
+                assert (np.asarray(value) < parse(str(producer[dim])).evaluate(sizes)).all()
+
+
+# is_bijection
+@pytest.mark.parametrize(
+    ("mapping", "producer", "consumer", "expected"),
+    [
+        ({"d0": "d1", "d1": "d0"}, {"d0": "s0", "d1": "s1"}, {"d0": "s1", "d1": "s0"}, True),
+        ({"d0": "d0"}, {"d0": "s0"}, {"d0": "s0", "d1": "s1"}, True),
+        ({"d0": "d0"}, {"d0": "s1"}, {"d0": "s0"}, False),
+        ({"d0": "d0 + 1"}, {"d0": "s0"}, {"d0": "s0"}, False),
+        ({"d0": "s0 - 1 - d0"}, {"d0": "s0"}, {"d0": "s0"}, True),
+        ({"d0": "d0*s1 + d1"}, {"d0": "s0*s1"}, {"d0": "s0", "d1": "s1"}, True),
+        ({"d0": "d0*s1 + s1 - 1 - d1"}, {"d0": "s0*s1"}, {"d0": "s0", "d1": "s1"}, True),
+        ({"d0": "d0*s0 + d1"}, {"d0": "s0*s1"}, {"d0": "s0", "d1": "s1"}, False),
+        ({"d0": "d0 floordiv 64", "d1": "d0 mod 64"}, {"d0": "s0", "d1": 64}, {"d0": "s0*64"}, True),
+        ({"d0": "d0 floordiv 64", "d1": "d0 mod 64"}, {"d0": "s0", "d1": 64}, {"d0": "s1"}, False),
+        ({"d0": "d0 floordiv 64"}, {"d0": "s0"}, {"d0": "s0*64"}, False),
+        ({"d0": "d0 mod 64", "d1": "d0 mod 64"}, {"d0": 64, "d1": 64}, {"d0": "s0*64"}, False),
+        ({"d0": "d0", "d1": "d0"}, {"d0": "s0", "d1": "s0"}, {"d0": "s0"}, False),
+        ({"d0": "d0", "d1": "0"}, {"d0": "s0", "d1": 1}, {"d0": "s0"}, True),
+        ({"d0": "d0"}, {"d0": "s0", "d1": 2}, {"d0": "s0"}, False),
+        ({"d0": "(d0*64 + d1) floordiv 100", "d1": "(d0*64 + d1) mod 100"}, {"d0": 16, "d1": 100}, {"d0": 25, "d1": 64}, True),
+        ({"d0": "(d0*64 + d1) floordiv 16", "d1": "(d0*64 + d1) mod 16"}, {"d0": 100, "d1": 16}, {"d0": 25, "d1": 64}, True),
+        ({"d0": "i0"}, {"d0": "s0"}, {"d0": "s0"}, False),
+        ({"d0": "d0 floordiv 4"}, {"d0": 1}, {"d0": 2}, False),
+        ({"d0": "d0 floordiv 4"}, {"d0": 1}, {"d0": 1}, True),
+        (
+            {"d0": "d0 floordiv (s1*s2)", "d1": "(d0 floordiv s2) mod s1", "d2": "d0 mod s2"},
+            {"d0": "s0", "d1": "s1", "d2": "s2"},
+            {"d0": "s0*s1*s2"},
+            True,
+        ),
+    ],
+)  # fmt: skip
+def test_is_bijection(mapping, producer, consumer, expected):
+    assert is_bijection({d: parse(e) for d, e in mapping.items()}, producer, consumer, Facts()) is expected
+
+
+DIGITS = st.sampled_from(
+    ["d0", "d1", "d2", "d0*4 + d1", "d1*4 + d0", "d0*s1 + d1", "d0 floordiv 4", "d0 mod 4", "d0 floordiv 2", "d0 mod 2"]
+    + ["(d0 floordiv 2) mod 2", "s0 - 1 - d0", "(d0*3 + d1) floordiv 4", "(d0*3 + d1) mod 4", "d0*2 + d1*4", "0"]
+    + ["(d0 mod 2)*4 + d1", "d1*2 + d0 mod 2", "(d0 mod 2)*2 + d0 floordiv 2", "d0 + d1*3", "d0 + 1"]
+)
+
+
+@settings(RUNS, max_examples=500)
+@given(st.lists(st.tuples(DIGITS, EXTENT), min_size=1, max_size=3), BOX, SIZES)
+def test_is_bijection_is_sound(entries, consumer, sizes):
+    mapping = {f"d{k}": parse(text) for k, (text, _) in enumerate(entries)}
+    producer = {f"d{k}": extent for k, (_, extent) in enumerate(entries)}
+    if not is_bijection(mapping, producer, consumer, Facts()):
+        return
+    used = sorted(set().union(*(e.symbols() for e in mapping.values())) & set(consumer))
+    box = [range(parse(str(consumer[dim])).evaluate(sizes)) for dim in used]
+    images = [
+        tuple(e.evaluate({**sizes, **dict(zip(used, point, strict=True))}) for e in mapping.values())
+        for point in itertools.product(*box)
+    ]
+    target = itertools.product(*(range(parse(str(n)).evaluate(sizes)) for n in producer.values()))
+    assert sorted(images) == sorted(target)
+
+
+# sympy
+def test_from_sympy():
+    sympy = pytest.importorskip("sympy")
+    functions = pytest.importorskip("torch.utils._sympy.functions")
+    x, y = sympy.symbols("x y", integer=True)
+    s = sympy.Symbol("s0", integer=True, positive=True)
+    cases = [
+        (3, "3"),
+        (sympy.Integer(-4), "-4"),
+        (x * s * 2 + y**2 - 1, "s0*x*2 + y*y - 1"),
+        (functions.FloorDiv(x, 4), "x floordiv 4"),
+        (functions.FloorDiv(x + 1, s), "(x + 1) floordiv s0"),
+        (functions.PythonMod(x, s), "x mod s0"),
+        (functions.Mod(s, 4), "s0 mod 4"),
+        (sympy.Mod(x, 3), "x mod 3"),
+        (functions.ModularIndexing(x, 4, 16), "(x floordiv 4) mod 16"),
+        (functions.CleanDiv(s, 2), "s0 floordiv 2"),
+        (sympy.floor(x / 4 + sympy.Rational(1, 2)), "(x + 2) floordiv 4"),
+        (sympy.ceiling(x / 4), "(x + 3) floordiv 4"),
+    ]
+    for given_expr, expected in cases:
+        assert from_sympy(given_expr) == parse(expected), given_expr
+    assert str(from_sympy(x + s, {"x": "d0", "s0": "s9"}.get)) == "d0 + s9"
+    real = sympy.Symbol("r", real=True)
+    for bad in (x / 2, sympy.sqrt(x), sympy.Max(x, y), real, sympy.Float(1.5), functions.FloorDiv(x, -4), x**y, sympy.oo):
+        assert from_sympy(bad) is None, bad
+
+
+def test_eight_dims_flatten_and_split_back():
+    """A flattened index of eight symbolic dims splits back into each dim."""
+    extents = {f"d{k}": f"s{k}" for k in range(8)}
+    facts = Facts.of(extents=extents)
+    flat, strides, stride = const(0), [], const(1)
+    for k in reversed(range(8)):
+        flat = flat + sym(f"d{k}") * stride
+        strides.insert(0, stride)
+        stride = stride * sym(f"s{k}")
+    for k in range(8):
+        assert simplify(flat.floordiv(strides[k]).mod(sym(f"s{k}")), facts) == sym(f"d{k}")
