@@ -1,7 +1,7 @@
 """Is a compiled model as accurate as eager PyTorch?
 
-`compare` runs one case three ways from the same weights and inputs: eager in float64 (the reference), eager in
-the dtype, and compiled in the dtype. It compares forward outputs, gradients of parameters and inputs, and
+`compare` runs one case three ways from the same weights and inputs: eager in float64 (the reference), eager
+in the dtype, and compiled in the dtype. It compares forward outputs, gradients of parameters and inputs, and
 everything that was mutated: inputs, buffers, parameters. `tolerance.py` states the rule that decides.
 """
 
@@ -9,7 +9,8 @@ import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from .reference import float64_reference
 from .tolerance import TensorError, judge_all
 
 Backend = str | Callable[..., Any]
+Dynamic = bool | Literal["marked"] | None
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Report:
     dtype: str
     autocast: str | None
     training: bool
-    dynamic: bool | None
+    dynamic: Dynamic
     batches: tuple[int, ...]
     graphs: int
     graph_breaks: int
@@ -65,18 +67,17 @@ class Report:
         dtype = f"{self.autocast} amp" if self.autocast else self.dtype
         mode = ("train" if self.training else "infer") + ("+dyn" if self.dynamic else "")
         graphs = f"{self.graphs}" + (f"+{self.graph_breaks}" if self.graph_breaks else "")
-        line = f"{'PASS' if self.passed else 'FAIL':6} {self.case:28} {self.backend:10} {dtype:14} {mode:9} {graphs:6} "
+        line = f"{'PASS' if self.passed else 'FAIL':6} {self.case:28} {self.backend:10} {dtype:14} "
+        line += f"{mode:9} {graphs:6} "
         if self.worst is not None:
             row = self.worst
-            line += f"{row.name} {row.note}" if row.note else _numbers(row)
+            line += f"{row.name}: {row.note or _numbers(row)}"
         return line + "".join(f"; {note}" for note in self.notes)
 
     def explain(self) -> str:
         """The table row, then a line for every tensor that failed."""
         lines = [str(self)]
-        lines += [
-            f"  {row.name} [{row.numel}]: {row.note or _numbers(row, named=False)}" for row in self.failures
-        ]
+        lines += [f"  {row.name} [{row.numel}]: {row.note or _numbers(row)}" for row in self.failures]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def compare(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
     training: bool = False,
-    dynamic: bool | None = None,
+    dynamic: Dynamic = None,
     *,
     autocast: torch.dtype | None = None,
     batches: Sequence[int] = (2,),
@@ -103,16 +104,17 @@ def compare(
 ) -> Report:
     """Compare `torch.compile(model, backend)` with eager on `case`.
 
-    dtype:     of weights and floating inputs. With `autocast` (a lower dtype) weights stay in `dtype`, both runs are
-               under `torch.autocast`, and the tolerance follows `autocast`.
+    dtype:     of weights and floating inputs. With `autocast` (a lower dtype) weights stay in `dtype`, both
+               runs are under `torch.autocast`, and the tolerance follows `autocast`.
     training:  train mode, and gradients of `case.loss`; otherwise eval mode under `torch.no_grad`.
-    dynamic:   as for `torch.compile`. True also marks the case's dynamic dims and, given one batch, adds a call with
-               another: the same compiled code must serve both.
-    batches:   one call per entry on the same module, in order; state carries over between calls as it does in use.
+    dynamic:   None, False, True: as for `torch.compile` (True makes every extent a symbol). "marked" marks
+               only the case's dynamic dims. With True and "marked" one batch becomes two, and the code
+               compiled for the first must serve the others.
+    batches:   one call per entry on the same module, in order; state carries over between calls.
 
-    Weights, buffers and inputs of each run are copies, and Dynamo is reset before and after. Errors of the compiler
-    are not caught. Raises ValueError when the case lacks the mode, or draws random numbers in training (see
-    `randomness.check_random_case`).
+    Weights, buffers and inputs of each run are copies, and Dynamo is reset before and after. Errors of the
+    compiler are not caught. Raises ValueError when the case lacks the mode, or draws random numbers in
+    training (see `randomness.check_random_case`).
     """
     device = torch.device(device)
     wanted = "training" if training else "inference"
@@ -139,12 +141,12 @@ def compare(
                     wrap=lambda m: torch.compile(
                         m,
                         backend=backend,
-                        dynamic=dynamic,
+                        dynamic=None if dynamic == "marked" else dynamic,
                         fullgraph=fullgraph,
                         mode=mode,
                         options=dict(options) if options is not None else None,
                     ),
-                    mark=case.dynamic_dims if dynamic else {},
+                    mark=case.dynamic_dims if dynamic == "marked" else {},
                 )
     rows = judge_all(reference.tensors, eager.tensors, compiled.tensors, torch.finfo(autocast or dtype).eps)
     notes = [*_layout_notes(eager.layouts, compiled.layouts)]
@@ -190,7 +192,7 @@ class _Run:
         module: nn.Module,
         calls: Sequence[Inputs],
         wrap: Callable[[nn.Module], Callable[..., Any]] = lambda module: module,
-        mark: Mapping[str, tuple[int, ...]] = {},  # noqa: B006 (read only)
+        mark: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
     ) -> _Observed:
         module.train(self.training)
         call = wrap(module)
@@ -203,7 +205,7 @@ class _Run:
             for name, dims in mark.items():
                 torch._dynamo.maybe_mark_dynamic(named[name], list(dims))
             outputs, gradients = self._call(module, call, inputs, named)
-            found = {f"output:{name}": tensor for name, tensor in named_tensors(outputs).items()}
+            found = {_joined("output", name): tensor for name, tensor in named_tensors(outputs).items()}
             layouts.update({prefix + name: _layout(tensor) for name, tensor in found.items()})
             found.update(gradients)
             found.update({f"input:{name}": tensor for name, tensor in named.items()})
@@ -215,7 +217,7 @@ class _Run:
     def _call(
         self, module: nn.Module, call: Callable[..., Any], inputs: Inputs, named: Mapping[str, Tensor]
     ) -> tuple[Any, dict[str, Tensor]]:
-        """Outputs of one call and, in training, its gradients by name. A gradient that is None is left out."""
+        """Outputs of one call and, in training, its gradients by name; one that is None is left out."""
         torch.manual_seed(0)
         if not self.training:
             with torch.no_grad():
@@ -287,13 +289,17 @@ def _short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+def _joined(kind: str, name: str) -> str:
+    return f"{kind}:{name}" if name else kind
+
+
 def _strict(value: Any) -> Any:
     if isinstance(value, float) and value - value != 0.0:
         return str(value)
     return value
 
 
-def _numbers(row: TensorError, named: bool = True) -> str:
+def _numbers(row: TensorError) -> str:
     norm = f"norm {row.compiled_norm:.1e} (eager {row.eager_norm:.1e}, limit {row.limit_norm:.1e})"
     largest = f"max {row.compiled_largest:.1e} (eager {row.eager_largest:.1e}, limit {row.limit_largest:.1e})"
-    return f"{row.name + ' ' if named else ''}{norm} {largest}"
+    return f"{norm} {largest}"

@@ -1,21 +1,23 @@
 """Checks of what dropout must satisfy when its mask cannot be predicted.
 
-Statistics of one mask, and properties of a whole model in training: the same seed gives the same bits, another seed
-another mask, the mean loss is eager's, and the backward pass uses the masks of the forward pass.
+Statistics of one mask, and properties of a whole model in training: the same seed gives the same bits,
+another seed another mask, the mean loss is eager's, and the backward pass uses the masks of the forward pass.
 """
 
 import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .models.case import Inputs, ModelCase
+from .models.case import ModelCase
 
 Z_LIMIT = 5.0
+DERIVATIVE_LIMIT = 1e-5
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class MaskStatistics:
 def mask_statistics(x: Tensor, y: Tensor, p: float) -> MaskStatistics:
     """Statistics of the mask in y = dropout(x, p).
 
-    x, y: floating, equal shapes, x without zeros. 0 < p < 1. Raises ValueError otherwise. At least a few thousand
-    elements are needed for the statistics to mean anything.
+    x, y: floating, equal shapes, x without zeros. 0 < p < 1. Raises ValueError otherwise. At least a few
+    thousand elements are needed for the statistics to mean anything.
     """
     if x.shape != y.shape or not 0.0 < p < 1.0:
         raise ValueError(
@@ -69,7 +71,7 @@ def mask_statistics(x: Tensor, y: Tensor, p: float) -> MaskStatistics:
 
 
 def same_mask_in_backward(fn: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    """Whether the gradient of an elementwise dropout `fn` vanishes exactly where its output does. x has no zeros."""
+    """Whether the gradient of a dropout `fn` is zero exactly where its output is. x has no zeros."""
     leaf = x.detach().clone().requires_grad_()
     y = fn(leaf)
     (gradient,) = torch.autograd.grad(y.sum(), leaf)
@@ -83,7 +85,7 @@ class RandomReport:
     reproducible: equal seeds gave equal bits, outputs and gradients.
     varies:       other seeds gave other outputs.
     z_mean:       difference of the mean losses of compiled and eager over the seeds, in standard errors.
-    derivative_error: |directional derivative by central differences - gradient . direction| / its size, float64.
+    derivative_error: relative error of gradient . direction against central differences, in float64.
     """
 
     case: str
@@ -99,13 +101,14 @@ class RandomReport:
             self.reproducible
             and self.varies
             and abs(self.z_mean) <= Z_LIMIT
-            and self.derivative_error <= 1e-5
+            and self.derivative_error <= DERIVATIVE_LIMIT
         )
 
     def __str__(self) -> str:
         return (
-            f"{'PASS' if self.passed else 'FAIL':6} {self.case:28} {self.backend:10} reproducible {self.reproducible} "
-            f"varies {self.varies} z {self.z_mean:+.1f} derivative {self.derivative_error:.1e}"
+            f"{'PASS' if self.passed else 'FAIL':6} {self.case:28} {self.backend:10} "
+            f"reproducible {self.reproducible} varies {self.varies} "
+            f"z {self.z_mean:+.1f} derivative {self.derivative_error:.1e}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -124,8 +127,8 @@ def check_random_case(
 ) -> RandomReport:
     """Check a case whose training draws random numbers; float64, so that differences resolve the gradient.
 
-    A fixed seed fixes every mask, and the loss is then an ordinary function of the weights: its derivative along a
-    random direction must be the gradient's. A backward pass that draws its masks anew fails this.
+    A fixed seed fixes every mask, and the loss is then an ordinary function of the weights: its derivative
+    along a random direction must be the gradient's. A backward pass that draws its masks anew fails this.
     """
     device = torch.device(device)
     module = case.new_module(device, torch.float64).train()
@@ -138,7 +141,7 @@ def check_random_case(
         given = copy.deepcopy(inputs)
         return case.loss(call(*given.args, **given.kwargs))
 
-    first, again, other = (_with_gradients(module, lambda s=seed: loss(compiled, s)) for seed in (0, 0, 1))
+    first, again, other = (_with_gradients(module, partial(loss, compiled, seed)) for seed in (0, 0, 1))
     reproducible = all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
     varies = not torch.equal(first[0], other[0])
     z_mean = _z_of_means(*([loss(call, s + 100).item() for s in range(seeds)] for call in (compiled, module)))

@@ -14,9 +14,10 @@ _LOW = frozenset((torch.float16, torch.bfloat16, torch.float32))
 class AllFloat64(TorchDispatchMode):
     """Replace every floating dtype that an operator is given by float64.
 
-    Models compute statistics with `x.float()` or `softmax(dtype=torch.float32)`. A reference that obeyed would
-    carry float32 rounding, correlated with eager's and not with a compiler's. Works below autograd, so the
-    backward pass is float64 too. New tensors without a dtype follow the default dtype: use `float64_reference`.
+    Models compute statistics with `x.float()` or `softmax(dtype=torch.float32)`. A reference that obeyed
+    would carry float32 rounding, correlated with eager's and not with a compiler's. Works below autograd, so
+    the backward pass is float64 too. New tensors without a dtype follow the default dtype: use
+    `float64_reference`.
     """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:

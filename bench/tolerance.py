@@ -9,11 +9,13 @@ and each must satisfy  compiled <= FACTOR * eager + eps,  where eps is `torch.fi
 computed in (one unit in the last place of 1.0: a correctly rounded result of the same inputs may differ by
 half of it). Two situations would make that rule a lottery and are treated apart:
 
-- *Few elements.* The eager error of a tensor of under `FEW` elements (a loss, a scalar gradient) is a poor sample: it
-  may be 0 by luck. There the eager error is the larger of its own and the median over the larger tensors of its kind.
-- *Vanishing reference.* Some gradients are zero in exact arithmetic (the key bias under softmax, a convolution bias
-  before batch norm). Where the root mean square of `ref` is below `VANISHING` times that of its kind, both runs
-  hold noise only, and errors are taken relative to the kind's root mean square, with `NOISE` units of eps.
+- *Few elements.* The eager error of a tensor of under `FEW` elements (a loss, a scalar gradient) is a poor
+  sample: it may be 0 by luck. There the eager error is the larger of its own and the median over the larger
+  tensors of its kind.
+- *Vanishing reference.* Some gradients are zero in exact arithmetic (the key bias under softmax, a
+  convolution bias before batch norm). Where the root mean square of `ref` is below `VANISHING` times that of
+  its kind, both runs hold noise only, and errors are taken relative to the kind's root mean square, with
+  `NOISE` units of eps.
 
 NaN never passes, in the output or in the reference. An infinity must be the same infinity in both.
 Integers and booleans must be equal.
@@ -54,7 +56,7 @@ class TensorError:
 
     @property
     def ratio(self) -> float:
-        """The larger of error / limit over both errors: above 1 fails; infinite for a mismatch without a number."""
+        """The larger error / limit: above 1 fails; infinite for a mismatch without a number."""
         if not self.passed and self.note:
             return math.inf
         pairs = ((self.compiled_norm, self.limit_norm), (self.compiled_largest, self.limit_largest))
@@ -77,7 +79,7 @@ def kind_of(name: str) -> str:
 def judge_all(
     reference: Mapping[str, Tensor], eager: Mapping[str, Tensor], compiled: Mapping[str, Tensor], eps: float
 ) -> tuple[TensorError, ...]:
-    """Judge every tensor that any of the three runs produced, in the order of the reference, then the rest."""
+    """Judge every tensor that any of the three runs produced, in the reference's order, then the rest."""
     names = list(dict.fromkeys((*reference, *eager, *compiled)))
     shared = [name for name in names if name in reference and name in eager and name in compiled]
     floating = [name for name in shared if reference[name].is_floating_point() and reference[name].numel()]
@@ -115,7 +117,10 @@ def judge(
     scale: float = 0.0,
     typical: tuple[float, float] = (0.0, 0.0),
 ) -> TensorError:
-    """Judge one tensor. scale: root mean square of its kind; typical: median eager errors (norm, largest) of its kind."""
+    """Judge one tensor.
+
+    scale: root mean square of its kind; typical: median eager errors (norm, largest) of its kind.
+    """
     numel = reference.numel()
     if compiled.shape != eager.shape or eager.shape != reference.shape:
         shapes = (
@@ -183,7 +188,7 @@ def _largest(x: Tensor) -> float:
 
 
 def _absolute(out: Tensor, ref: Tensor) -> _Pair:
-    """Errors over all elements; equal infinities count as no error, any other non-finite element gives NaN."""
+    """Errors over all elements; an equal infinity is no error, any other non-finite element gives NaN."""
     difference = torch.where(out.double() == ref, 0.0, out.double() - ref)
     if not bool(torch.isfinite(difference).all()):
         return _Pair(math.nan, math.nan)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import blocks, convnets, gpt2_small, optimizers, zoo
-from .case import Draw, Inputs, ModelCase, Mode, Size, loss_attribute, named_tensors, projection_loss, table
+from .case import Draw, Inputs, Mode, ModelCase, Size, loss_attribute, named_tensors, projection_loss, table
 
 CASES = table(blocks.cases(), convnets.cases(), optimizers.cases(), gpt2_small.cases(), zoo.cases())
 

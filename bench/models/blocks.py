@@ -23,19 +23,21 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)
 
 
-def explicit_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0) -> Tensor:
-    """softmax(q k^T / sqrt(d) + mask) v with every step visible to the compiler.
+def explicit_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0, training: bool = False
+) -> Tensor:
+    """dropout(softmax(q k^T / sqrt(d) + mask)) v with every step visible to the compiler.
 
     q [b, h, t, d], k and v [b, h, s, d]; mask is additive and broadcasts to [b, h, t, s].
     """
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     if mask is not None:
         scores = scores + mask
-    return F.dropout(scores.softmax(-1), dropout, training=dropout > 0) @ v
+    return F.dropout(scores.softmax(-1), dropout, training) @ v
 
 
 def causal_mask(length: int, like: Tensor) -> Tensor:
-    """[length, length], 0 on and below the diagonal and -inf above, in the dtype and on the device of `like`."""
+    """[length, length], -inf above the diagonal and 0 elsewhere; dtype and device of `like`."""
     return torch.full((length, length), -math.inf, dtype=like.dtype, device=like.device).triu(1)
 
 
@@ -92,7 +94,7 @@ class RMSNorm(nn.Module):
 
 
 def rotary(x: Tensor, base: float = 10000.0) -> Tensor:
-    """Rotate pairs (i, i + d/2) of [b, h, t, d] by position * base^(-2i/d); angles in float32. d must be even."""
+    """Rotate pairs (i, i + d/2) of [b, h, t, d], d even, by position * base^(-2i/d); angles in float32."""
     length, dim = x.shape[-2:]
     frequency = base ** (torch.arange(0, dim, 2, device=x.device).float() / -dim)
     angle = torch.outer(torch.arange(length, device=x.device).float(), frequency)
@@ -170,7 +172,7 @@ class DecoderLayer(nn.Module):
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         q, k, v = (split_heads(part, self.heads) for part in (q, k, v))
-        return merge_heads(explicit_attention(q, k, v, mask, self.dropout if self.training else 0.0))
+        return merge_heads(explicit_attention(q, k, v, mask, self.dropout, self.training))
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
         drop = partial(F.dropout, p=self.dropout, training=self.training)

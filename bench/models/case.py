@@ -72,12 +72,12 @@ class ModelCase:
         return module.to(device=device, dtype=dtype)
 
     def unavailable(self) -> str | None:
-        """Why the case cannot run here (a missing module, in one sentence), or None."""
+        """Why the case cannot run here (a module is missing or broken, in one sentence), or None."""
         for module in self.requires:
             try:
                 importlib.import_module(module)
-            except ImportError as error:
-                return f"{self.name} needs {module}: {error}"
+            except Exception as error:  # an installation can be broken in any way; the reason is kept
+                return f"{self.name} needs {module}: {type(error).__name__}: {error}"
         return None
 
 

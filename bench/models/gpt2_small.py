@@ -1,14 +1,14 @@
 """A GPT-2 language model written out in this repository; the default configuration is GPT-2 small."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .blocks import GPT2Block
-from .case import Draw, Inputs, ModelCase
+from .case import Draw, Inputs, ModelCase, Size
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class GPT2(nn.Module):
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """idx, targets: int64 [b, t], t <= block; a target of -1 is ignored.
 
-        Returns logits [b, t, vocab] in the dtype of the weights and the mean cross-entropy in nats (0-d, float32
-        or wider), None without targets.
+        Returns logits [b, t, vocab] in the dtype of the weights and the mean cross-entropy in nats (0-d,
+        float32 or wider), None without targets.
         """
         length = idx.shape[1]
         if length > self.config.block:
@@ -73,7 +73,7 @@ class GPT2(nn.Module):
         return logits, F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=-1)
 
 
-def _case(name: str, config: GPT2Config, length: int, size: str) -> ModelCase:
+def _case(name: str, config: GPT2Config, length: int, size: Size) -> ModelCase:
     def inputs(batch: int, device: torch.device, dtype: torch.dtype) -> Inputs:
         draw = Draw(device, dtype)
         return Inputs(
@@ -87,7 +87,7 @@ def _case(name: str, config: GPT2Config, length: int, size: str) -> ModelCase:
 
 def cases() -> Iterator[ModelCase]:
     """Two layers with an odd vocabulary, fused and spelled-out attention; and GPT-2 small at 512 tokens."""
-    tiny = {"vocab": 131, "n_layer": 2, "n_head": 4, "n_embd": 64, "block": 32}
-    yield _case("gpt2_tiny", GPT2Config(**tiny), 16, "tiny")
-    yield _case("gpt2_tiny_explicit", GPT2Config(**tiny, explicit_attention=True), 16, "tiny")
+    tiny = GPT2Config(vocab=131, n_layer=2, n_head=4, n_embd=64, block=32)
+    yield _case("gpt2_tiny", tiny, 16, "tiny")
+    yield _case("gpt2_tiny_explicit", replace(tiny, explicit_attention=True), 16, "tiny")
     yield _case("gpt2_small", GPT2Config(), 512, "base")

@@ -1,6 +1,7 @@
 """Optimiser steps as modules: all state comes in as arguments and is updated in place, without gradients."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NoReturn
 
 import torch
@@ -15,8 +16,8 @@ class AdamStep(nn.Module):
     """One step of Adam (Kingma and Ba, 2015, algorithm 1) on lists of tensors of equal shapes.
 
     `foreach` writes it with horizontally fused list operations, otherwise with a loop over the parameters.
-    forward(params, grads, exp_avgs, exp_avg_sqs, step): `step` is a float32 0-d tensor counting the steps done;
-    params, exp_avgs, exp_avg_sqs and step are mutated; returns nothing.
+    forward(params, grads, exp_avgs, exp_avg_sqs, step): `step` is a float32 0-d tensor counting the steps
+    done; params, exp_avgs, exp_avg_sqs and step are mutated; returns nothing.
     """
 
     def __init__(self, *, foreach: bool, rate: float = 1e-2, betas=(0.9, 0.999), eps: float = 1e-8) -> None:
@@ -82,7 +83,7 @@ def cases() -> Iterator[ModelCase]:
     for name, foreach in (("adam_step", False), ("adam_step_foreach", True)):
         yield ModelCase(
             name,
-            lambda foreach=foreach: AdamStep(foreach=foreach),
+            partial(AdamStep, foreach=foreach),
             _state,
             _no_loss,
             dims,

@@ -5,6 +5,7 @@ compared elementwise; `dropout=` turns it on in the builders.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,8 +21,9 @@ def hf_gpt2(*, dropout: float = 0.0, **sizes: Any) -> nn.Module:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, use_cache=False, **sizes)
-    config.loss_type = "ForCausalLM"
-    return GPT2LMHeadModel(config)
+    model = GPT2LMHeadModel(config)
+    model.loss_type = "ForCausalLM"  # its name does not tell: finding the default warns, which breaks the graph
+    return model
 
 
 def hf_bert(*, dropout: float = 0.0, **sizes: Any) -> nn.Module:
@@ -33,7 +35,7 @@ def hf_bert(*, dropout: float = 0.0, **sizes: Any) -> nn.Module:
 
 
 def hf_llama(**sizes: Any) -> nn.Module:
-    """LlamaForCausalLM; `sizes` are needed in practice: the configuration's own default has 7 billion parameters."""
+    """LlamaForCausalLM; without `sizes` Llama 7B, so a test gives them."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     return LlamaForCausalLM(LlamaConfig(use_cache=False, attention_dropout=0.0, **sizes))
@@ -57,7 +59,7 @@ def timm_model(name: str, **options: Any) -> nn.Module:
 
 
 def _token_inputs(vocab: int, length: int, padded: bool) -> Callable[..., Inputs]:
-    """input_ids and labels, int64 [batch, length]; `padded` adds an attention_mask that hides two last positions."""
+    """input_ids and labels, int64 [batch, length]; `padded` masks the last two positions of the first row."""
 
     def inputs(batch: int, device: torch.device, dtype: torch.dtype) -> Inputs:
         draw = Draw(device, dtype)
@@ -199,7 +201,7 @@ def _image_cases() -> Iterator[ModelCase]:
         64,
     )
     for name in ("resnet50", "vit_base_patch16_224", "convnext_tiny"):
-        yield _image(f"timm_{name}", lambda name=name: timm_model(name), "base", 224)
+        yield _image(f"timm_{name}", partial(timm_model, name), "base", 224)
 
 
 def cases() -> Iterator[ModelCase]:
