@@ -11,4 +11,15 @@ except ImportError:
     from torch_mlir import ir, passmanager, rewrite
     from torch_mlir.dialects import arith, cf, ext, func, math, scf
 
+
+
+def _keep_falsy_attribute(self: ext.AttributeDef, attribute: ir.Attribute | None) -> ir.Attribute | None:
+    """``ext`` takes a false ``BoolAttr`` and an empty ``ArrayAttr`` for a missing attribute; only None is missing."""
+    if attribute is None and self.default_factory is not None:
+        return self.default_factory()
+    return attribute
+
+
+ext.AttributeDef.process_attr = _keep_falsy_attribute
+
 __all__ = ["arith", "cf", "ext", "func", "ir", "math", "passmanager", "rewrite", "scf"]

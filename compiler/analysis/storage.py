@@ -1,0 +1,42 @@
+"""Which values of ``@main`` share storage: views, ties of kernels, aliases of extern ops."""
+
+from ..mlir import ir
+from .kernel import attribute_items, kernel_ties, string
+
+
+def callees(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions of a module by name."""
+    return {string(op.attributes["sym_name"]): op.operation for op in module.body.operations if op.operation.name == "func.func"}
+
+
+def callee_name(call: ir.Operation) -> str:
+    """The symbol that a ``func.call`` names."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def aliased_operands(call: ir.Operation, callee: ir.Operation) -> dict[int, int]:
+    """Result number -> operand number whose storage the result of a call shares."""
+    if "fuse.ties" in callee.attributes:
+        return dict(enumerate(kernel_ties(callee)))
+    if "fuse.aliases" in callee.attributes:
+        return {int(n): ir.IntegerAttr(a).value for n, a in attribute_items(callee.attributes["fuse.aliases"])}
+    return {}
+
+
+class Storage:
+    """The root of every tensor value of ``@main``: an argument, a ``fuse.empty``/``fuse.alloc``, or a fresh result of an extern op."""
+
+    def __init__(self, main: ir.Operation, module: ir.Module) -> None:
+        functions = callees(module)
+        self._root: dict[ir.Value, ir.Value] = {}
+        for op in main.regions[0].blocks[0].operations:
+            op = op.operation
+            if op.name == "fuse.view":
+                self._root[op.results[0]] = self.root(op.operands[0])
+            elif op.name == "func.call":
+                for result, operand in aliased_operands(op, functions[callee_name(op)]).items():
+                    self._root[op.results[result]] = self.root(op.operands[operand])
+
+    def root(self, value: ir.Value) -> ir.Value:
+        """The value that owns the storage behind ``value``."""
+        return self._root.get(value, value)

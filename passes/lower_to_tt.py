@@ -1,0 +1,167 @@
+"""``lower-to-tt``: tiled kernels become launches of ``tt.func``s.
+
+What: the body of each tiled kernel moves into a ``tt.func`` beside it, whose arguments are what the GPU gets: an address per tensor, an i32 or
+i64 per size (i32 when the body only uses it as i32), scalars as they are; tokens are dropped.  The kernel function becomes a declaration that
+says how to launch it.  One to one: nothing is decided.
+
+Before::
+
+    func.func private @k(%x: tensor<64xf32>, %o: tensor<64xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<64xf32>
+        attributes {fuse.kernel, fuse.grid = ["s0"], fuse.ties = array<i64: 1>, fuse.tile = {.., num_warps = 4 : i64}} {
+      %p = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
+      ...
+      return %o : tensor<64xf32>
+    }
+
+After::
+
+    func.func private @k(tensor<64xf32>, tensor<64xf32>, index) -> tensor<64xf32>
+        attributes {fuse.grid = ["s0"], fuse.launch = @k_tt, fuse.params = ["0:ptr", "1:ptr", "2:i32"], fuse.num_warps = 4 : i64, ...}
+    "tt.func"() ({^bb0(%x: !tt.ptr<f32>, %o: !tt.ptr<f32>, %s0: i32): ... "tt.return"() }) {sym_name = "k_tt", ...}
+
+It does not touch kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still passed when the kernel writes it;
+unused arguments are left out.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.kernel import attribute_items, is_kernel, is_tiled
+from ..compiler.analysis.layout import TensorSpec
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.dialects import tt
+from ..compiler.mlir import func, ir
+from .pass_base import Pass, PassError
+
+#: Attributes of the kernel that the launch keeps.
+_KEPT = ("fuse.dims", "fuse.grid", "fuse.ties", "fuse.tile")
+
+
+@dataclass(frozen=True)
+class LowerToTt(Pass):
+    """Moves tile code into ``tt.func``s and turns kernels into launch declarations."""
+
+    name: ClassVar[str] = "lower-to-tt"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        for op in list(module.body.operations):
+            if is_kernel(op) and is_tiled(op):
+                _lower(op.operation, module)
+
+
+def _lower(kernel: ir.Operation, module: ir.Module) -> None:
+    block = kernel.regions[0].blocks[0]
+    name = ir.StringAttr(kernel.attributes["sym_name"]).value
+    arguments = list(block.arguments)
+    parameters: list[str] = []
+    types: list[ir.Type] = []
+    attributes: list[ir.Attribute] = []
+    for number, argument in enumerate(arguments):
+        passed = _passed(kernel, argument)
+        if passed is None:
+            continue
+        kind, type_, attribute = passed
+        parameters.append(f"{number}:{kind}")
+        types.append(type_)
+        attributes.append(attribute)
+    with ir.InsertionPoint(kernel), kernel.location:
+        function = tt.Func(
+            ir.StringAttr.get(f"{name}_tt"),
+            ir.StringAttr.get("public"),
+            ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+        ).operation
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+        entry = function.regions[0].blocks.append(*types, arg_locs=[kernel.location] * len(types))
+    for number, parameter in enumerate(parameters):
+        _substitute(arguments[int(parameter.split(":")[0])], entry.arguments[number])
+    for op in list(block.operations):
+        if op.operation.name == "func.return":
+            with ir.InsertionPoint(entry), op.operation.location:
+                tt.Return()
+            op.operation.erase()
+        else:
+            entry.append(op.operation)
+    _drop_segments(function)
+    _declare(kernel, name, parameters)
+
+
+def _drop_segments(function: ir.Operation) -> None:
+    """Ops with a single optional operand carry no ``operandSegmentSizes`` in Triton."""
+
+    def drop(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name in ("tt.store", "tt.atomic_rmw") and "operandSegmentSizes" in op.attributes:
+            del op.attributes["operandSegmentSizes"]
+        return ir.WalkResult.ADVANCE
+
+    function.walk(drop)
+
+
+def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.Attribute] | None:
+    """How an argument reaches the GPU: its kind, its type there and its attributes; None when the body does not use it."""
+    users = [use.owner.operation for use in argument.uses]
+    empty = ir.DictAttr.get({})
+    if isinstance(argument.type, ir.RankedTensorType):
+        bases = [u for u in users if u.name == "fuse.base"]
+        if any(u.name not in ("fuse.base", "func.return") for u in users):
+            raise PassError(f"lower-to-tt: argument {argument.arg_number} of a tiled kernel is used as a tensor", kernel.location)
+        if not bases:
+            return None
+        return "ptr", bases[0].results[0].type, _alignment(TensorSpec.of(argument.type))
+    if isinstance(argument.type, ir.IndexType):
+        if any(u.name != "arith.index_cast" for u in users):
+            raise PassError(f"lower-to-tt: size argument {argument.arg_number} of a tiled kernel is used without arith.index_cast", kernel.location)
+        if not users:
+            return None
+        widths = {str(u.results[0].type) for u in users}
+        kind = "i64" if "i64" in widths else "i32"
+        return kind, ir.Type.parse(kind), _multiple(kernel, argument.arg_number)
+    if str(argument.type) == "!fuse.token" or not users:
+        return None
+    return str(argument.type), argument.type, empty
+
+
+def _alignment(spec: TensorSpec) -> ir.Attribute:
+    """Allocations are aligned to 16 bytes; an offset that is a multiple of 16 bytes keeps that."""
+    offset = spec.offset.constant
+    if offset is not None and offset * spec.element_bytes % 16 == 0:
+        return ir.DictAttr.get({"tt.divisibility": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 16)})
+    return ir.DictAttr.get({})
+
+
+def _multiple(kernel: ir.Operation, number: int) -> ir.Attribute:
+    """A size that is known to be a multiple (``fuse.multiple``) says so to Triton."""
+    for name, value in attribute_items(ir.ArrayAttr(kernel.attributes["arg_attrs"])[number]):
+        if name == "fuse.multiple" and ir.IntegerAttr(value).value % 16 == 0:
+            return ir.DictAttr.get({"tt.divisibility": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 16)})
+    return ir.DictAttr.get({})
+
+
+def _substitute(old: ir.Value, new: ir.Value) -> None:
+    """``fuse.base`` and ``arith.index_cast`` of the old argument become the new one (narrowed where the body wants i32)."""
+    users = {use.owner.operation for use in old.uses}
+    for user in sorted(users, key=lambda op: 0 if op.name == "fuse.base" else 1):
+        if user.name not in ("fuse.base", "arith.index_cast"):
+            continue
+        result = user.results[0]
+        if result.type == new.type:
+            result.replace_all_uses_with(new)
+        else:
+            with ir.InsertionPoint(user), user.location:
+                narrowed = ir.Operation.create("arith.trunci", results=[result.type], operands=[new])
+            result.replace_all_uses_with(narrowed.results[0])
+        user.erase()
+    if not isinstance(old.type, ir.RankedTensorType | ir.IndexType):
+        old.replace_all_uses_with(new)
+
+
+def _declare(kernel: ir.Operation, name: str, parameters: list[str]) -> None:
+    """Replaces the kernel function by a declaration of the same type that says how to launch ``@<name>_tt``."""
+    with ir.InsertionPoint(kernel), kernel.location:
+        type_ = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
+        declaration = func.FuncOp(name, type_, visibility="private").operation
+    for attribute in (*_KEPT, "arg_attrs", "res_attrs"):
+        if attribute in kernel.attributes:
+            declaration.attributes[attribute] = kernel.attributes[attribute]
+    declaration.attributes["fuse.launch"] = ir.FlatSymbolRefAttr.get(f"{name}_tt")
+    declaration.attributes["fuse.params"] = ir.ArrayAttr.get([ir.StringAttr.get(p) for p in parameters])
+    kernel.erase()

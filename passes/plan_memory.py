@@ -1,0 +1,141 @@
+"""``plan-memory``: decides where storage is taken, taken over and given back.
+
+What: every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a ``fuse.reuse`` of a buffer of the same number of
+bytes on the same device that nobody needs any more; a ``fuse.free`` follows the last use of every buffer that is not handed out.  Results of
+extern ops are buffers too.  Uses through views, ties and aliases count; ``fuse.after`` does not (a time keeps nothing alive).
+
+Before::
+
+    %a = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %x = call @k0(%in, %a) : ...
+    %y = call @k1(%x, %b) : ...
+    %z = call @k2(%y, %c) : ...
+    return %z
+
+After::
+
+    %a = "fuse.alloc"() {syms = []} : () -> tensor<64xf32>
+    %x = call @k0(%in, %a) : ...
+    %b = "fuse.alloc"() {syms = []} : () -> tensor<64xf32>
+    %y = call @k1(%x, %b) : ...
+    %c = "fuse.reuse"(%x) {syms = []} : (tensor<64xf32>) -> tensor<64xf32>
+    %z = call @k2(%y, %c) : ...
+    "fuse.free"(%y) : ...
+    return %z
+
+It does not fire on arguments of ``@main`` (the caller owns them), on what is returned or shares storage with something returned, and with
+``reuse=false`` it never reuses.  A module that already has ``fuse.alloc`` is an error.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.layout import TensorSpec
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.storage import Storage
+from ..compiler.dialects import fuse
+from ..compiler.mlir import ir
+from .pass_base import Pass, PassError
+
+
+@dataclass(frozen=True)
+class PlanMemory(Pass):
+    """Turns destinations into allocations with lifetimes."""
+
+    name: ClassVar[str] = "plan-memory"
+    reuse: bool = True
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        for op in module.body.operations:
+            if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
+                _Planner(op.operation, module, self.reuse).plan()
+
+
+@dataclass
+class _Buffer:
+    """A piece of storage with the positions (in ``@main``) of the first and last op that touches it."""
+
+    root: ir.Value
+    first: int
+    last: int
+    size_class: tuple[str, str]  #: bytes and device: what a buffer must share with the one whose storage it takes over
+    outlives: bool = False
+
+
+class _Planner:
+    """Plans one ``@main``: decides on plain positions first, then rewrites once."""
+
+    def __init__(self, main: ir.Operation, module: ir.Module, reuse: bool) -> None:
+        self.ops = [op.operation for op in main.regions[0].blocks[0].operations]
+        self.arguments = set(main.regions[0].blocks[0].arguments)
+        self.storage = Storage(main, module)
+        self.reuse = reuse
+        for op in self.ops:
+            if op.name in ("fuse.alloc", "fuse.reuse", "fuse.free"):
+                raise PassError(f"plan-memory: memory is planned already: found {op.name}", op.location)
+
+    def plan(self) -> None:
+        buffers = self._buffers()
+        donors, freed = self._match(buffers)
+        taken: dict[ir.Value, ir.Value] = {}  # fuse.empty result -> its replacement
+        for buffer in sorted(buffers, key=lambda b: b.first):
+            if buffer.root.owner.name == "fuse.empty":
+                donor = donors.get(buffer.root)
+                taken[buffer.root] = self._begin(buffer, None if donor is None else taken.get(donor, donor))
+        for buffer in freed:
+            with ir.InsertionPoint(self.ops[buffer.last + 1]), self.ops[buffer.last].location:
+                fuse.Free(taken.get(buffer.root, buffer.root))
+        for root in taken:
+            root.owner.erase()
+
+    def _buffers(self) -> list[_Buffer]:
+        found: dict[ir.Value, _Buffer] = {}
+        for position, op in enumerate(self.ops):
+            if op.name in ("fuse.empty", "fuse.after"):
+                continue
+            for value in (*op.operands, *op.results):
+                root = self.storage.root(value)
+                if root in self.arguments or not isinstance(root.type, ir.RankedTensorType):
+                    continue
+                if root not in found:
+                    spec = TensorSpec.of(root.type)
+                    size_class = (str(spec.storage_elements * spec.element_bytes), spec.device or "")
+                    found[root] = _Buffer(root, position, position, size_class)
+                found[root].outlives |= op.name == "func.return"
+                found[root].last = position
+        return list(found.values())
+
+    def _match(self, buffers: list[_Buffer]) -> tuple[dict[ir.Value, ir.Value], list[_Buffer]]:
+        """Who takes over whose storage, and which buffers are freed, both in program order."""
+        starting: dict[int, list[_Buffer]] = defaultdict(list)
+        dying: dict[int, list[_Buffer]] = defaultdict(list)
+        for buffer in buffers:
+            starting[buffer.first].append(buffer)
+            if not buffer.outlives:
+                dying[buffer.last].append(buffer)
+        pool: dict[tuple[str, str], list[_Buffer]] = defaultdict(list)
+        donors: dict[ir.Value, ir.Value] = {}
+        freed: list[_Buffer] = []
+        for position in range(len(self.ops)):
+            for buffer in starting[position]:
+                waiting = pool[buffer.size_class]
+                if self.reuse and waiting and buffer.root.owner.name == "fuse.empty":
+                    donor = waiting.pop()
+                    donors[buffer.root] = donor.root
+                    freed.remove(donor)
+            for buffer in dying[position]:
+                pool[buffer.size_class].append(buffer)
+                freed.append(buffer)
+        return donors, freed
+
+    def _begin(self, buffer: _Buffer, donor: ir.Value | None) -> ir.Value:
+        """Allocates (or takes over ``donor``) right before the first use; a view of a donor cannot be taken over, only its root."""
+        empty = buffer.root.owner
+        operands, syms, type_ = list(empty.operands), empty.attributes["syms"], buffer.root.type
+        with ir.InsertionPoint(self.ops[buffer.first]), empty.location:
+            made = fuse.Alloc(operands, syms, type_) if donor is None else fuse.Reuse(donor, operands, syms, type_)
+        buffer.root.replace_all_uses_with(made.result)
+        return made.result
