@@ -15,11 +15,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from .dynamo import Backend, backend_name, counted
 from .models.case import Inputs, ModelCase, named_tensors
 from .reference import float64_reference
 from .tolerance import TensorError, judge_all
 
-Backend = str | Callable[..., Any]
 Dynamic = bool | Literal["marked"] | None
 
 
@@ -129,12 +129,12 @@ def compare(
     calls = [case.inputs(batch, device, dtype) for batch in batches]
     run = _Run(case, training)
 
-    with _exact_matmul():
+    with _exact_matmul(), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         with float64_reference():
             reference = run(copy.deepcopy(module).double(), [inputs.map(_double) for inputs in calls])
         with _autocast(device, autocast):
             eager = run(copy.deepcopy(module), calls)
-            with _counted() as counts:
+            with counted() as counts:
                 compiled = run(
                     copy.deepcopy(module),
                     calls,
@@ -158,7 +158,7 @@ def compare(
         )
     return Report(
         case.name,
-        backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__),
+        backend_name(backend),
         device.type,
         _short(dtype),
         _short(autocast) if autocast else None,
@@ -218,7 +218,7 @@ class _Run:
         self, module: nn.Module, call: Callable[..., Any], inputs: Inputs, named: Mapping[str, Tensor]
     ) -> tuple[Any, dict[str, Tensor]]:
         """Outputs of one call and, in training, its gradients by name; one that is None is left out."""
-        torch.manual_seed(0)
+        torch.manual_seed(0)  # `compare` restores the generators
         if not self.training:
             with torch.no_grad():
                 return call(*inputs.args, **inputs.kwargs), {}
@@ -261,28 +261,15 @@ def _autocast(device: torch.device, dtype: torch.dtype | None) -> contextlib.Abs
 @contextlib.contextmanager
 def _exact_matmul() -> Iterator[None]:
     """float32 means float32: no TF32 in matrix products or convolutions, in any of the runs."""
-    matmul = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False
+    libraries = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    allowed = [library.allow_tf32 for library in libraries]
+    for library in libraries:
+        library.allow_tf32 = False
     try:
-        with torch.backends.cudnn.flags(allow_tf32=False):
-            yield
+        yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32 = matmul
-
-
-@contextlib.contextmanager
-def _counted() -> Iterator[dict[str, int]]:
-    """Resets Dynamo before and after; afterwards the dict holds the numbers of graphs and graph breaks."""
-    counters = torch._dynamo.utils.counters
-    counts = {"graphs": 0, "breaks": 0}
-    torch._dynamo.reset()
-    counters.clear()
-    try:
-        yield counts
-    finally:
-        counts["graphs"] = counters["stats"]["unique_graphs"]
-        counts["breaks"] = sum(counters["graph_break"].values())
-        torch._dynamo.reset()
+        for library, value in zip(libraries, allowed, strict=True):
+            library.allow_tf32 = value
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -22,7 +22,7 @@ def hf_gpt2(*, dropout: float = 0.0, **sizes: Any) -> nn.Module:
 
     config = GPT2Config(resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, use_cache=False, **sizes)
     model = GPT2LMHeadModel(config)
-    model.loss_type = "ForCausalLM"  # its name does not tell: finding the default warns, which breaks the graph
+    model.loss_type = "ForCausalLM"  # not deduced from the class; the warning about it would break the graph
     return model
 
 
