@@ -1,0 +1,161 @@
+"""What is compiled, for what, and what comes out: plain data that neither Triton, MLIR nor CUDA is needed to
+hold.
+"""
+
+import hashlib
+import json
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+STAGES = ("parse", "ttir", "ttgir", "llir", "ptx", "cubin")
+"""Triton's stages in order; `parse` reads and verifies the text, each other one is named after what it
+makes.
+"""
+
+KEEPABLE = ("ttir", "ttgir", "llir")
+"""Intermediate texts that `CompileRequest.keep` may name."""
+
+_MAGIC = b"FUSECUBIN1\n"
+_LENGTHS = struct.Struct("<3Q")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine compiled for. `arch` is the compute capability times ten (90 for Hopper)."""
+
+    arch: int = 90
+    warp_size: int = 32
+    backend: str = "cuda"
+
+    def __post_init__(self) -> None:
+        if self.backend != "cuda":
+            raise ValueError(f"unknown Triton backend '{self.backend}': only 'cuda' is supported")
+        if self.warp_size != 32:
+            raise ValueError(f"warp_size is {self.warp_size}: CUDA has 32")
+        if self.arch < 80:
+            raise ValueError(f"arch is {self.arch}: 80 (Ampere) or newer is required")
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Triton's options, spelt out so that no default of a Triton version or of its environment decides one.
+
+    num_warps: warps a program, a power of two. num_stages: depth of software pipelining. num_ctas: blocks a
+    cluster.
+    maxnreg: registers a thread at most, None for no limit. enable_fp_fusion: contract a*b+c into one
+    rounding.
+    """
+
+    num_warps: int = 4
+    num_stages: int = 3
+    num_ctas: int = 1
+    maxnreg: int | None = None
+    enable_fp_fusion: bool = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.num_warps <= 32 or self.num_warps & (self.num_warps - 1):
+            raise ValueError(f"num_warps is {self.num_warps}: a power of two from 1 to 32 is required")
+        if not 1 <= self.num_ctas <= 16 or self.num_ctas & (self.num_ctas - 1):
+            raise ValueError(f"num_ctas is {self.num_ctas}: a power of two from 1 to 16 is required")
+        if self.num_stages < 1:
+            raise ValueError(f"num_stages is {self.num_stages}: at least 1 is required")
+        if self.maxnreg is not None and not 1 <= self.maxnreg <= 255:
+            raise ValueError(f"maxnreg is {self.maxnreg}: 1 to 255, or None, is required")
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """One kernel to compile: a module of TTIR text with one public function, and how to compile it.
+
+    keep: the intermediate texts to hand back, of KEEPABLE; it does not change what is compiled.
+    """
+
+    text: str
+    target: Target = Target()
+    options: CompileOptions = CompileOptions()
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        unknown = [stage for stage in self.keep if stage not in KEEPABLE]
+        if unknown:
+            raise ValueError(f"cannot keep '{unknown[0]}': expected one of {', '.join(KEEPABLE)}")
+        if self.options.num_ctas > 1 and self.target.arch < 90:
+            raise ValueError(
+                f"num_ctas is {self.options.num_ctas}: clusters need arch 90, got {self.target.arch}"
+            )
+
+    def key(self, toolchain: str) -> str:
+        """The sha256, in hexadecimal, of everything that decides the cubin; `toolchain` identifies the
+        compiler.
+        """
+        content = {"toolchain": toolchain, "target": asdict(self.target), "options": asdict(self.options)}
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+        digest.update(b"\0")
+        digest.update(self.text.encode())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class CompiledCubin:
+    """A compiled kernel and what launching it takes.
+
+    params: PTX types of the kernel's parameters in order ("u64", "u32", "f32", ...; "b8[128]" for one passed
+    by value),
+        with the two scratch pointers that Triton appends at the end.
+    shared: bytes of dynamic shared memory. num_warps: warps a block; warp specialisation may raise it over
+    the request's.
+    global_scratch_size, profile_scratch_size: bytes a program needs behind the two trailing pointers.
+    timings_ms: wall time of each of STAGES where it was compiled, in milliseconds; not part of equality.
+    texts: what `CompileRequest.keep` asked for, by stage.
+    """
+
+    name: str
+    arch: int
+    cubin: bytes = field(repr=False)
+    ptx: str = field(repr=False)
+    params: tuple[str, ...]
+    shared: int
+    num_warps: int
+    num_ctas: int = 1
+    global_scratch_size: int = 0
+    profile_scratch_size: int = 0
+    timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def to_bytes(self) -> bytes:
+        """A self-checking form: magic, sha256 of the rest, lengths, JSON of the small fields, PTX, cubin."""
+        fields = {k: v for k, v in vars(self).items() if k not in ("cubin", "ptx")}
+        head, ptx = json.dumps(fields, sort_keys=True).encode(), self.ptx.encode()
+        body = _LENGTHS.pack(len(head), len(ptx), len(self.cubin)) + head + ptx + self.cubin
+        return _MAGIC + hashlib.sha256(body).digest() + body
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "CompiledCubin":
+        """The inverse of `to_bytes`. Raises ValueError where a byte is missing, added or changed."""
+        start = len(_MAGIC) + 32
+        body = data[start:]
+        if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
+            raise ValueError("a stored kernel's bytes do not match their checksum")
+        head, ptx, cubin = _LENGTHS.unpack_from(body)
+        at = _LENGTHS.size
+        fields = json.loads(body[at : at + head])
+        fields["params"] = tuple(fields["params"])
+        text = body[at + head : at + head + ptx].decode()
+        return cls(cubin=body[at + head + ptx : at + head + ptx + cubin], ptx=text, **fields)
+
+
+_PTX_ENTRY = re.compile(r"\.visible\s+\.entry\s+([\w$]+)\s*\(([^)]*)\)")
+_PTX_PARAM = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\b[^,\[]*(\[\d+\])?")
+
+
+def ptx_params(ptx: str) -> tuple[str, ...]:
+    """The parameter types of the first entry point in `ptx`, as in `CompiledCubin.params`. Raises ValueError
+    without one.
+    """
+    entry = _PTX_ENTRY.search(ptx)
+    if entry is None:
+        raise ValueError("the PTX has no '.visible .entry'")
+    params = [_PTX_PARAM.search(line) for line in entry[2].split(",") if line.strip()]
+    return tuple(f"{match[1]}{match[2] or ''}" for match in params if match is not None)

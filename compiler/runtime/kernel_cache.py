@@ -1,0 +1,150 @@
+"""Compiled kernels on disk, and the compilation of many kernels at once.
+
+A kernel is stored under the hash of everything that decides it: the TTIR text, the target, the options, the
+installed Triton, and `CACHE_VERSION`. A hit imports neither Triton nor MLIR. Entries are written whole or
+not at all, check themselves when they are read, and are compiled again where they do not pass; several
+processes may share a folder.
+"""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import triton_compile
+from .cubin import CompiledCubin, CompileRequest
+from .triton_version import triton_fingerprint
+
+CACHE_VERSION = 1
+"""Raise it when the stored form, or the way in which Triton is driven, changes."""
+
+
+@dataclass
+class CacheStatistics:
+    """What a KernelCache did. hits: read from disk. misses: compiled. rejected: misses whose entry was
+    unreadable.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    rejected: int = 0
+
+
+@dataclass
+class KernelCache:
+    """The kernels stored in `directory`, which is made when the first one is written.
+
+    compiler: what compiles a miss; it must be safe to call from several threads.
+    toolchain: identifies the compiler in the keys; by default the installed Triton.
+    """
+
+    directory: Path
+    compiler: Callable[[CompileRequest], CompiledCubin] = triton_compile.compile_request
+    toolchain: str = field(default_factory=triton_fingerprint)
+    statistics: CacheStatistics = field(default_factory=CacheStatistics)
+
+    def __post_init__(self) -> None:
+        self.directory = Path(self.directory)
+
+    def key(self, request: CompileRequest) -> str:
+        """The name of `request` in the cache: 64 hexadecimal digits."""
+        return request.key(f"{self.toolchain}/{CACHE_VERSION}")
+
+    def path(self, key: str) -> Path:
+        """The file of the kernel named `key`."""
+        return self.directory / key[:2] / f"{key}.kernel"
+
+    def lookup(self, request: CompileRequest) -> CompiledCubin | None:
+        """The stored kernel, or None where there is none, it is damaged, or it lacks a text that `keep` asks
+        for.
+        """
+        return self._read(request, self.key(request))
+
+    def compile(self, request: CompileRequest) -> CompiledCubin:
+        """The kernel, from disk or else compiled and stored. Raises TritonCompileError."""
+        return self.compile_many([request], workers=1)[0]
+
+    def compile_many(
+        self, requests: Sequence[CompileRequest], workers: int | None = None
+    ) -> list[CompiledCubin]:
+        """The kernels of `requests`, in their order; what is equal is compiled once, what is missing in
+        parallel.
+
+        workers: threads at most, by default one per processor. Raises the error of the first request, in
+        their order, that fails; what has been compiled by then is stored.
+        """
+        keys = [self.key(request) for request in requests]
+        wanted: dict[str, CompileRequest] = {}
+        for key, request in zip(keys, requests, strict=True):
+            wanted[key] = _with_keep_of(request, wanted.get(key))
+        done: dict[str, CompiledCubin] = {}
+        missing: dict[str, CompileRequest] = {}
+        for key, request in wanted.items():
+            stored = self._read(request, key)
+            if stored is None:
+                missing[key] = request
+            else:
+                done[key] = stored
+        self.statistics.hits += len(done)
+        self.statistics.misses += len(missing)
+        done.update(self._compile_missing(missing, workers or os.cpu_count() or 1))
+        return [done[key] for key in keys]
+
+    def _compile_missing(self, missing: dict[str, CompileRequest], workers: int) -> dict[str, CompiledCubin]:
+        if len(missing) <= 1 or workers == 1:
+            return {key: self._compile_and_store(key, request) for key, request in missing.items()}
+        with ThreadPoolExecutor(min(workers, len(missing)), thread_name_prefix="fuse-compile") as pool:
+            futures: dict[str, Future[CompiledCubin]] = {
+                key: pool.submit(self._compile_and_store, key, request) for key, request in missing.items()
+            }
+            try:
+                return {key: future.result() for key, future in futures.items()}
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _compile_and_store(self, key: str, request: CompileRequest) -> CompiledCubin:
+        kernel = self.compiler(request)
+        self._write(self.path(key), kernel.to_bytes())
+        return kernel
+
+    def _read(self, request: CompileRequest, key: str) -> CompiledCubin | None:
+        try:
+            data = self.path(key).read_bytes()
+        except OSError:
+            return None
+        try:
+            kernel = CompiledCubin.from_bytes(data)
+        except ValueError:
+            self.statistics.rejected += 1
+            return None
+        return kernel if all(stage in kernel.texts for stage in request.keep) else None
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Put `data` at `path` in one step. A folder that cannot be written makes the cache useless, not the
+        compile.
+        """
+        temporary = ""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                dir=path.parent, prefix=".", suffix=".tmp", delete=False
+            ) as file:
+                temporary = file.name
+                file.write(data)
+            os.replace(temporary, path)
+        except OSError:
+            if temporary:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+
+
+def _with_keep_of(request: CompileRequest, other: CompileRequest | None) -> CompileRequest:
+    """`request`, keeping also what `other`, a request for the same kernel, keeps."""
+    if other is None:
+        return request
+    keep = tuple(dict.fromkeys([*other.keep, *request.keep]))
+    return CompileRequest(request.text, request.target, request.options, keep)

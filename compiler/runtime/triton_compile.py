@@ -1,0 +1,331 @@
+"""TTIR text to cubin through Triton's own stages: parse, ttir, ttgir, llir, ptx, cubin.
+
+Triton is imported when the first kernel is compiled. Each compile has its own MLIR context, and Triton
+releases the GIL in every stage, so threads compile in parallel.
+
+The text is the generic form that `codegen` prints, with an explicit `loc(...)` on each operation; an
+operation without one is located in the text itself. Triton parses files only, so the text travels in an
+anonymous memory file.
+
+Diagnostics. Triton gives Python no way to receive MLIR's diagnostics: they are written to file descriptor 2.
+The parser, whose verifier catches nearly every mistake, runs under a lock with that descriptor captured, so
+its diagnostics are in the error and not on the terminal. The later stages take far longer and run in
+parallel: where one fails, the compile is repeated once under the capture to learn why, at the price of a
+first copy on stderr.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from .cubin import STAGES, CompiledCubin, CompileOptions, CompileRequest, Target, ptx_params
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_DIAGNOSTIC = re.compile(r"^(?:(?P<location>\S.*?):\s*)?error\s*:\s*(?P<message>.+)$", re.MULTILINE)
+_PTXAS = re.compile(
+    r"^ptxas\s+(?:\S+,\s+line\s+(?P<line>\d+);\s+)?(?:error|fatal)\s*:\s*(?P<message>.+)$", re.MULTILINE
+)
+_LOC = re.compile(r'^loc\("([^"]*)"(?=:\d+:\d+\)$)|(?<=\d)\)$')
+_MEMORY_FILE = re.compile(r"/proc/self/fd/\d+")
+
+# The memory file's descriptor is part of the locations of operations that have none, thus of the cubin: the
+# first free number from here on is the same one in every compile, since the lock is held while it is open.
+_FIRST_DESCRIPTOR = 1000
+
+# The process has one file descriptor 2, so one lock, shared by all compiles, guards its redirection.
+_STDERR_LOCK = threading.Lock()
+
+
+class TritonCompileError(RuntimeError):
+    """Triton refused a kernel.
+
+    kernel: its name. stage: which of `STAGES` failed, or "name" for a name that cannot be compiled.
+    diagnostic: the first diagnostic's message. location: where it points, "" where unknown;
+    "ttir:LINE:COLUMN" is in the kernel's own text. details: all that was said.
+    """
+
+    def __init__(
+        self, kernel: str, stage: str, diagnostic: str, location: str = "", details: str = ""
+    ) -> None:
+        where = f" at {location}" if location else ""
+        super().__init__(f"kernel '{kernel}' failed to compile in stage '{stage}'{where}: {diagnostic}")
+        self.kernel = kernel
+        self.stage = stage
+        self.diagnostic = diagnostic
+        self.location = location
+        self.details = details
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kernel, self.stage, self.diagnostic, self.location, self.details)
+
+
+def compile_ttir(
+    text: str,
+    *,
+    target: Target,
+    num_warps: int,
+    num_stages: int = 3,
+    num_ctas: int = 1,
+    maxnreg: int | None = None,
+    enable_fp_fusion: bool = True,
+    keep: tuple[str, ...] = (),
+) -> CompiledCubin:
+    """Compile one kernel: `compile_request` with the request's fields as keywords."""
+    options = CompileOptions(num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion)
+    return compile_request(CompileRequest(text, target, options, keep))
+
+
+def compile_request(request: CompileRequest) -> CompiledCubin:
+    """Run all of Triton's stages on `request`, uncached.
+
+    Raises TritonCompileError, naming the kernel, the stage and the first diagnostic.
+    """
+    job = _Job(request, kernel_name(request.text))
+    try:
+        return job.compile()
+    except _StageFailed as failure:
+        raise _explain(job, failure) from failure.cause
+
+
+def kernel_name(text: str) -> str:
+    """The name of the public function in TTIR `text`, in generic or in Triton's custom form.
+
+    Raises TritonCompileError where there is not exactly one, or where a function's name is no ASCII
+    identifier: Triton would abort the whole process on it.
+    """
+    functions = list(_functions(text))
+    for name, _ in functions:
+        if not _IDENTIFIER.fullmatch(name):
+            raise TritonCompileError(name, "name", "a function's name must match [A-Za-z_][A-Za-z0-9_]*")
+    public = [name for name, is_public in functions if is_public]
+    if len(public) != 1:
+        found = ", ".join(public) or "none"
+        raise TritonCompileError(
+            public[0] if public else "?", "name", f"a module must have one public function, found {found}"
+        )
+    return public[0]
+
+
+class _StageFailed(Exception):
+    """A stage raised `cause`; `said` is what was captured from file descriptor 2, if it was captured."""
+
+    def __init__(self, stage: str, cause: BaseException, said: str) -> None:
+        super().__init__(stage)
+        self.stage = stage
+        self.cause = cause
+        self.said = said
+
+
+class _Job:
+    """One request on its way through Triton's stages."""
+
+    def __init__(self, request: CompileRequest, name: str) -> None:
+        self.request = request
+        self.name = name
+        self.products: dict[str, Any] = {}
+        self.texts: dict[str, str] = {}
+        self.timings: dict[str, float] = {}
+        self.metadata: dict[str, Any] = {}
+
+    def compile(self) -> CompiledCubin:
+        """Run every stage; the parser under the capture. Raises _StageFailed."""
+        from triton._C.libtriton import ir
+
+        backend = self._backend()
+        stages = self._stages(backend)
+        context = self._context(ir, backend)
+        with _captured_stderr() as captured:
+            product = self._run("parse", lambda: self._parse(ir, context), captured)
+        for stage, make in stages.items():
+            product = self._run(stage, partial(make, product, self.metadata))
+            if stage in self.request.keep:
+                self.texts[stage] = str(product)
+            self.products[stage] = product
+        ptx: str = self.products["ptx"]
+        return CompiledCubin(
+            name=self.metadata["name"],
+            arch=self.request.target.arch,
+            cubin=self.products["cubin"],
+            ptx=ptx,
+            params=ptx_params(ptx),
+            shared=self.metadata["shared"],
+            num_warps=self.metadata["num_warps"],
+            num_ctas=self.metadata["num_ctas"],
+            global_scratch_size=self.metadata.get("global_scratch_size") or 0,
+            profile_scratch_size=self.metadata.get("profile_scratch_size") or 0,
+            timings_ms=self.timings,
+            texts=self.texts,
+        )
+
+    def repeat(self, last: str, captured: Callable[[], str]) -> None:
+        """Run the stages up to `last` once more, file descriptor 2 being captured already. Raises
+        _StageFailed.
+        """
+        from triton._C.libtriton import ir
+
+        backend = self._backend()
+        stages = self._stages(backend)
+        context = self._context(ir, backend)
+        product = self._run("parse", lambda: self._parse(ir, context), captured)
+        for stage, make in stages.items():
+            product = self._run(stage, partial(make, product, self.metadata), captured)
+            if stage == last:
+                return
+
+    def _backend(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+        from triton.compiler.compiler import make_backend
+
+        target = self.request.target
+        return make_backend(GPUTarget(target.backend, target.arch, target.warp_size))
+
+    def _stages(self, backend: Any) -> dict[str, Callable[[Any, dict[str, Any]], Any]]:
+        from triton.backends.compiler import Language
+
+        arch = f"sm{self.request.target.arch}"
+        given = {name: value for name, value in vars(self.request.options).items() if value is not None}
+        options = backend.parse_options(given)
+        if options.arch != arch:
+            raise TritonCompileError(
+                self.name, "options", f"the environment overrides {arch} by {options.arch}"
+            )
+        stages: dict[str, Callable[[Any, dict[str, Any]], Any]] = {}
+        backend.add_stages(stages, options, Language.TRITON)
+        if tuple(stages) != STAGES[1:]:
+            found = ", ".join(stages)
+            raise TritonCompileError(self.name, "options", f"stages are {found}, not {', '.join(STAGES[1:])}")
+        self.metadata = {"target": backend.target, **vars(options)}
+        return stages
+
+    def _context(self, ir: Any, backend: Any) -> Any:
+        context = ir.context()
+        ir.load_dialects(context)
+        backend.load_dialects(context)
+        return context
+
+    def _parse(self, ir: Any, context: Any) -> Any:
+        with _memory_file(self.request.text) as path:
+            module = ir.parse_mlir_module(path, context)
+        module.context = context  # the stages look it up there, and it keeps the context alive
+        return module
+
+    def _run(self, stage: str, make: Callable[[], Any], captured: Callable[[], str] = lambda: "") -> Any:
+        started = time.perf_counter()
+        try:
+            product = make()
+        except Exception as cause:
+            raise _StageFailed(stage, cause, captured()) from cause
+        self.timings[stage] = (time.perf_counter() - started) * 1e3
+        return product
+
+
+def _explain(job: _Job, failure: _StageFailed) -> TritonCompileError:
+    """The error to raise for `failure`; where MLIR has spoken to stderr, its stages are repeated under the
+    capture.
+    """
+    if failure.stage in ("ttir", "ttgir", "llir"):
+        with _captured_stderr() as captured:
+            try:
+                _Job(job.request, job.name).repeat(failure.stage, captured)
+            except _StageFailed as again:
+                failure = again
+    reason = str(failure.cause).strip()
+    details = _MEMORY_FILE.sub("ttir", failure.said or reason)
+    ptxas = _PTXAS.search(reason)
+    if ptxas is not None:
+        location = f"ptx:{ptxas['line']}" if ptxas["line"] else ""
+        return TritonCompileError(job.name, failure.stage, ptxas["message"].strip(), location, details)
+    said = _DIAGNOSTIC.search(details)
+    if said is not None:
+        location = _LOC.sub(r"\1", said["location"] or "")
+        return TritonCompileError(job.name, failure.stage, said["message"].strip(), location, details)
+    first = reason.splitlines()[0] if reason else type(failure.cause).__name__
+    return TritonCompileError(job.name, failure.stage, first, "", details)
+
+
+@contextlib.contextmanager
+def _memory_file(text: str) -> Iterator[str]:
+    """The path of an anonymous file in memory that holds `text` while the context is open."""
+    opened = os.memfd_create("ttir")
+    try:
+        descriptor = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    except OSError:  # the process may have fewer descriptors: any number parses as well
+        descriptor = os.dup(opened)
+    os.close(opened)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(text.encode())
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _captured_stderr() -> Iterator[Callable[[], str]]:
+    """Redirect file descriptor 2 into memory; yields a function that takes what has been written so far.
+
+    What was written and not taken, by other threads for one, reaches the real stderr at the end.
+    """
+    with _STDERR_LOCK:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        try:
+            real = os.dup(2)
+        except OSError:  # a daemon may have closed it: there is nothing to capture, nor to disturb
+            yield lambda: ""
+            return
+        memory = os.memfd_create("stderr")
+
+        def take() -> str:
+            size = os.fstat(memory).st_size
+            said = os.pread(memory, size, 0)
+            os.ftruncate(memory, 0)
+            os.lseek(memory, 0, os.SEEK_SET)
+            return said.decode(errors="replace")
+
+        os.dup2(memory, 2)
+        try:
+            yield take
+        finally:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+            os.dup2(real, 2)
+            left = take()
+            if left:
+                os.write(2, left.encode())
+            os.close(real)
+            os.close(memory)
+
+
+_GENERIC_NAME = re.compile(r'\bsym_name\s*=\s*"((?:[^"\\]|\\.)*)"')
+_CUSTOM_NAME = re.compile(r'\btt\.func\s+(public\s+|private\s+|nested\s+|)@(?:"([^"]*)"|([\w.$-]+))')
+
+
+def _functions(text: str) -> Iterator[tuple[str, bool]]:
+    """(name, is it public) of each function in `text`, in order of appearance of its name."""
+    for match in _CUSTOM_NAME.finditer(text):
+        yield match[2] if match[2] is not None else match[3], match[1].strip() in ("", "public")
+    for match in _GENERIC_NAME.finditer(text):
+        attributes = _enclosing_braces(text, match.start())
+        if "function_type" in attributes:  # a module has a name too, but no type
+            yield match[1], not re.search(r'\bsym_visibility\s*=\s*"(?:private|nested)"', attributes)
+
+
+def _enclosing_braces(text: str, at: int) -> str:
+    """The attribute dictionary of `text` around position `at`: from its opening to its closing brace."""
+    depth, start = 0, at
+    while start > 0 and depth >= 0:
+        start -= 1
+        depth += {"}": 1, "{": -1}.get(text[start], 0)
+    depth, end = 0, at
+    while end < len(text) and depth >= 0:
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end += 1
+    return text[start:end]

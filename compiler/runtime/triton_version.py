@@ -1,0 +1,131 @@
+"""What differs between Triton's versions, in one table, read without importing Triton.
+
+A row of `TRITON_DIALECTS` says how the TTIR accepted by one version is spelt; every other version-dependent
+decision of the project asks `TritonDialect`, so supporting a new Triton means adding a row here and running
+the compile tests.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib import metadata
+
+_DISTRIBUTIONS = ("triton", "pytorch-triton")
+
+CACHE_MODIFIERS = {"none": 1, "ca": 2, "cg": 3, "wb": 4, "cs": 5, "wt": 6, "cv": 7}
+"""tt.load's and tt.store's cache modifiers, with the integers of Triton's enum."""
+
+EVICTION_POLICIES = {"evict_normal": 1, "evict_first": 2, "evict_last": 3}
+"""tt.load's and tt.store's eviction policies, with the integers of Triton's enum."""
+
+_REJECTED_HINTS = frozenset({("cg", "evict_last"), ("wb", "evict_first")})
+
+
+class TritonVersionError(RuntimeError):
+    """Triton is not installed, or it is older than every version this project supports."""
+
+
+@dataclass(frozen=True)
+class TritonDialect:
+    """How one minor version of Triton spells the parts of TTIR that changed.
+
+    since: the first (major, minor) version with these spellings.
+    cache_policy_attr: hints are one `#tt.cache_policy` attribute; the older pair of integers is silently
+    ignored there.
+    tensordesc_wraps_tensor: a descriptor's parameter is a tensor type instead of a bare shape and element
+    type.
+    barrier_scope: `gpu.barrier` takes a `scope`; before, it is a parse error.
+    """
+
+    since: tuple[int, int]
+    cache_policy_attr: bool
+    tensordesc_wraps_tensor: bool
+    barrier_scope: bool
+
+    def access_hint(self, cache: str = "none", evict: str = "evict_normal") -> str:
+        """The attributes of a tt.load or tt.store that ask for `cache` and `evict`, without braces; "" for
+        the defaults.
+
+        Raises ValueError for an unknown name, or for a pair that ptxas refuses.
+        """
+        if cache not in CACHE_MODIFIERS:
+            raise ValueError(
+                f"unknown cache modifier '{cache}': expected one of {', '.join(CACHE_MODIFIERS)}"
+            )
+        if evict not in EVICTION_POLICIES:
+            raise ValueError(
+                f"unknown eviction policy '{evict}': expected one of {', '.join(EVICTION_POLICIES)}"
+            )
+        if (cache, evict) in _REJECTED_HINTS:
+            raise ValueError(f"ptxas refuses the cache modifier '{cache}' together with '{evict}'")
+        if (cache, evict) == ("none", "evict_normal"):
+            return ""
+        if self.cache_policy_attr:
+            return f"cachePolicy = #tt.cache_policy<cache_modifier = {cache}, eviction_policy = {evict}>"
+        return f"cache = {CACHE_MODIFIERS[cache]} : i32, evict = {EVICTION_POLICIES[evict]} : i32"
+
+    def tensordesc_type(self, shape: tuple[int, ...], element: str) -> str:
+        """The type of a tensor descriptor over blocks of `shape` of the MLIR element type `element`."""
+        block = "x".join([*map(str, shape), element])
+        return (
+            f"!tt.tensordesc<tensor<{block}>>" if self.tensordesc_wraps_tensor else f"!tt.tensordesc<{block}>"
+        )
+
+
+TRITON_DIALECTS: tuple[TritonDialect, ...] = (
+    TritonDialect((3, 6), cache_policy_attr=False, tensordesc_wraps_tensor=True, barrier_scope=False),
+    TritonDialect((3, 8), cache_policy_attr=False, tensordesc_wraps_tensor=False, barrier_scope=True),
+    TritonDialect((3, 9), cache_policy_attr=True, tensordesc_wraps_tensor=False, barrier_scope=True),
+)
+"""One row per change, oldest first; a version uses the newest row that is not newer than itself."""
+
+assert [d.since for d in TRITON_DIALECTS] == sorted({d.since for d in TRITON_DIALECTS}), (
+    "rows must ascend, once each"
+)
+
+
+def parse_version(version: str) -> tuple[int, int]:
+    """(major, minor) of a version such as "3.6.0" or "3.8.0+git1a2b"; raises TritonVersionError on anything
+    else.
+    """
+    match = re.match(r"(\d+)\.(\d+)(?:\D|$)", version)
+    if match is None:
+        raise TritonVersionError(f"cannot read Triton's version '{version}': expected MAJOR.MINOR")
+    return int(match[1]), int(match[2])
+
+
+def triton_dialect(version: str | None = None) -> TritonDialect:
+    """The row for `version`, by default the installed one. Raises TritonVersionError below the oldest row."""
+    version = triton_version() if version is None else version
+    key = parse_version(version)
+    rows = [d for d in TRITON_DIALECTS if d.since <= key]
+    if not rows:
+        oldest = ".".join(map(str, TRITON_DIALECTS[0].since))
+        raise TritonVersionError(f"Triton {version} is not supported: {oldest} or newer is required")
+    return rows[-1]
+
+
+def triton_version() -> str:
+    """The installed Triton's version, from its package metadata. Raises TritonVersionError where there is
+    none.
+    """
+    return _distribution().version
+
+
+def triton_fingerprint() -> str:
+    """The installed Triton's version and a digest of its RECORD, which names the hash of each installed file.
+
+    Two builds that share a version number differ here, and nothing of Triton itself is read or imported.
+    """
+    distribution = _distribution()
+    record = distribution.read_text("RECORD") or ""
+    return f"{distribution.version}-{hashlib.sha256(record.encode()).hexdigest()[:16]}"
+
+
+def _distribution() -> metadata.Distribution:
+    for name in _DISTRIBUTIONS:
+        try:
+            return metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+    raise TritonVersionError(f"Triton is not installed: no distribution named {' or '.join(_DISTRIBUTIONS)}")
