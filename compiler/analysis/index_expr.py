@@ -18,7 +18,7 @@ _NATURAL = re.compile(r"([A-Za-z_.$']*)(\d*)(.*)", re.DOTALL)
 @lru_cache(maxsize=1 << 14)
 def _symbol_key(name: str) -> tuple:
     """Orders dims (d0, d1, .., d10) before indirect operands (i0, ..) before sizes, numbers by value."""
-    prefix, digits, rest = _NATURAL.fullmatch(name).groups()
+    prefix, digits, rest = _NATURAL.findall(name)[0]
     rank = {"d": 0, "i": 1}.get(prefix, 2) if digits and not rest else 2
     return (rank, prefix, int(digits or -1), rest, 0, "")
 
@@ -34,7 +34,7 @@ class _Division:
         self.num = num
         self.den = den
         self._hash = hash((self.word, num, den))
-        self._key = None
+        self._key: tuple | None = None
 
     def __hash__(self) -> int:
         return self._hash
@@ -54,7 +54,10 @@ class _Division:
     @property
     def key(self) -> tuple:
         if self._key is None:
-            lead = min((_symbol_key(name) for name in self.num.symbols() or self.den.symbols()), default=(3, "", -1, ""))
+            lead = min(
+                (_symbol_key(name) for name in self.num.symbols() or self.den.symbols()),
+                default=(3, "", -1, ""),
+            )
             self._key = (*lead[:4], self.rank, str(self))
         return self._key
 
@@ -82,7 +85,7 @@ Atom = Union[str, FloorDiv, Mod]  # noqa: UP007  (a forward reference inside Mon
 
 
 def atom_key(atom: Atom) -> tuple:
-    return _symbol_key(atom) if type(atom) is str else atom.key
+    return _symbol_key(atom) if isinstance(atom, str) else atom.key
 
 
 def _monomial_key(monomial: Monomial) -> tuple:
@@ -109,12 +112,16 @@ def _over(left: Monomial, right: Monomial) -> Monomial | None:
 class Expr:
     """An immutable integer polynomial: a map from monomials (sorted tuples of atoms) to non-zero ints."""
 
-    __slots__ = ("_cost", "_hash", "by_monomial", "_sorted", "_symbols", "_text")
+    __slots__ = ("_cost", "_hash", "_sorted", "_symbols", "_text", "by_monomial")
 
     def __init__(self, terms: dict[Monomial, int]):
-        """Takes ownership of `terms`, whose values must be non-zero; callers use `const`, `sym` and operators."""
-        self.by_monomial = terms
-        self._hash = self._sorted = self._symbols = self._text = self._cost = None
+        """Takes over `terms`, whose values are non-zero; other modules use `const`, `sym` and operators."""
+        self.by_monomial = terms  # read only
+        self._hash: int | None = None
+        self._sorted: tuple[tuple[Monomial, int], ...] | None = None
+        self._symbols: frozenset[str] | None = None
+        self._text: str | None = None
+        self._cost: int | None = None
 
     # Identity.
     def __hash__(self) -> int:
@@ -168,7 +175,9 @@ class Expr:
         """Number of nodes, atoms included: simplifications must lower it."""
         if self._cost is None:
             self._cost = sum(
-                (abs(c) != 1 or not m) + (c < 0) + sum(1 if type(a) is str else 2 + a.num.cost + a.den.cost for a in m)
+                (abs(c) != 1 or not m)
+                + (c < 0)
+                + sum(1 if isinstance(a, str) else 2 + a.num.cost + a.den.cost for a in m)
                 for m, c in self.by_monomial.items()
             )
         return self._cost
@@ -179,7 +188,7 @@ class Expr:
             found: set[str] = set()
             for monomial in self.by_monomial:
                 for atom in monomial:
-                    if type(atom) is str:
+                    if isinstance(atom, str):
                         found.add(atom)
                     else:
                         found |= atom.num.symbols() | atom.den.symbols()
@@ -200,7 +209,7 @@ class Expr:
         return {n: Expr(terms) for n, terms in split.items()}
 
     def coefficient(self, name: str) -> "Expr | None":
-        """The factor of a symbol that occurs linearly (0 when absent); None when inside an atom or squared."""
+        """The factor of a linear symbol (0 when absent); None when it is inside an atom or squared."""
         if name not in self.symbols():
             return ZERO
         powers = self.powers(name)
@@ -277,13 +286,13 @@ class Expr:
             factor = None
             for atom in monomial:
                 value: Expr | None
-                if type(atom) is str:
+                if isinstance(atom, str):
                     replaced = mapping.get(atom)
                     value = const(replaced) if isinstance(replaced, int) else replaced
                 elif atom.num.symbols().isdisjoint(mapping) and atom.den.symbols().isdisjoint(mapping):
                     value = None
                 else:
-                    make = floordiv if type(atom) is FloorDiv else mod
+                    make = floordiv if isinstance(atom, FloorDiv) else mod
                     value = make(atom.num.subs(mapping), atom.den.subs(mapping))
                 if value is None:
                     kept.append(atom)
@@ -307,9 +316,9 @@ class Expr:
                 continue
             product: Any = c
             for atom in monomial:
-                if type(atom) is str:
+                if isinstance(atom, str):
                     value = env[atom]
-                elif type(atom) is FloorDiv:
+                elif isinstance(atom, FloorDiv):
                     value = atom.num.evaluate(env) // atom.den.evaluate(env)
                 else:
                     value = atom.num.evaluate(env) % atom.den.evaluate(env)
@@ -332,11 +341,15 @@ class Expr:
                 yield " - " if c < 0 else " + "
             elif c < 0:
                 yield "-"
-            factors = [str(a) if type(a) is str else f"({a})" for a in monomial]
+            factors = [str(a) if isinstance(a, str) else f"({a})" for a in monomial]
             if abs(c) != 1 or not factors:
                 factors.append(str(abs(c)))
             bare = len(factors) == 1 and (position or c > 0)
-            yield factors[0].removeprefix("(").removesuffix(")") if bare and factors[0][0] == "(" else "*".join(factors)
+            yield (
+                factors[0].removeprefix("(").removesuffix(")")
+                if bare and factors[0][0] == "("
+                else "*".join(factors)
+            )
 
 
 def _operand(e: Expr) -> str:
@@ -427,16 +440,27 @@ def _pull_out(num: Expr, den: Expr) -> tuple[Expr, Expr]:
 
 
 def _common_monomial(num: Expr, den: Expr) -> Monomial:
-    shared: list[Atom] | None = None
-    for monomial in (*num.by_monomial, *den.by_monomial):
-        if shared is None:
-            shared = list(monomial)
-        else:
-            pool = list(monomial)
-            shared = [a for a in shared if a in pool and (pool.remove(a) or True)]
-        if not shared:
+    """The greatest monomial that divides every term of both."""
+    first, *others = (*den.by_monomial, *num.by_monomial)
+    for monomial in others:
+        if not first:
             return ()
-    return tuple(shared or ())
+        first = common_atoms(first, monomial)
+    return first
+
+
+def common_atoms(left: Monomial, right: Monomial) -> Monomial:
+    pool, shared = list(right), []
+    for atom in left:
+        if atom in pool:
+            pool.remove(atom)
+            shared.append(atom)
+    return tuple(shared)
+
+
+def _without(e: Expr, shared: Monomial) -> Expr:
+    """e / shared, which divides every term."""
+    return Expr({rest: c for m, c in e.by_monomial.items() if (rest := _over(m, shared)) is not None})
 
 
 @lru_cache(maxsize=1 << 15)
@@ -451,8 +475,7 @@ def split(num: Expr, den: Expr) -> tuple[Expr, Expr, Expr, Expr, Expr]:
     quotient, rest = _pull_out(num, den)
     shared = _common_monomial(rest, den)
     if shared:
-        rest = Expr({_over(m, shared): c for m, c in rest.by_monomial.items()})
-        den = Expr({_over(m, shared): c for m, c in den.by_monomial.items()})
+        rest, den = _without(rest, shared), _without(den, shared)
     g = math.gcd(*den.by_monomial.values(), *(c for m, c in rest.by_monomial.items() if m))
     kept = 0
     if g > 1:
@@ -466,7 +489,7 @@ def lone_floor(e: Expr) -> tuple[Expr, Expr] | None:
     """e written as `x floordiv a`, when exactly one term is a floordiv, of coefficient 1: (x, a)."""
     found = None
     for monomial, c in e.by_monomial.items():
-        if len(monomial) == 1 and type(monomial[0]) is FloorDiv and c == 1:
+        if len(monomial) == 1 and isinstance(monomial[0], FloorDiv) and c == 1:
             if found is not None:
                 return None
             found = monomial[0]
@@ -488,7 +511,7 @@ def _floor_atom(num: Expr, den: Expr) -> Expr:
         return const(n // d)
     if len(num.by_monomial) == 1:
         ((monomial, c),) = num.by_monomial.items()
-        if c == 1 and len(monomial) == 1 and type(monomial[0]) is Mod:
+        if c == 1 and len(monomial) == 1 and isinstance(monomial[0], Mod):
             inner = monomial[0]  # (x mod (den*b)) floordiv den
             times = exact_quotient(inner.den, den)
             if times is not None:
@@ -516,8 +539,8 @@ def _mod_atom(num: Expr, den: Expr) -> Expr:
         return const(n % d)
     for monomial, c in num.terms:
         for atom in monomial:
-            if type(atom) is Mod:  # den divides c*rest*m: c*rest*(x mod m) may drop its mod
-                around = Expr({_over(monomial, (atom,)): c})
+            if isinstance(atom, Mod):  # den divides c*rest*m: c*rest*(x mod m) may drop its mod
+                around = _without(Expr({monomial: c}), (atom,))
                 if exact_quotient(around * atom.den, den) is not None:
                     return mod(num + around * (atom.num - atom_expr(atom)), den)
     return atom_expr(Mod(num, den))

@@ -1,7 +1,8 @@
 """What is known about the symbols of an index expression, and the bounds and proofs that follow from it.
 
-Proofs are sound and incomplete: `False` means "not proven". They eliminate one variable at a time, replacing it by
-the end of its range that makes the expression smallest; an atom that contains dims counts as one more variable.
+Proofs are sound and incomplete: `False` means "not proven". They eliminate one variable at a time, replacing
+it by the end of its range that makes the expression smallest; an atom that contains dims is one more
+variable.
 """
 
 import re
@@ -33,8 +34,8 @@ class Facts:
     """Ranges of symbols; hashable, made by `Facts.of`.
 
     extents: (dim, N) means 0 <= dim < N at every point, and N >= 1 since a point exists.
-    ranges:  (symbol, least, greatest), each end included, None for unbounded. A symbol without an entry is at least 0,
-             except an indirect operand (i0, i1, ..), which is unbounded.
+    ranges:  (symbol, least, greatest), each end included, None for unbounded. A symbol without an entry is at
+             least 0, except an indirect operand (i0, i1, ..), which is unbounded.
     multiples: (symbol, m) means that m divides the symbol.
     """
 
@@ -88,12 +89,12 @@ class Facts:
         return Facts(tuple(sorted(merged.items())), self.ranges, self.multiples)
 
     def range(self, name: str) -> tuple[int | None, int | None]:
-        """(least, greatest) of a symbol that is not a dim, sharpened by the dims' extents being at least 1."""
+        """(least, greatest) of a symbol that is not a dim, knowing that the dims' extents are at least 1."""
         return self._range.get(name) or (_default_minimum(name), None)
 
     # Queries.
     def lower(self, e: Expr) -> Bound:
-        """A lower bound of e over all points: free of dims and of indirect operands, None if there is none."""
+        """A lower bound of e over all points, free of dims and indirect operands; None if none is found."""
         return _extreme(e, self, True)
 
     def upper(self, e: Expr) -> Bound:
@@ -138,7 +139,7 @@ def _default_minimum(name: str) -> int | None:
 
 
 def _raise_minimum(e: Expr, least: int, ranges: dict[str, tuple[int | None, int | None]]) -> None:
-    """Records what e >= least (at least 1) says about single symbols: s0*s1 >= 1, s0*2 - 3 >= 1, s0 floordiv 4 >= 1."""
+    """Records what e >= least says about single symbols: s0*s1 >= 1, s0*2 - 3 >= 1, s0 floordiv 4 >= 1."""
     body = e - e.shift
     if len(body.by_monomial) != 1:
         return
@@ -149,14 +150,14 @@ def _raise_minimum(e: Expr, least: int, ranges: dict[str, tuple[int | None, int 
     least = -(-least // c)
     if len(monomial) == 1:
         atom = monomial[0]
-        if type(atom) is FloorDiv and atom.den.is_constant and least >= 1:
-            _raise_minimum(atom.num, least * atom.den.constant, ranges)
-        if type(atom) is str:
+        if isinstance(atom, FloorDiv) and (n := atom.den.constant) is not None:
+            _raise_minimum(atom.num, least * n, ranges)
+        if isinstance(atom, str):
             low, high = ranges.get(atom) or (_default_minimum(atom), None)
             ranges[atom] = (least if low is None else max(low, least), high)
         return
     for atom in monomial:
-        low = ranges.get(atom, (_default_minimum(atom), None))[0] if type(atom) is str else None
+        low = ranges.get(atom, (_default_minimum(atom), None))[0] if isinstance(atom, str) else None
         if low is None or low < 0:
             return
     for atom in monomial:  # a product of factors that are at least 0 is at least 1, so each factor is
@@ -164,8 +165,8 @@ def _raise_minimum(e: Expr, least: int, ranges: dict[str, tuple[int | None, int 
 
 
 def _is_variable(atom: Atom, facts: Facts) -> bool:
-    """Whether the atom changes from point to point: a dim, an indirect operand, or a division that contains one."""
-    if type(atom) is str:
+    """Whether the atom changes from point to point: it is or contains a dim or an indirect operand."""
+    if isinstance(atom, str):
         return atom in facts.extent or is_indirect(atom)
     return any(_is_variable(name, facts) for name in atom.num.symbols() | atom.den.symbols())
 
@@ -173,24 +174,30 @@ def _is_variable(atom: Atom, facts: Facts) -> bool:
 @lru_cache(maxsize=1 << 15)
 def atom_bounds(atom: Atom, facts: Facts) -> tuple[Bound, Bound]:
     """(least, greatest) of an atom: expressions in sizes for a variable one, numbers otherwise."""
-    if type(atom) is str:
+    if isinstance(atom, str):
         if atom in facts.extent:
             return ZERO, facts.extent[atom] - 1
         low, high = facts.range(atom)
         return None if low is None else const(low), None if high is None else const(high)
     variable = _is_variable(atom, facts)
     n = atom.den.constant
-    if type(atom) is Mod:
+    if isinstance(atom, Mod):
         den = facts.upper(atom.den) if variable else atom.den
         return ZERO, None if den is None else den - 1
     if variable and not any(_is_variable(name, facts) for name in atom.den.symbols()):
         low, high = facts.lower(atom.num), facts.upper(atom.num)
-        return None if low is None else low.floordiv(atom.den), None if high is None else high.floordiv(atom.den)
-    low, high = facts.interval(atom.num)
+        return None if low is None else low.floordiv(atom.den), None if high is None else high.floordiv(
+            atom.den
+        )
+    least, greatest = facts.interval(atom.num)
     if n is not None:
-        return None if low is None else const(low // n), None if high is None else const(high // n)
+        return None if least is None else const(least // n), None if greatest is None else const(
+            greatest // n
+        )
     # The denominator is some positive number.
-    return None if low is None else const(min(low, 0)), None if high is None else const(max(high, 0))
+    return None if least is None else const(min(least, 0)), None if greatest is None else const(
+        max(greatest, 0)
+    )
 
 
 def _sign(e: Expr, facts: Facts) -> int:
@@ -226,7 +233,7 @@ def _replace(powers: dict[int, Expr], value: Expr) -> Expr:
 
 
 def _eliminate(e: Expr, facts: Facts, low: bool, atoms: Iterable[Atom]) -> Expr | None:
-    """e with one of the atoms at the end of its range that bounds e from below (low) or above; None if none can be."""
+    """e with one of the atoms at the end of its range that bounds e from below (low) or above, or None."""
     for atom in atoms:
         direction, powers = _direction(e, atom, facts)
         if direction:
@@ -237,8 +244,8 @@ def _eliminate(e: Expr, facts: Facts, low: bool, atoms: Iterable[Atom]) -> Expr 
 
 
 def _divisions_first(e: Expr) -> list[Atom]:
-    """The atoms of e; a division's bound may cancel against the symbols of its denominator, so it goes first."""
-    return sorted(e.atoms(), key=lambda atom: type(atom) is str)
+    """The atoms of e, divisions first: their bounds may cancel against their denominators' symbols."""
+    return sorted(e.atoms(), key=lambda atom: isinstance(atom, str))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -246,7 +253,7 @@ def _extreme(e: Expr, facts: Facts, low: bool) -> Bound:
     while True:
         atoms = [atom for atom in _divisions_first(e) if _is_variable(atom, facts)]
         if not atoms:
-            return _simplified(e, facts) if any(type(atom) is not str for atom in e.atoms()) else e
+            return _simplified(e, facts) if any(not isinstance(atom, str) for atom in e.atoms()) else e
         smaller = _eliminate(e, facts, low, atoms)
         if smaller is None:
             return None
@@ -255,10 +262,10 @@ def _extreme(e: Expr, facts: Facts, low: bool) -> Bound:
 
 @lru_cache(maxsize=1 << 15)
 def _number(e: Expr, facts: Facts, low: bool) -> int | None:
-    e = _extreme(e, facts, low)
-    while e is not None and not e.is_constant:
-        e = _eliminate(e, facts, low, _divisions_first(e))
-    return None if e is None else e.constant
+    bound = _extreme(e, facts, low)
+    while bound is not None and not bound.is_constant:
+        bound = _eliminate(bound, facts, low, _divisions_first(bound))
+    return None if bound is None else bound.constant
 
 
 @lru_cache(maxsize=1 << 16)
@@ -278,9 +285,10 @@ def _nonnegative(e: Expr, facts: Facts) -> bool:
     if smaller is None:
         for atom in variable or atoms:  # linear in an atom: the least value is at one of its ends
             powers = e.powers(atom)
-            ends = atom_bounds(atom, facts)
-            if max(powers) == 1 and None not in ends:
-                return all(_nonnegative(_replace(powers, end), facts) for end in ends)
+            least, most = atom_bounds(atom, facts)
+            if max(powers) == 1 and least is not None and most is not None:
+                ends = (_replace(powers, least), _replace(powers, most))
+                return all(_nonnegative(end, facts) for end in ends)
     return _nonnegative_by_floors(e, facts)
 
 
@@ -290,7 +298,7 @@ def _shifted_nonnegative(e: Expr, facts: Facts) -> bool:
         return True
     shifts = {}
     for atom in e.atoms():
-        low = 0 if type(atom) is str and atom in facts.extent else atom_bounds(atom, facts)[0]
+        low = 0 if isinstance(atom, str) and atom in facts.extent else atom_bounds(atom, facts)[0]
         if isinstance(low, Expr):
             low = low.constant if low.is_constant else _number(low, facts, True)
         if low is None:
@@ -303,9 +311,9 @@ def _shifted_nonnegative(e: Expr, facts: Facts) -> bool:
 
 
 def _known_nonnegative(atom: Atom, facts: Facts) -> bool:
-    if type(atom) is Mod:
+    if isinstance(atom, Mod):
         return True
-    if type(atom) is str:
+    if isinstance(atom, str):
         low = 0 if atom in facts.extent else facts.range(atom)[0]
         return low is not None and low >= 0
     return _nonnegative(atom.num, facts)
@@ -314,7 +322,7 @@ def _known_nonnegative(atom: Atom, facts: Facts) -> bool:
 def _nonnegative_by_floors(e: Expr, facts: Facts) -> bool:
     """Uses x - q + 1 <= q*(x floordiv q) <= x on one lone floordiv with a constant q."""
     for monomial, c in e.terms:
-        if len(monomial) != 1 or type(monomial[0]) is not FloorDiv:
+        if len(monomial) != 1 or not isinstance(monomial[0], FloorDiv):
             continue
         atom = monomial[0]
         q = atom.den.constant
@@ -326,4 +334,3 @@ def _nonnegative_by_floors(e: Expr, facts: Facts) -> bool:
         if _nonnegative((e - floor * c) * q + bound * c + (q - 1), facts):
             return True
     return False
-

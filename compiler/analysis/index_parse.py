@@ -1,4 +1,4 @@
-"""Text to `Expr`: `d0*64 + d1`, `(d0*s1 + d1) mod s1`, also `//`, `%`, `ceildiv` and `**` with a small power."""
+"""Text to `Expr`: `d0*64 + d1`, `(d0*s1 + d1) mod s1`; also `//`, `%`, `ceildiv` and small powers `**`."""
 
 import re
 from functools import lru_cache
@@ -20,9 +20,9 @@ class _Parser:
             match = _TOKEN.match(text, at)
             if match is None:
                 at += len(text[at:]) - len(text[at:].lstrip())
-                self.fail(f"unexpected {text[at]!r}", at)
+                raise self.error(f"unexpected {text[at]!r}", at)
             number, name, mark = match.groups()
-            start = match.start(match.lastindex)
+            start = match.start(match.lastindex or 0)
             if number is not None:
                 self.tokens.append(("number", number, start))
             elif name is not None and name not in _WORDS:
@@ -33,8 +33,8 @@ class _Parser:
         self.tokens.append(("end", "", end))
         self.next = 0
 
-    def fail(self, why: str, at: int) -> None:
-        raise ValueError(f"bad index expression {self.text!r}: {why} at position {at}")
+    def error(self, why: str, at: int) -> ValueError:
+        return ValueError(f"bad index expression {self.text!r}: {why} at position {at}")
 
     def take(self, *marks: str) -> str | None:
         kind, text, _ = self.tokens[self.next]
@@ -47,7 +47,7 @@ class _Parser:
         result = self.sum()
         kind, text, at = self.tokens[self.next]
         if kind != "end":
-            self.fail(f"unexpected {text!r}", at)
+            raise self.error(f"unexpected {text!r}", at)
         return result
 
     def sum(self) -> Expr:
@@ -68,8 +68,9 @@ class _Parser:
             if mark == "*":
                 value = value * right
                 continue
-            if right.is_constant and right.constant < 1:
-                self.fail(f"the denominator {right} is not positive", at)
+            n = right.constant
+            if n is not None and n < 1:
+                raise self.error(f"the denominator {right} is not positive", at)
             if mark == "//":
                 value = value.floordiv(right)
             elif mark == "%":
@@ -90,7 +91,7 @@ class _Parser:
             return base
         kind, text, at = self.tokens[self.next]
         if kind != "number" or int(text) > _MAX_POWER:
-            self.fail(f"a power must be a number of at most {_MAX_POWER}", at)
+            raise self.error(f"a power must be a number of at most {_MAX_POWER}", at)
         self.next += 1
         value = ONE
         for _ in range(int(text)):
@@ -107,10 +108,10 @@ class _Parser:
         if text == "(":
             inner = self.sum()
             if not self.take(")"):
-                self.fail("expected ')'", self.tokens[self.next][2])
+                raise self.error("expected ')'", self.tokens[self.next][2])
             return inner
-        self.fail("expected a number, a name or '('" + (f", got {text!r}" if text else ", got the end"), at)
-        raise AssertionError("unreachable")
+        got = f"got {text!r}" if text else "got the end"
+        raise self.error(f"expected a number, a name or '(', {got}", at)
 
 
 @lru_cache(maxsize=1 << 15)

@@ -4,7 +4,21 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .index_expr import ONE, ZERO, Expr, FloorDiv, Mod, atom_expr, const, exact_quotient, floordiv, lone_floor, mod, split
+from .index_expr import (
+    ONE,
+    ZERO,
+    Expr,
+    FloorDiv,
+    Mod,
+    atom_expr,
+    common_atoms,
+    const,
+    exact_quotient,
+    floordiv,
+    lone_floor,
+    mod,
+    split,
+)
 from .index_facts import Facts
 
 _ROUNDS = 8
@@ -31,17 +45,17 @@ def _rebuild(e: Expr, facts: Facts) -> Expr:
     unit = {dim: ZERO for dim, extent in facts.extents if extent == ONE and dim in e.symbols()}
     if unit:
         e = e.subs(unit)
-    if not any(type(atom) is not str for monomial in e.by_monomial for atom in monomial):
+    if not any(not isinstance(atom, str) for monomial in e.by_monomial for atom in monomial):
         return e
     total = ZERO
     for monomial, c in e.terms:
         term = const(c)
         for atom in monomial:
-            if type(atom) is str:
+            if isinstance(atom, str):
                 term = term * atom_expr(atom)
             else:
-                num, den = simplify(atom.num, facts), simplify(atom.den, facts)
-                term = term * (_floor(num, den, facts) if type(atom) is FloorDiv else _mod(num, den, facts))
+                divide = _floor if isinstance(atom, FloorDiv) else _mod
+                term = term * divide(simplify(atom.num, facts), simplify(atom.den, facts), facts)
         total = total + term
     return total
 
@@ -67,31 +81,28 @@ def _factors(num: Expr, den: Expr) -> list[Expr]:
     ((head, scale),) = den.by_monomial.items()
     for monomial, c in num.terms:
         if monomial:
-            shared = []
-            pool = list(monomial)
-            for atom in head:
-                if atom in pool:
-                    pool.remove(atom)
-                    shared.append(atom)
-            g = Expr({tuple(shared): math.gcd(c, scale)})
+            g = Expr({common_atoms(head, monomial): math.gcd(c, scale)})
             if g != ONE:
                 found[g] = None
-    return sorted(found, key=lambda g: (-len(next(iter(g.by_monomial))), -next(iter(g.by_monomial.values())), str(g)))
+    return sorted(
+        found, key=lambda g: (-len(next(iter(g.by_monomial))), -next(iter(g.by_monomial.values())), str(g))
+    )
 
 
 def _part(num: Expr, g: Expr, facts: Facts) -> tuple[Expr, Expr] | None:
     """(A, B) with num = g*A + B and 0 <= B < g proven, B not a number."""
     taken, rest = ZERO, ZERO
+    n = g.constant
     for monomial, c in num.terms:
         term = Expr({monomial: c})
         quotient = exact_quotient(term, g) if monomial else None
         if quotient is not None:
             taken = taken + quotient
-        elif not monomial and g.is_constant:
-            taken, rest = taken + c // g.constant, rest + c % g.constant
+        elif not monomial and n is not None:
+            taken, rest = taken + c // n, rest + c % n
         else:
             rest = rest + term
-    if not taken.by_monomial or rest.is_constant and g.is_constant:
+    if not taken.by_monomial or (rest.is_constant and g.is_constant):
         return None
     k = _window(rest, g, facts)
     return None if k is None else (taken + k, rest - g * k)
@@ -104,12 +115,14 @@ def _drop_multiples(num: Expr, den: Expr, facts: Facts) -> tuple[Expr, Expr]:
     if n is not None and facts.multiple:
         for monomial, c in num.terms:
             for atom in monomial:
-                if type(atom) is str and facts.multiple.get(atom, 1) * c % n == 0:
+                if isinstance(atom, str) and facts.multiple.get(atom, 1) * c % n == 0:
                     rest = list(monomial)
                     rest.remove(atom)
                     g = n // math.gcd(c, n)
                     if g > 1:
-                        quotient = quotient + Expr({tuple(rest): c * g // n}) * atom_expr(FloorDiv(atom_expr(atom), const(g)))
+                        quotient = quotient + Expr({tuple(rest): c * g // n}) * atom_expr(
+                            FloorDiv(atom_expr(atom), const(g))
+                        )
                         num = num - Expr({monomial: c})
                     break
     return quotient, num
@@ -153,7 +166,7 @@ def _recombine(e: Expr, facts: Facts) -> Expr:
         shrunk = False
         for monomial, c in e.terms:
             for atom in monomial:
-                if type(atom) is str:
+                if isinstance(atom, str):
                     continue
                 rest = list(monomial)
                 rest.remove(atom)
@@ -168,7 +181,7 @@ def _recombine(e: Expr, facts: Facts) -> Expr:
 
 def _joined(e: Expr, around: Expr, atom: FloorDiv | Mod, facts: Facts) -> Expr | None:
     """e with `around*atom` and its partner replaced by what they add up to, when that is smaller."""
-    if type(atom) is FloorDiv:
+    if isinstance(atom, FloorDiv):
         x, q = atom.num, atom.den
         scale = exact_quotient(around, q)
         if scale is None:
@@ -188,9 +201,9 @@ def _joined(e: Expr, around: Expr, atom: FloorDiv | Mod, facts: Facts) -> Expr |
 
 
 def linear(e: Expr, dims: Sequence[str]) -> tuple[dict[str, Expr], Expr] | None:
-    """({dim: coefficient}, rest) with e = sum of coefficient*dim + rest, all free of the dims; None if e is not linear.
+    """({dim: coefficient}, rest) with e = sum of coefficient*dim + rest, all free of the dims.
 
-    Every dim of `dims` has an entry, 0 where e lacks it.
+    None if e is not linear in them. Every dim of `dims` has an entry, 0 where e lacks it.
     """
     names = frozenset(dims)
     parts: dict[str, dict] = {dim: {} for dim in dims}
@@ -198,7 +211,7 @@ def linear(e: Expr, dims: Sequence[str]) -> tuple[dict[str, Expr], Expr] | None:
     for monomial, c in e.by_monomial.items():
         dim = None
         for atom in monomial:
-            if type(atom) is not str:
+            if not isinstance(atom, str):
                 if not names.isdisjoint(atom.num.symbols() | atom.den.symbols()):
                     return None
             elif atom in names:

@@ -14,10 +14,10 @@ Extents = Mapping[str, "Expr | int | str"]
 class Solution:
     """Where the producer's dims stand at a consumer's point.
 
-    mapping: producer dim -> Expr over the consumer's dims, indirect operands and sizes, for each dim that the stored
-             coordinates name.
-    inside:  whether every mapped dim is proven to lie in its extent at every consumer point. When False (a padded or
-             concatenated read, an indirect one), the caller must have a guard that says so.
+    mapping: producer dim -> Expr over the consumer's dims, indirect operands and sizes, for each dim that the
+             stored coordinates name.
+    inside:  whether every mapped dim is proven to lie in its extent at every consumer point. When False (a
+             padded or concatenated read, an indirect one), the caller must have a guard that says so.
     """
 
     mapping: dict[str, Expr]
@@ -31,9 +31,11 @@ def solve(
 
     stored: coordinates that the producer writes, over its own dims (a name may mean another dim in `read`).
     read:   coordinates that the consumer reads, as many as stored ones; more or fewer raise ValueError.
-    Each stored coordinate must be one of: free of unknown dims (and then proven equal to the read one); k*dim + c with
-    k dividing `read - c`; a mixed-radix sum such as `a0*64 + a1` with 0 <= a1 < 64; or floordiv and mod digits of one
-    dim. None when a dim that `stored` names stays undetermined, or a coordinate cannot be proven equal.
+    Each stored coordinate must be one of: free of unknown dims (and then proven equal to the read one);
+    k*dim + c with k dividing `read - c`; a mixed-radix sum such as `a0*64 + a1` with 0 <= a1 < 64; or
+    floordiv and mod digits of one dim. None when a dim that `stored` names stays undetermined, when a
+    coordinate cannot be proven equal, or when `stored` names an indirect operand (the consumer's operand of
+    that name is another one).
     """
     if len(stored) != len(read):
         raise ValueError(f"a store with {len(stored)} coordinates cannot match a read with {len(read)}")
@@ -70,7 +72,9 @@ def solve(
         if len(waiting) < len(pending):
             pending = waiting
             continue
-        values = _digits(pending, unknown, extents, inner, outer) or _first_radix(pending, unknown, found, inner, outer)
+        values = _digits(pending, unknown, extents, inner, outer) or _first_radix(
+            pending, unknown, found, inner, outer
+        )
         if values is None:
             return None
         settle(values)
@@ -109,7 +113,11 @@ def _quotient(target: Expr, k: Expr, facts: Facts) -> Expr | None:
 
 
 def _first_radix(
-    pending: Sequence[tuple[Expr, Expr]], unknown: set[str], found: Mapping[str, Expr], inner: Facts, outer: Facts
+    pending: Sequence[tuple[Expr, Expr]],
+    unknown: set[str],
+    found: Mapping[str, Expr],
+    inner: Facts,
+    outer: Facts,
 ) -> dict[str, Expr] | None:
     for left, right in pending:
         values = _radix(left, right, unknown, found, inner, outer)
@@ -152,11 +160,15 @@ def _radix(
 
 
 def _digits(
-    pending: Sequence[tuple[Expr, Expr]], unknown: set[str], extents: Mapping[str, Expr], inner: Facts, outer: Facts
+    pending: Sequence[tuple[Expr, Expr]],
+    unknown: set[str],
+    extents: Mapping[str, Expr],
+    inner: Facts,
+    outer: Facts,
 ) -> dict[str, Expr] | None:
-    """Stored coordinates that are `dim mod b`, `(dim floordiv a) mod b` and `dim floordiv a`: one dim put together."""
+    """From coordinates `dim mod b`, `(dim floordiv a) mod b`, `dim floordiv a`: the dim put together."""
     for dim in sorted(unknown):
-        digits = {}
+        digits: dict[Expr, tuple[Expr | None, Expr]] = {}
         for left, right in pending:
             if left.symbols() & unknown == {dim}:
                 digit = _as_digit(left, outer)
@@ -183,9 +195,9 @@ def _as_digit(e: Expr, facts: Facts) -> tuple[Expr, Expr, Expr | None] | None:
     if c != 1 or len(monomial) != 1:
         return None
     atom = monomial[0]
-    if type(atom) is FloorDiv:
+    if isinstance(atom, FloorDiv):
         return atom.num, atom.den, None
-    if type(atom) is Mod:
+    if isinstance(atom, Mod):
         inner = lone_floor(atom.num)
         return (atom.num, ONE, atom.den) if inner is None else (*inner, atom.den)
     return e, ONE, None
@@ -198,12 +210,14 @@ class _Digit:
     span: Expr
 
 
-def is_bijection(mapping: Mapping[str, Expr], producer_extents: Extents, consumer_extents: Extents, facts: Facts) -> bool:
-    """Whether the mapping is one-to-one from the box of the consumer dims it names onto the producer's whole box.
+def is_bijection(
+    mapping: Mapping[str, Expr], producer_extents: Extents, consumer_extents: Extents, facts: Facts
+) -> bool:
+    """Whether the mapping is one-to-one from the box of the consumer dims it names onto the producer's box.
 
-    mapping: producer dim -> Expr over consumer dims and sizes, an entry for every producer dim. Proven for expressions
-    that are mixed-radix sums (flipped or not) of digits, where the digits of each base cover it exactly once; False
-    when not proven.
+    mapping: producer dim -> Expr over consumer dims and sizes; without an entry for each producer dim the
+    answer is False. Proven for expressions that are mixed-radix sums (flipped or not) of digits, where the
+    digits of each base cover it exactly once; False when not proven.
     """
     if set(mapping) != set(producer_extents):
         return False
@@ -212,7 +226,9 @@ def is_bijection(mapping: Mapping[str, Expr], producer_extents: Extents, consume
     consumed = {dim: as_expr(extent) for dim, extent in consumer_extents.items()}
     digits: list[_Digit] = []
     for dim in sorted(expressions):
-        found = _mixed_radix(expressions[dim], simplify(as_expr(producer_extents[dim]), facts), consumed, facts)
+        found = _mixed_radix(
+            expressions[dim], simplify(as_expr(producer_extents[dim]), facts), consumed, facts
+        )
         if found is None:
             return False
         digits += found
@@ -265,7 +281,7 @@ def _mixed_radix(e: Expr, extent: Expr, dims: Mapping[str, Expr], facts: Facts) 
 
 
 def _symbols_of(atom: "str | FloorDiv | Mod") -> frozenset[str]:
-    return frozenset((atom,)) if type(atom) is str else atom.num.symbols() | atom.den.symbols()
+    return frozenset((atom,)) if isinstance(atom, str) else atom.num.symbols() | atom.den.symbols()
 
 
 def _digit_of(atom: Expr, dims: Mapping[str, Expr], facts: Facts) -> _Digit | None:
@@ -290,7 +306,7 @@ def _whole(base: Expr, dims: Mapping[str, Expr], facts: Facts) -> Expr | None:
 
 
 def _cover(digits: Sequence[_Digit], dims: Mapping[str, Expr], facts: Facts) -> bool:
-    """Whether the digits of each base tile it once, each base runs over its whole range, and bases share no dim."""
+    """Whether the digits of each base tile it once, each base takes its whole range, and no dim is shared."""
     by_base: dict[Expr, list[_Digit]] = {}
     for digit in digits:
         by_base.setdefault(digit.base, []).append(digit)
@@ -320,5 +336,3 @@ def _cover(digits: Sequence[_Digit], dims: Mapping[str, Expr], facts: Facts) -> 
             if inner is None or not _cover(inner, dims, facts):
                 return False
     return True
-
-

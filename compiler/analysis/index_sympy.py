@@ -9,9 +9,9 @@ from .index_expr import ONE, ZERO, Expr, const, sym
 def from_sympy(expr: Any, rename: Callable[[str], str] | None = None) -> Expr | None:
     """The Expr of a sympy expression (or int), its symbols renamed by `rename`.
 
-    None where it is not a polynomial, floordiv or mod in integer symbols (a float, a rational factor outside a floor,
-    Min and Max, a symbol not declared integer, a denominator that is a number below 1). Denominators are taken to be
-    positive; torch's functions are recognised by the name of their class.
+    None where it is not a polynomial, floordiv or mod in integer symbols (a float, a rational factor outside
+    a floor, Min and Max, a symbol not declared integer, a denominator that is a number below 1).
+    Denominators are taken to be positive; torch's functions are recognised by the name of their class.
     """
     import sympy
 
@@ -63,7 +63,8 @@ def _pow(e: Any, go: Callable[[Any], Expr], _: Any) -> Expr:
 
 
 def _checked(den: Expr) -> Expr:
-    if den.is_constant and den.constant < 1:
+    n = den.constant
+    if n is not None and n < 1:
         raise _Unsupported
     return den
 

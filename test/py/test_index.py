@@ -20,7 +20,9 @@ from fuse_mlir.compiler.analysis.index import (
     sym,
 )
 
-RUNS = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+RUNS = settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 
 SYMBOLIC = Facts.of(extents={"d0": "s0", "d1": "s1", "d2": "s2"})
 
@@ -46,7 +48,42 @@ def _grow(child):
     return st.one_of(ring, scaled, division, division)
 
 
-TREES = st.recursive(_leaves(), _grow, max_leaves=9)
+@st.composite
+def _digit_sums(draw):
+    """Sums of scaled digits of one or two flattened indices, as views and reshapes make them."""
+
+    def times(left, right):
+        return ("*", left, right)
+
+    radix = st.sampled_from(["s0", "s1"]).map(lambda n: ("sym", n)) | st.sampled_from([2, 3, 4, 6, 8]).map(
+        lambda n: ("const", n)
+    )
+    a, b = draw(radix), draw(radix)
+    shift = ("const", draw(st.integers(-9, 9)))
+    shapes = [
+        ("sym", "d0"),
+        ("+", times(("sym", "d0"), a), ("sym", "d1")),
+        ("+", times(("sym", "d0"), a), ("-", ("-", a, ("const", 1)), ("sym", "d1"))),
+        ("+", times(("+", times(("sym", "d0"), a), ("sym", "d1")), b), ("sym", "d2")),
+        ("+", ("sym", "i0"), times(("sym", "d1"), b)),
+    ]
+    flat = draw(st.sampled_from(shapes))
+    if draw(st.booleans()):
+        flat = ("+", flat, shift)
+    scale = ("const", draw(st.sampled_from([1, 1, -2, 3])))
+    total = ("const", draw(st.integers(-2, 2)))
+    for _ in range(draw(st.integers(1, 3))):
+        piece = flat
+        for _ in range(draw(st.integers(1, 3))):
+            den = draw(st.sampled_from([a, b, times(a, b), draw(_dens())]))
+            piece = (draw(st.sampled_from(["floordiv", "mod"])), piece, den)
+        if draw(st.booleans()):
+            piece = times(piece, draw(st.sampled_from([a, b, times(a, b)])))
+        total = (draw(st.sampled_from("++-")), total, times(piece, scale))
+    return total
+
+
+TREES = st.one_of(st.recursive(_leaves(), _grow, max_leaves=9), _digit_sums(), _digit_sums())
 _OPS = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -65,7 +102,9 @@ def value_of(tree, env):
 
 
 def text_of(tree):
-    return str(tree[1]) if tree[0] in ("sym", "const") else f"({text_of(tree[1])} {tree[0]} {text_of(tree[2])})"
+    return (
+        str(tree[1]) if tree[0] in ("sym", "const") else f"({text_of(tree[1])} {tree[0]} {text_of(tree[2])})"
+    )
 
 
 def expr_of(tree):
@@ -74,9 +113,13 @@ def expr_of(tree):
     if tree[0] == "const":
         return const(tree[1])
     left, right = expr_of(tree[1]), expr_of(tree[2])
-    return {"+": left.__add__, "-": left.__sub__, "*": left.__mul__, "floordiv": left.floordiv, "mod": left.mod}[
-        tree[0]
-    ](right)
+    return {
+        "+": left.__add__,
+        "-": left.__sub__,
+        "*": left.__mul__,
+        "floordiv": left.floordiv,
+        "mod": left.mod,
+    }[tree[0]](right)
 
 
 def grid(sizes, extents, indirect=(-3, 0, 5)):
@@ -283,7 +326,9 @@ def test_expr_queries():
 def test_evaluate_broadcasts_tensors():
     torch = pytest.importorskip("torch")
     rows, columns = torch.arange(5)[:, None], torch.arange(7)[None, :]
-    value = parse("(d0*s1 - d1) floordiv 3 + (d1 - 4) mod s1 + 2").evaluate({"d0": rows, "d1": columns, "s1": 7})
+    value = parse("(d0*s1 - d1) floordiv 3 + (d1 - 4) mod s1 + 2").evaluate(
+        {"d0": rows, "d1": columns, "s1": 7}
+    )
     assert value.dtype == torch.int64
     assert value.tolist() == [[(r * 7 - c) // 3 + (c - 4) % 7 + 2 for c in range(7)] for r in range(5)]
     assert const(3).evaluate({}) == 3
@@ -292,8 +337,12 @@ def test_evaluate_broadcasts_tensors():
 
 
 def test_facts():
-    facts = Facts.of(extents={"d0": "s0*s1", "d1": "s2 - 3", "d2": "64"}, minimum={"u0": 2}, maximum={"u0": 9})
-    assert facts == Facts.of(extents={"d2": 64, "d1": "s2 - 3", "d0": "s0*s1"}, minimum={"u0": 2}, maximum={"u0": 9})
+    facts = Facts.of(
+        extents={"d0": "s0*s1", "d1": "s2 - 3", "d2": "64"}, minimum={"u0": 2}, maximum={"u0": 9}
+    )
+    assert facts == Facts.of(
+        extents={"d2": 64, "d1": "s2 - 3", "d0": "s0*s1"}, minimum={"u0": 2}, maximum={"u0": 9}
+    )
     assert facts.range("s0") == (1, None)  # d0 exists
     assert facts.range("s2") == (4, None)
     assert facts.range("u0") == (2, 9)
@@ -423,8 +472,28 @@ def test_solve_says_whether_the_point_is_inside():
 
 
 COORDINATE = st.sampled_from(
-    ["d0", "d1", "d2", "d0 + 1", "3 - d0", "d0*4 + d1", "d1*4 + d0", "d0*s1 + d1", "d1*s1 + d2", "d0*2", "d0*4 + d1*2"]
-    + ["d0 floordiv 4", "d0 mod 4", "0", "d0*12 + d1*3 + d2", "d0 + d1", "d2*s0 + d0 + 1", "(d0*4 + d1) floordiv 2"]
+    [
+        "d0",
+        "d1",
+        "d2",
+        "d0 + 1",
+        "3 - d0",
+        "d0*4 + d1",
+        "d1*4 + d0",
+        "d0*s1 + d1",
+        "d1*s1 + d2",
+        "d0*2",
+        "d0*4 + d1*2",
+    ]
+    + [
+        "d0 floordiv 4",
+        "d0 mod 4",
+        "0",
+        "d0*12 + d1*3 + d2",
+        "d0 + d1",
+        "d2*s0 + d0 + 1",
+        "(d0*4 + d1) floordiv 2",
+    ]
 )
 EXTENT = st.sampled_from(["s0", "s1", 1, 2, 3, 4, "s0*4"])
 BOX = st.fixed_dictionaries({"d0": EXTENT, "d1": EXTENT, "d2": EXTENT})
@@ -487,8 +556,26 @@ def test_is_bijection(mapping, producer, consumer, expected):
 
 
 DIGITS = st.sampled_from(
-    ["d0", "d1", "d2", "d0*4 + d1", "d1*4 + d0", "d0*s1 + d1", "d0 floordiv 4", "d0 mod 4", "d0 floordiv 2", "d0 mod 2"]
-    + ["(d0 floordiv 2) mod 2", "s0 - 1 - d0", "(d0*3 + d1) floordiv 4", "(d0*3 + d1) mod 4", "d0*2 + d1*4", "0"]
+    [
+        "d0",
+        "d1",
+        "d2",
+        "d0*4 + d1",
+        "d1*4 + d0",
+        "d0*s1 + d1",
+        "d0 floordiv 4",
+        "d0 mod 4",
+        "d0 floordiv 2",
+        "d0 mod 2",
+    ]
+    + [
+        "(d0 floordiv 2) mod 2",
+        "s0 - 1 - d0",
+        "(d0*3 + d1) floordiv 4",
+        "(d0*3 + d1) mod 4",
+        "d0*2 + d1*4",
+        "0",
+    ]
     + ["(d0 mod 2)*4 + d1", "d1*2 + d0 mod 2", "(d0 mod 2)*2 + d0 floordiv 2", "d0 + d1*3", "d0 + 1"]
 )
 
@@ -534,7 +621,16 @@ def test_from_sympy():
         assert from_sympy(given_expr) == parse(expected), given_expr
     assert str(from_sympy(x + s, {"x": "d0", "s0": "s9"}.get)) == "d0 + s9"
     real = sympy.Symbol("r", real=True)
-    for bad in (x / 2, sympy.sqrt(x), sympy.Max(x, y), real, sympy.Float(1.5), functions.FloorDiv(x, -4), x**y, sympy.oo):
+    for bad in (
+        x / 2,
+        sympy.sqrt(x),
+        sympy.Max(x, y),
+        real,
+        sympy.Float(1.5),
+        functions.FloorDiv(x, -4),
+        x**y,
+        sympy.oo,
+    ):
         assert from_sympy(bad) is None, bad
 
 
