@@ -33,7 +33,8 @@ strides.
 
 | file                | holds                                                              |
 |---------------------|--------------------------------------------------------------------|
-| `index_expr.py`     | `Expr`, its atoms, the canonical constructors, printing            |
+| `index_atoms.py`    | symbols, `FloorDiv`, `Mod`, monomials, their order                 |
+| `index_expr.py`     | `Expr`, the canonical constructors, printing                       |
 | `index_parse.py`    | `parse`                                                            |
 | `index_facts.py`    | `Facts`: bounds and proofs                                         |
 | `index_simplify.py` | `simplify`, `linear`, `offset`                                     |
@@ -41,7 +42,8 @@ strides.
 | `index_sympy.py`    | `from_sympy`                                                       |
 """
 
-from .index_expr import Expr, FloorDiv, Mod, const, sym
+from .index_atoms import FloorDiv, Mod
+from .index_expr import Expr, const, sym
 from .index_facts import Facts
 from .index_parse import parse
 from .index_simplify import linear, offset, simplify

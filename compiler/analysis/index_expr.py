@@ -5,108 +5,11 @@ this file is an identity for all integers (with positive denominators).
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Union
+from typing import Any
 
-Monomial = tuple["Atom", ...]
-
-_NATURAL = re.compile(r"([A-Za-z_.$']*)(\d*)(.*)", re.DOTALL)
-
-
-@lru_cache(maxsize=1 << 14)
-def _symbol_key(name: str) -> tuple:
-    """Orders dims (d0, d1, .., d10) before indirect operands (i0, ..) before sizes, numbers by value."""
-    prefix, digits, rest = _NATURAL.findall(name)[0]
-    rank = {"d": 0, "i": 1}.get(prefix, 2) if digits and not rest else 2
-    return (rank, prefix, int(digits or -1), rest, 0, "")
-
-
-class _Division:
-    """An atom `num op den`; only the canonical constructors `Expr.floordiv` and `Expr.mod` create one."""
-
-    __slots__ = ("_hash", "_key", "den", "num")
-    word = ""
-    rank = 0
-
-    def __init__(self, num: "Expr", den: "Expr"):
-        self.num = num
-        self.den = den
-        self._hash = hash((self.word, num, den))
-        self._key: tuple | None = None
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other) or self._hash != other._hash:
-            return False
-        return self.num == other.num and self.den == other.den
-
-    def __str__(self) -> str:
-        return f"{_operand(self.num)} {self.word} {_operand(self.den)}"
-
-    __repr__ = __str__
-
-    @property
-    def key(self) -> tuple:
-        if self._key is None:
-            lead = min(
-                (_symbol_key(name) for name in self.num.symbols() or self.den.symbols()),
-                default=(3, "", -1, ""),
-            )
-            self._key = (*lead[:4], self.rank, str(self))
-        return self._key
-
-    def __reduce__(self):
-        return type(self), (self.num, self.den)
-
-
-class FloorDiv(_Division):
-    """`num floordiv den`, rounding to minus infinity."""
-
-    __slots__ = ()
-    word = "floordiv"
-    rank = 1
-
-
-class Mod(_Division):
-    """`num mod den`, in [0, den)."""
-
-    __slots__ = ()
-    word = "mod"
-    rank = 2
-
-
-Atom = Union[str, FloorDiv, Mod]  # noqa: UP007  (a forward reference inside Monomial needs the name)
-
-
-def atom_key(atom: Atom) -> tuple:
-    return _symbol_key(atom) if isinstance(atom, str) else atom.key
-
-
-def _monomial_key(monomial: Monomial) -> tuple:
-    """Constants last; otherwise by atoms in order, so that `d0*s1` stands next to `d0`."""
-    return (not monomial, tuple(atom_key(atom) for atom in monomial))
-
-
-@lru_cache(maxsize=1 << 16)
-def _times(left: Monomial, right: Monomial) -> Monomial:
-    return tuple(sorted(left + right, key=atom_key))
-
-
-@lru_cache(maxsize=1 << 16)
-def _over(left: Monomial, right: Monomial) -> Monomial | None:
-    """left / right when right divides left."""
-    rest = list(left)
-    for atom in right:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    return tuple(rest)
+from .index_atoms import Atom, FloorDiv, Mod, Monomial, atom_key, common_atoms, monomial_key, over, times
 
 
 class Expr:
@@ -150,7 +53,7 @@ class Expr:
     def terms(self) -> tuple[tuple[Monomial, int], ...]:
         """(monomial, coefficient) pairs in print order."""
         if self._sorted is None:
-            self._sorted = tuple(sorted(self.by_monomial.items(), key=lambda item: _monomial_key(item[0])))
+            self._sorted = tuple(sorted(self.by_monomial.items(), key=lambda item: monomial_key(item[0])))
         return self._sorted
 
     @property
@@ -250,7 +153,7 @@ class Expr:
         terms: dict[Monomial, int] = {}
         for left, a in self.by_monomial.items():
             for right, b in other.by_monomial.items():
-                monomial = _times(left, right)
+                monomial = times(left, right)
                 total = terms.get(monomial, 0) + a * b
                 if total:
                     terms[monomial] = total
@@ -352,11 +255,6 @@ class Expr:
             )
 
 
-def _operand(e: Expr) -> str:
-    text = str(e)
-    return text if text.isalnum() or text.replace("_", "").isalnum() else f"({text})"
-
-
 ZERO = Expr({})
 ONE = Expr({(): 1})
 
@@ -383,7 +281,7 @@ def atom_expr(atom: Atom) -> Expr:
 
 def lead(e: Expr) -> tuple[Monomial, int]:
     """The term of highest degree, the first atoms breaking ties: a monomial order, so quotients terminate."""
-    return min(e.by_monomial.items(), key=lambda item: (-len(item[0]), _monomial_key(item[0])))
+    return min(e.by_monomial.items(), key=lambda item: (-len(item[0]), monomial_key(item[0])))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -395,7 +293,7 @@ def exact_quotient(num: Expr, den: Expr) -> Expr | None:
     quotient = ZERO
     while num.by_monomial:
         monomial, c = lead(num)
-        rest = _over(monomial, head)
+        rest = over(monomial, head)
         if rest is None or c % scale:
             return None
         step = Expr({rest: c // scale})
@@ -415,7 +313,7 @@ def _pull_out(num: Expr, den: Expr) -> tuple[Expr, Expr]:
         while seen:
             seen = False
             for monomial, c in num.terms:
-                rest = _over(monomial, head)
+                rest = over(monomial, head)
                 if rest is None or c % scale:
                     continue
                 step = Expr({rest: c // scale})
@@ -427,7 +325,7 @@ def _pull_out(num: Expr, den: Expr) -> tuple[Expr, Expr]:
     taken: dict[Monomial, int] = {}
     left: dict[Monomial, int] = {}
     for monomial, c in num.by_monomial.items():
-        rest = _over(monomial, head)
+        rest = over(monomial, head)
         if rest is None:
             left[monomial] = c
             continue
@@ -449,18 +347,9 @@ def _common_monomial(num: Expr, den: Expr) -> Monomial:
     return first
 
 
-def common_atoms(left: Monomial, right: Monomial) -> Monomial:
-    pool, shared = list(right), []
-    for atom in left:
-        if atom in pool:
-            pool.remove(atom)
-            shared.append(atom)
-    return tuple(shared)
-
-
 def _without(e: Expr, shared: Monomial) -> Expr:
     """e / shared, which divides every term."""
-    return Expr({rest: c for m, c in e.by_monomial.items() if (rest := _over(m, shared)) is not None})
+    return Expr({rest: c for m, c in e.by_monomial.items() if (rest := over(m, shared)) is not None})
 
 
 @lru_cache(maxsize=1 << 15)

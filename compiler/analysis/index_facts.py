@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from .index_expr import ZERO, Atom, Expr, FloorDiv, Mod, atom_expr, const
+from .index_atoms import Atom, FloorDiv, Mod
+from .index_expr import ZERO, Expr, atom_expr, const
 from .index_parse import parse
 
 _INDIRECT = re.compile(r"i\d+")
@@ -101,6 +102,10 @@ class Facts:
         """An upper bound (included) of e over all points, like `lower`."""
         return _extreme(e, self, False)
 
+    def bounds(self, e: Expr) -> tuple[Bound, Bound]:
+        """(lower, upper)."""
+        return self.lower(e), self.upper(e)
+
     def interval(self, e: Expr) -> tuple[int | None, int | None]:
         """Numeric bounds of e, both included, sizes eliminated too."""
         return _number(e, self, True), _number(e, self, False)
@@ -177,27 +182,25 @@ def atom_bounds(atom: Atom, facts: Facts) -> tuple[Bound, Bound]:
     if isinstance(atom, str):
         if atom in facts.extent:
             return ZERO, facts.extent[atom] - 1
-        low, high = facts.range(atom)
-        return None if low is None else const(low), None if high is None else const(high)
+        return _consts(facts.range(atom))
     variable = _is_variable(atom, facts)
     n = atom.den.constant
     if isinstance(atom, Mod):
         den = facts.upper(atom.den) if variable else atom.den
         return ZERO, None if den is None else den - 1
     if variable and not any(_is_variable(name, facts) for name in atom.den.symbols()):
-        low, high = facts.lower(atom.num), facts.upper(atom.num)
-        return None if low is None else low.floordiv(atom.den), None if high is None else high.floordiv(
-            atom.den
-        )
+        low, high = (None if end is None else end.floordiv(atom.den) for end in facts.bounds(atom.num))
+        return low, high
     least, greatest = facts.interval(atom.num)
     if n is not None:
-        return None if least is None else const(least // n), None if greatest is None else const(
-            greatest // n
-        )
+        return _consts((None if least is None else least // n, None if greatest is None else greatest // n))
     # The denominator is some positive number.
-    return None if least is None else const(min(least, 0)), None if greatest is None else const(
-        max(greatest, 0)
-    )
+    return _consts((None if least is None else min(least, 0), None if greatest is None else max(greatest, 0)))
+
+
+def _consts(ends: tuple[int | None, int | None]) -> tuple[Bound, Bound]:
+    low, high = ends
+    return None if low is None else const(low), None if high is None else const(high)
 
 
 def _sign(e: Expr, facts: Facts) -> int:

@@ -28,7 +28,7 @@ class _Parser:
             elif name is not None and name not in _WORDS:
                 self.tokens.append(("name", name, start))
             else:
-                self.tokens.append(("mark", mark or _WORDS[name], start))
+                self.tokens.append(("mark", mark or _WORDS[name or ""], start))
             at = match.end()
         self.tokens.append(("end", "", end))
         self.next = 0

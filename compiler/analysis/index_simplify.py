@@ -4,21 +4,8 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .index_expr import (
-    ONE,
-    ZERO,
-    Expr,
-    FloorDiv,
-    Mod,
-    atom_expr,
-    common_atoms,
-    const,
-    exact_quotient,
-    floordiv,
-    lone_floor,
-    mod,
-    split,
-)
+from .index_atoms import FloorDiv, Mod, common_atoms
+from .index_expr import ONE, ZERO, Expr, atom_expr, const, exact_quotient, floordiv, lone_floor, mod, split
 from .index_facts import Facts
 
 _ROUNDS = 8

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .index_expr import ONE, ZERO, Expr, FloorDiv, Mod, atom_expr, exact_quotient, lone_floor, sym
+from .index_atoms import FloorDiv, Mod
+from .index_expr import ONE, ZERO, Expr, atom_expr, exact_quotient, lone_floor, sym
 from .index_facts import Facts, as_expr, is_indirect
 from .index_simplify import linear, simplify
 
@@ -178,10 +179,10 @@ def _digits(
         while not top and stride in digits:
             span, right = digits[stride]
             top = span is None
-            if not top and not (inner.nonnegative(right) and inner.less(right, span)):
+            if span is not None and not (inner.nonnegative(right) and inner.less(right, span)):
                 break
             value = value + stride * right
-            stride = stride if top else simplify(stride * span, outer)
+            stride = stride if span is None else simplify(stride * span, outer)
         if top or (digits and outer.less_equal(extents[dim], stride)):
             return {dim: simplify(value, inner)}
     return None

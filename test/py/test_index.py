@@ -1,12 +1,18 @@
 """Index algebra: every rewrite against brute force over all points, plus the forms that passes rely on."""
 
+import doctest
 import itertools
+import os
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fuse_mlir.compiler.analysis import index
 from fuse_mlir.compiler.analysis.index import (
     Facts,
     const,
@@ -285,9 +291,21 @@ def test_simplify_forms(text, extents, expected):
 
 @pytest.mark.parametrize(
     ("text", "position"),
-    [("", 0), ("d0 +", 4), ("d0 $ 2", 3), ("(d0", 3), ("d0 d1", 3), ("d0 & 3", 3), ("d0 mod 0", 3), ("d0 // -2", 3),
-     ("d0 ** d1", 6), ("d0 ** 99", 6), ("* d0", 0), ("d0)", 2)],
-)  # fmt: skip
+    [
+        ("", 0),
+        ("d0 +", 4),
+        ("d0 $ 2", 3),
+        ("(d0", 3),
+        ("d0 d1", 3),
+        ("d0 & 3", 3),
+        ("d0 mod 0", 3),
+        ("d0 // -2", 3),
+        ("d0 ** d1", 6),
+        ("d0 ** 99", 6),
+        ("* d0", 0),
+        ("d0)", 2),
+    ],
+)
 def test_parse_names_the_position(text, position):
     with pytest.raises(ValueError, match=f"at position {position}$"):
         parse(text)
@@ -321,6 +339,43 @@ def test_expr_queries():
     assert hash(const(5)) == hash(5)
     with pytest.raises(TypeError, match="truth value"):
         bool(e)
+
+
+def test_symbols_that_differ_in_leading_zeros_are_ordered():
+    assert sym("d01") * sym("d1") == sym("d1") * sym("d01")
+    assert sym("d01") != sym("d1")
+
+
+def test_pickle_round_trip():
+    e = parse("(d0*s1 + d1) floordiv 3 + d0*d0")
+    assert pickle.loads(pickle.dumps(e)) == e
+
+
+def test_guide_is_true():
+    result = doctest.testmod(index)
+    assert result.attempted >= 4
+    assert result.failed == 0
+
+
+def test_text_does_not_depend_on_the_hash_seed():
+    code = (
+        "from fuse_mlir.compiler.analysis.index import *;"
+        "f = Facts.of(extents={'d0': 's0', 'd1': 's1', 'd2': 's2'});"
+        "e = parse('((d0*s1 + d1)*s2 + d2 + i0*b + a*c + (d1 mod 3)*(d0 floordiv 7)) floordiv (s1*4)');"
+        "print(e, simplify(e, f), f.upper(e), e.symbols() == {*'abc', 'd0', 'd1', 'd2', 's1', 's2', 'i0'})"
+    )
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert texts[0].endswith("True\n")
+    assert texts[0] == texts[1] == texts[2]
 
 
 def test_evaluate_broadcasts_tensors():
@@ -412,7 +467,13 @@ def solved(stored, read, producer, consumer, **facts):
 @pytest.mark.parametrize(
     ("stored", "read", "producer", "consumer", "expected"),
     [
-        (["d0", "d1"], ["d1", "d0 + 1"], {"d0": "s1", "d1": "s0"}, {"d0": "s0", "d1": "s1"}, {"d0": "d1", "d1": "d0 + 1"}),
+        (
+            ["d0", "d1"],
+            ["d1", "d0 + 1"],
+            {"d0": "s1", "d1": "s0"},
+            {"d0": "s0", "d1": "s1"},
+            {"d0": "d1", "d1": "d0 + 1"},
+        ),
         (["d0 - 3"], ["d0"], {"d0": "s0"}, {"d0": "s0"}, {"d0": "d0 + 3"}),
         (["s0 - 1 - d0"], ["d0"], {"d0": "s0"}, {"d0": "s0"}, {"d0": "-d0 + s0 - 1"}),
         (["d0 + u0"], ["i0"], {"d0": "s0"}, {}, {"d0": "i0 - u0"}),
@@ -423,10 +484,28 @@ def solved(stored, read, producer, consumer, **facts):
         (["d0*s1"], ["d0*s1*3"], {"d0": "s0"}, {"d0": "s1"}, {"d0": "d0*3"}),
         (["d0", "0"], ["i0", "d1"], {"d0": "s0"}, {"d0": "s0", "d1": 1}, {"d0": "i0"}),
         (["d0", "0"], ["i0", "d1"], {"d0": "s0"}, {"d0": "s0", "d1": 2}, None),
-        (["d0*64 + d1"], ["d0"], {"d0": "s0", "d1": 64}, {"d0": "s0*64"}, {"d0": "d0 floordiv 64", "d1": "d0 mod 64"}),
-        (["d0*64 + d1"], ["d0*64 + d1"], {"d0": "s0", "d1": 64}, {"d0": "s0", "d1": 64}, {"d0": "d0", "d1": "d1"}),
+        (
+            ["d0*64 + d1"],
+            ["d0"],
+            {"d0": "s0", "d1": 64},
+            {"d0": "s0*64"},
+            {"d0": "d0 floordiv 64", "d1": "d0 mod 64"},
+        ),
+        (
+            ["d0*64 + d1"],
+            ["d0*64 + d1"],
+            {"d0": "s0", "d1": 64},
+            {"d0": "s0", "d1": 64},
+            {"d0": "d0", "d1": "d1"},
+        ),
         (["d0*64 + d1"], ["d0"], {"d0": "s0", "d1": 65}, {"d0": "s0*64"}, None),
-        (["d0*s2 + d1"], ["d0*s2 + d1"], {"d0": "s1", "d1": "s2"}, {"d0": "s1", "d1": "s2"}, {"d0": "d0", "d1": "d1"}),
+        (
+            ["d0*s2 + d1"],
+            ["d0*s2 + d1"],
+            {"d0": "s1", "d1": "s2"},
+            {"d0": "s1", "d1": "s2"},
+            {"d0": "d0", "d1": "d1"},
+        ),
         (
             ["d0*s1*s2 + d1*s2 + d2"],
             ["d0"],
@@ -434,13 +513,31 @@ def solved(stored, read, producer, consumer, **facts):
             {"d0": "s0*s1*s2"},
             {"d0": "d0 floordiv (s1*s2)", "d1": "(d0 floordiv s2) mod s1", "d2": "d0 mod s2"},
         ),
-        (["d0*64 + d1*8"], ["d0*8"], {"d0": "s0", "d1": 8}, {"d0": "s0*8"}, {"d0": "d0 floordiv 8", "d1": "d0 mod 8"}),
+        (
+            ["d0*64 + d1*8"],
+            ["d0*8"],
+            {"d0": "s0", "d1": 8},
+            {"d0": "s0*8"},
+            {"d0": "d0 floordiv 8", "d1": "d0 mod 8"},
+        ),
         (["d0 + d1"], ["d0"], {"d0": "s0", "d1": 1}, {"d0": "s0"}, {"d0": "d0", "d1": "0"}),
         (["d0 + d1"], ["d0"], {"d0": "s0", "d1": "s1"}, {"d0": "s0"}, None),
         (["d0", "d0"], ["d0", "d0"], {"d0": "s0"}, {"d0": "s0"}, {"d0": "d0"}),
         (["d0", "d0"], ["d0", "d1"], {"d0": "s0"}, {"d0": "s0", "d1": "s0"}, None),
-        (["d0", "d0 + d1*4"], ["d0", "d0 + d1*4"], {"d0": 9, "d1": 5}, {"d0": 9, "d1": 5}, {"d0": "d0", "d1": "d1"}),
-        (["d0 floordiv 16", "d0 mod 16"], ["d0", "d1"], {"d0": "s0*16"}, {"d0": "s0", "d1": 16}, {"d0": "d0*16 + d1"}),
+        (
+            ["d0", "d0 + d1*4"],
+            ["d0", "d0 + d1*4"],
+            {"d0": 9, "d1": 5},
+            {"d0": 9, "d1": 5},
+            {"d0": "d0", "d1": "d1"},
+        ),
+        (
+            ["d0 floordiv 16", "d0 mod 16"],
+            ["d0", "d1"],
+            {"d0": "s0*16"},
+            {"d0": "s0", "d1": 16},
+            {"d0": "d0*16 + d1"},
+        ),
         (["d0 floordiv 16", "d0 mod 16"], ["d0", "i0"], {"d0": "s0*16"}, {"d0": "s0"}, None),
         (["d0 mod 16"], ["d0"], {"d0": 16}, {"d0": 16}, {"d0": "d0"}),
         (["d0 mod 16"], ["d0"], {"d0": 17}, {"d0": 16}, None),
@@ -454,7 +551,7 @@ def solved(stored, read, producer, consumer, **facts):
         (["i0"], ["i0"], {"d0": "s0"}, {"d0": "s0"}, None),  # two operands that share a name
         ([], [], {"d0": "s0"}, {"d0": "s0"}, {}),
     ],
-)  # fmt: skip
+)
 def test_solve(stored, read, producer, consumer, expected):
     assert solved(stored, read, producer, consumer) == expected
 
@@ -538,8 +635,18 @@ def test_solve_finds_the_stored_point(pairs, producer, consumer, sizes):
         ({"d0": "d0", "d1": "d0"}, {"d0": "s0", "d1": "s0"}, {"d0": "s0"}, False),
         ({"d0": "d0", "d1": "0"}, {"d0": "s0", "d1": 1}, {"d0": "s0"}, True),
         ({"d0": "d0"}, {"d0": "s0", "d1": 2}, {"d0": "s0"}, False),
-        ({"d0": "(d0*64 + d1) floordiv 100", "d1": "(d0*64 + d1) mod 100"}, {"d0": 16, "d1": 100}, {"d0": 25, "d1": 64}, True),
-        ({"d0": "(d0*64 + d1) floordiv 16", "d1": "(d0*64 + d1) mod 16"}, {"d0": 100, "d1": 16}, {"d0": 25, "d1": 64}, True),
+        (
+            {"d0": "(d0*64 + d1) floordiv 100", "d1": "(d0*64 + d1) mod 100"},
+            {"d0": 16, "d1": 100},
+            {"d0": 25, "d1": 64},
+            True,
+        ),
+        (
+            {"d0": "(d0*64 + d1) floordiv 16", "d1": "(d0*64 + d1) mod 16"},
+            {"d0": 100, "d1": 16},
+            {"d0": 25, "d1": 64},
+            True,
+        ),
         ({"d0": "i0"}, {"d0": "s0"}, {"d0": "s0"}, False),
         ({"d0": "d0 floordiv 4"}, {"d0": 1}, {"d0": 2}, False),
         ({"d0": "d0 floordiv 4"}, {"d0": 1}, {"d0": 1}, True),
@@ -550,7 +657,7 @@ def test_solve_finds_the_stored_point(pairs, producer, consumer, sizes):
             True,
         ),
     ],
-)  # fmt: skip
+)
 def test_is_bijection(mapping, producer, consumer, expected):
     assert is_bijection({d: parse(e) for d, e in mapping.items()}, producer, consumer, Facts()) is expected
 
