@@ -1,7 +1,7 @@
 """``plan-memory``: decides where storage is taken, taken over and given back.
 
-What: every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a ``fuse.reuse`` of a buffer of the same number of
-bytes on the same device that nobody needs any more; a ``fuse.free`` follows the last use of every buffer that is not handed out.  Results of
+What: every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a ``fuse.reuse`` of a buffer of the same
+element type and number of elements on the same device that nobody needs any more; a ``fuse.free`` follows the last use of every buffer that is not handed out.  Results of
 extern ops are buffers too.  Uses through views, ties and aliases count; ``fuse.after`` does not (a time keeps nothing alive).
 
 Before::
@@ -61,7 +61,7 @@ class _Buffer:
     root: ir.Value
     first: int
     last: int
-    size_class: tuple[str, str]  #: bytes and device: what a buffer must share with the one whose storage it takes over
+    size_class: tuple[str, str, str]  #: elements, element type, device: what two owners of one storage share
     outlives: bool = False
 
 
@@ -102,7 +102,7 @@ class _Planner:
                     continue
                 if root not in found:
                     spec = TensorSpec.of(root.type)
-                    size_class = (str(spec.storage_elements * spec.element_bytes), spec.device or "")
+                    size_class = (str(spec.storage_elements), spec.element, spec.device or "")
                     found[root] = _Buffer(root, position, position, size_class)
                 found[root].outlives |= op.name == "func.return"
                 found[root].last = position
@@ -116,7 +116,7 @@ class _Planner:
             starting[buffer.first].append(buffer)
             if not buffer.outlives:
                 dying[buffer.last].append(buffer)
-        pool: dict[tuple[str, str], list[_Buffer]] = defaultdict(list)
+        pool: dict[tuple[str, str, str], list[_Buffer]] = defaultdict(list)
         donors: dict[ir.Value, ir.Value] = {}
         freed: list[_Buffer] = []
         for position in range(len(self.ops)):

@@ -1,0 +1,202 @@
+"""The torch.compile backend: AOTAutograd -> frontend -> passes -> runtime.
+
+``torch.compile(model, backend="fuse", options={...})`` calls ``fuse`` through the entry point ``torch_dynamo_backends``.  AOTAutograd
+functionalises and splits the captured graph (min-cut partitioner); each of its graphs goes through ``compile_graph``.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+from ..passes.manager import Observer, PassManager
+from ..passes.observers import DumpIR
+from ..passes.pass_base import Pass
+from ..passes.pipeline import default_pipeline
+from ..passes.pipeline_text import parse_pipeline
+from .analysis.remarks import Remarks
+from .codegen.launches import kernel_sources
+from .context import make_context
+from .frontend.decompositions import decomposition_table
+from .frontend.importer import ImportedGraph, import_graph
+from .mlir import ir
+from .options import Options
+from .runtime.gpu import bind_plan, hardware_name
+from .runtime.interpreter import Program
+from .runtime.launch_plan import write_plan
+from .runtime.numeric_check import NumericVerifier
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class CompiledGraph:
+    """One compiled graph, as handed to ``options={"on_compiled": f}``.
+
+    name: "inference", "forward" or "backward".  module: the final IR.  launches_before/after: kernel calls when imported and when lowered.
+    externs: calls of torch ops.  seconds: compile time by stage.  call: what runs, a function from the list of arguments to the list of results.
+    """
+
+    name: str
+    module: ir.Module
+    remarks: Remarks
+    fallbacks: list[Any]
+    launches_before: int
+    launches_after: int
+    externs: int
+    seconds: dict[str, float]
+    source: str
+    call: Callable[[list[Any]], list[Any]] = field(repr=False)
+
+
+def fuse(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """The backend's entry point.  Raises ``OptionError`` on an unknown mode or option; what it returns runs the graph."""
+    chosen = Options.of(options, mode)
+
+    def compiler(name: str) -> Callable[..., Any]:
+        return lambda graph, inputs: compile_graph(graph, inputs, chosen, name=name).call
+
+    return aot_autograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=decomposition_table(),
+        keep_inference_input_mutations=True,
+    )(gm, example_inputs)
+
+
+def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, *, name: str = "graph") -> CompiledGraph:
+    """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in ``meta["val"]``).
+
+    Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal error.
+    """
+    seconds: dict[str, float] = {}
+    clock = _Clock(seconds)
+    if options.fx_pass is not None:
+        options.fx_pass(gm.graph)
+        gm.recompile()
+    device = graph_device(gm)
+    on_gpu = device.startswith("cuda") and options.execute == "auto"
+    with clock("import"):
+        context = make_context()
+        imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
+    remarks = Remarks()
+    launches_before = _count_calls(imported.module, "fuse.kernel")
+    observers: list[Observer] = []
+    if options.dump is not None:
+        observers.append(DumpIR(Path(options.dump) / name))
+    if options.verify == "numeric":
+        observers.append(NumericVerifier(objects=imported.objects))
+    with clock("passes"):
+        PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(imported.module, remarks)
+    with clock("kernels"):
+        if on_gpu:
+            sources = kernel_sources(imported.module)
+            plan = write_plan(imported.module)
+            run: Callable[[list[Any]], list[Any]] = bind_plan(plan, sources, imported.module, imported.objects, options)
+            source = plan.source
+        else:
+            program = Program(imported.module, objects=imported.objects)
+            run, source = program, ""
+    compiled = CompiledGraph(
+        name=name,
+        module=imported.module,
+        remarks=remarks,
+        fallbacks=list(imported.fallbacks),
+        launches_before=launches_before,
+        launches_after=_count_calls(imported.module, "fuse.launch") + _count_calls(imported.module, "fuse.kernel"),
+        externs=_count_calls(imported.module, "fuse.extern"),
+        seconds=seconds,
+        source=source,
+        call=_boxed(run, imported),
+    )
+    _report(compiled, options)
+    return compiled
+
+
+def graph_device(gm: torch.fx.GraphModule) -> str:
+    """The device of a graph: that of the first CUDA tensor in it, else "cpu"."""
+    for node in gm.graph.nodes:
+        value = node.meta.get("val")
+        for tensor in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(tensor, torch.Tensor) and tensor.device.type == "cuda":
+                return f"cuda:{tensor.device.index or 0}"
+    return "cpu"
+
+
+def _passes(options: Options, on_gpu: bool) -> list[Pass]:
+    if options.pipeline is not None:
+        return parse_pipeline(options.pipeline)
+    hardware = options.hardware if options.hardware != "auto" else (hardware_name() if on_gpu else "generic")
+    return default_pipeline("planned" if on_gpu else options.interpret_level, hardware)
+
+
+def _boxed(run: Callable[[list[Any]], list[Any]], imported: ImportedGraph) -> Callable[[list[Any]], list[Any]]:
+    """AOTAutograd's calling convention: takes (and empties) a list of arguments; adds lifted constants, rebuilds the output list."""
+    constants = list(imported.constants.values())
+    assemble = imported.output_spec.assembler()
+
+    def call(args: list[Any]) -> list[Any]:
+        args.extend(constants)
+        return run(args)
+
+    def call_and_assemble(args: list[Any]) -> list[Any]:
+        args.extend(constants)
+        return assemble(run(args))
+
+    function = call if assemble is None else call_and_assemble
+    function._boxed_call = True  # type: ignore[attr-defined]
+    return function
+
+
+def _count_calls(module: ir.Module, attribute: str) -> int:
+    """Calls in ``@main`` of functions that have ``attribute``."""
+    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body.operations if op.operation.name == "func.func"}
+    calls = (op for op in functions["main"].regions[0].blocks[0].operations if op.operation.name == "func.call")
+    return sum(attribute in functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value].attributes for call in calls)
+
+
+def _report(compiled: CompiledGraph, options: Options) -> None:
+    log.info(
+        "%s: %d kernels -> %d launches, %d torch ops (%d fallbacks); %s",
+        compiled.name,
+        compiled.launches_before,
+        compiled.launches_after,
+        compiled.externs,
+        len(compiled.fallbacks),
+        ", ".join(f"{stage} {s:.2f} s" for stage, s in compiled.seconds.items()),
+    )
+    if options.remarks != "none":
+        log.info("%s", compiled.remarks.render(options.remarks))
+    if options.on_compiled is not None:
+        options.on_compiled(compiled)
+
+
+class _Clock:
+    """``with clock("stage"):`` adds the stage's wall time."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+
+    def __call__(self, stage: str) -> "_Clock":
+        self.stage = stage
+        return self
+
+    def __enter__(self) -> None:
+        self.start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + time.perf_counter() - self.start

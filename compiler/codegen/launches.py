@@ -1,0 +1,41 @@
+"""What a planned module asks Triton to compile: the TTIR of every launch, with its options and signature."""
+
+from dataclasses import dataclass
+
+from ..analysis.kernel import attribute_items, string, strings
+from ..mlir import ir
+from .ttir import ttir_text
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """One kernel as Triton gets it.  ``signature``: "ptr", "i32", .. for each argument in order."""
+
+    name: str
+    text: str
+    signature: tuple[str, ...]
+    num_warps: int
+    num_stages: int
+
+
+def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
+    """The sources of all launches, by the name of the launch declaration, in module order."""
+    functions = {string(op.attributes["sym_name"]): op.operation for op in module.body.operations if op.operation.name == "tt.func"}
+    sources: dict[str, KernelSource] = {}
+    for op in module.body.operations:
+        if op.operation.name != "func.func" or "fuse.launch" not in op.attributes:
+            continue
+        tile = dict(attribute_items(op.attributes["fuse.tile"])) if "fuse.tile" in op.attributes else {}
+        target = ir.FlatSymbolRefAttr(op.attributes["fuse.launch"]).value
+        sources[string(op.attributes["sym_name"])] = KernelSource(
+            name=target,
+            text=ttir_text(functions[target]),
+            signature=tuple(p.split(":")[1] for p in strings(op.attributes["fuse.params"])),
+            num_warps=_integer(tile, "num_warps", 4),
+            num_stages=_integer(tile, "num_stages", 1),
+        )
+    return sources
+
+
+def _integer(tile: dict[str, ir.Attribute], name: str, default: int) -> int:
+    return ir.IntegerAttr(tile[name]).value if name in tile else default

@@ -1,0 +1,102 @@
+"""Every option of the backend, in one place: what it is called, what it takes, what it does."""
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+#: Values of ``torch.compile(mode=...)`` and the options each one sets.
+MODES: dict[str, dict[str, Any]] = {
+    "default": {},
+}
+
+
+class OptionError(ValueError):
+    """An option that does not exist or a value of the wrong type; the message names the nearest option."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of ``torch.compile(model, backend="fuse", options={...})``.
+
+    strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself (eager).
+    fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd, before import.
+    on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
+    pipeline: the pass pipeline as text (``builtin.module(...)``) instead of the default one; it must end at the level that runs:
+        ``scheduled`` on the interpreter, ``planned`` on a GPU.
+    verify: ``on`` runs the dialect's verifier after every pass, ``numeric`` also executes the module before and after each pass and
+        names the first that changed the answer (slow), ``off`` trusts the passes.
+    dump: a folder that gets the IR after every pass, the generated program and each kernel's TTIR.
+    remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on ``CompiledGraph.remarks`` always.
+    execute: ``auto`` runs kernels on the GPU for CUDA graphs and on the interpreter for CPU graphs; ``interpreter`` forces the latter.
+    interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or ``planned``.
+    hardware: name of the hardware model that tiling reads (``auto`` asks the driver; ``generic`` where there is none).
+    cache_dir: folder of compiled kernels; None is the user's cache folder.
+    threads: threads that compile kernels; 0 is one per core.
+    """
+
+    strict: bool = False
+    fx_pass: Callable[..., Any] | None = None
+    on_compiled: Callable[..., Any] | None = None
+    pipeline: str | None = None
+    verify: Literal["on", "off", "numeric"] = "on"
+    dump: str | Path | None = None
+    remarks: Literal["none", "text", "yaml"] = "none"
+    execute: Literal["auto", "interpreter"] = "auto"
+    interpret_level: Literal["graph", "scheduled", "tiled", "planned"] = "scheduled"
+    hardware: str = "auto"
+    cache_dir: str | Path | None = None
+    threads: int = 0
+
+    @staticmethod
+    def of(options: Mapping[str, Any] | None = None, mode: str | None = None) -> "Options":
+        """Options from what the user wrote.  Raises ``OptionError`` on an unknown name, mode or a value of the wrong type."""
+        if mode is not None and mode not in MODES:
+            raise OptionError(f"unknown mode '{mode}'{_nearest(mode, MODES)}; the fuse backend has {', '.join(MODES)}")
+        hints = typing.get_type_hints(Options)
+        given: dict[str, Any] = dict(MODES[mode] if mode else {})
+        for name, value in (options or {}).items():
+            if name not in hints:
+                raise OptionError(f"unknown option '{name}' of the fuse backend{_nearest(name, hints)}")
+            if not _fits(value, hints[name]):
+                raise OptionError(f"option '{name}' takes {_describe(hints[name])}, got {value!r}")
+            given[name] = value
+        return Options(**given)
+
+    def text(self) -> str:
+        """All options that change what is compiled, for cache keys and reproducers; byte-identical between processes."""
+        skipped = ("fx_pass", "on_compiled", "dump", "remarks", "cache_dir", "threads")
+        return " ".join(f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name not in skipped)
+
+
+def _nearest(name: str, known: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        return value in typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in typing.get_args(hint))
+    if origin is not None:  # Callable[...]
+        return callable(value)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+def _describe(hint: Any) -> str:
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        return " or ".join(map(repr, typing.get_args(hint)))
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_describe(part) for part in typing.get_args(hint))
+    if origin is not None:
+        return "a function"
+    return "None" if hint is type(None) else f"a {hint.__name__}"

@@ -1,0 +1,307 @@
+"""A planned module as straight-line Python: one line per allocation, launch, extern call and view; no look-ups while it runs.
+
+``write_plan`` prints the source of ``run(args)`` from ``@main`` at the planned level; ``LaunchPlan`` compiles and binds it.  Sizes are Python
+integers named like their symbols; a tensor argument, an allocation or an extern result is a ``torch.Tensor``; kernels get addresses.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..analysis.index import Expr, parse
+from ..analysis.kernel import attribute_items, string, strings
+from ..analysis.layout import TensorSpec
+from ..analysis.storage import Storage, aliased_operands, callee_name, callees
+from ..mlir import ir
+from .torch_types import TORCH_DTYPES
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass
+class Plan:
+    """Source of ``run`` and the names it needs besides the fixed helpers."""
+
+    source: str
+    kernels: list[str]  #: kernel functions launched, in order of first use: ``launch_<name>`` is called
+    externs: list[ir.Operation]  #: extern declarations called: ``extern_<symbol>`` is called
+    device: int
+
+
+def python_text(e: Expr) -> str:
+    """An index expression as Python source."""
+    return str(e).replace("floordiv", "//").replace(" mod ", " % ")
+
+
+@dataclass
+class _Writer:
+    """State of one printing: variables of values, and which of them each storage keeps alive."""
+
+    main: ir.Operation
+    module: ir.Module
+    lines: list[str] = field(default_factory=list)
+    names: dict[ir.Value, str] = field(default_factory=dict)
+    pointers: dict[str, str] = field(default_factory=dict)
+    holders: dict[ir.Value, list[str]] = field(default_factory=dict)
+    kernels: list[str] = field(default_factory=list)
+    externs: dict[str, ir.Operation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.functions = callees(self.module)
+        self.storage = Storage(self.main, self.module)
+        self.arguments = list(self.main.regions[0].blocks[0].arguments)
+
+    # --- values ---------------------------------------------------------------------------------------------------------------
+
+    def define(self, value: ir.Value, name: str) -> str:
+        """Binds a variable to a value; tensors are remembered as holders of their storage."""
+        self.names[value] = name
+        if isinstance(value.type, ir.RankedTensorType):
+            holders = self.holders.setdefault(self.storage.root(value), [])
+            if name not in holders:
+                holders.append(name)
+        return name
+
+    def fresh(self) -> str:
+        return f"t{len(self.names)}"
+
+    def pointer(self, value: ir.Value) -> str:
+        """A variable with the address of a tensor's first element, computed once."""
+        name = self.names[value]
+        if name not in self.pointers:
+            self.pointers[name] = f"{name}_p"
+            self.emit(f"{name}_p = {name}.data_ptr()")
+        return self.pointers[name]
+
+    def emit(self, line: str) -> None:
+        self.lines.append("    " + line)
+
+    # --- ops ------------------------------------------------------------------------------------------------------------------
+
+    def write(self) -> Plan:
+        block = self.main.regions[0].blocks[0]
+        written = self._mutated_arguments()
+        self._prologue(written)
+        for op in block.operations:
+            op = op.operation
+            handler = _HANDLERS.get(op.name)
+            if handler is None:
+                raise NotImplementedError(f"{op.location}: no launch plan for the op {op.name} in @main")
+            handler(self, op)
+        device = string(self.module.operation.attributes["fuse.device"]) if "fuse.device" in self.module.operation.attributes else "cuda:0"
+        source = "def run(args):\n" + "\n".join(self.lines) + "\n"
+        return Plan(source, self.kernels, list(self.externs.values()), torch.device(device).index or 0)
+
+    def _mutated_arguments(self) -> set[ir.Value]:
+        roots = set()
+        for op in self.main.regions[0].blocks[0].operations:
+            if op.operation.name == "func.call":
+                callee = self.functions[callee_name(op.operation)]
+                if "fuse.launch" in callee.attributes:
+                    roots.update(self.storage.root(op.operands[i]) for i in aliased_operands(op.operation, callee).values())
+        return roots
+
+    def _launched_arguments(self) -> set[ir.Value]:
+        roots = set()
+        for op in self.main.regions[0].blocks[0].operations:
+            if op.operation.name == "func.call" and "fuse.launch" in self.functions[callee_name(op.operation)].attributes:
+                roots.update(self.storage.root(v) for v in op.operands)
+        return roots
+
+    def _prologue(self, written: set[ir.Value]) -> None:
+        """Unpacks the arguments; those that kernels address are brought to 16-byte alignment (and brought back if written)."""
+        launched = self._launched_arguments()
+        attributes = ir.ArrayAttr(self.main.attributes["arg_attrs"]) if "arg_attrs" in self.main.attributes else None
+        names = []
+        for number, argument in enumerate(self.arguments):
+            named = dict(attribute_items(attributes[number])) if attributes is not None else {}
+            names.append(self.define(argument, string(named["fuse.sym"]) if "fuse.sym" in named else f"a{number}"))
+        if names:
+            self.emit(f"{', '.join(names)}{',' if len(names) == 1 else ''} = args")
+        self.emit("args.clear()")
+        self.realigned: list[str] = []
+        for argument, name in zip(self.arguments, names, strict=True):
+            if isinstance(argument.type, ir.RankedTensorType) and argument in launched:
+                self.emit(f"{name}_p = {name}.data_ptr()")
+                if argument in written:
+                    self.emit(f"{name}_caller = {name}")
+                    self.realigned.append(name)
+                self.emit(f"if {name}_p & 15: {name} = aligned({name}); {name}_p = {name}.data_ptr()")
+                self.pointers[name] = f"{name}_p"
+        if any("fuse.launch" in f.attributes for f in self.functions.values()):
+            self.emit("stream = current_stream(device)")
+
+    def alloc(self, op: ir.Operation) -> None:
+        name = self.define(op.results[0], self.fresh())
+        self.emit(f"{name} = {self._empty(TensorSpec.of(op.results[0].type))}")
+
+    def _empty(self, spec: TensorSpec) -> str:
+        where = "cpu" if (spec.device or "").startswith("cpu") else "cuda"
+        return f"empty_{where}({_tuple(spec.sizes)}, {_tuple(spec.strides)}, dtypes[{spec.element!r}])"
+
+    def reuse(self, op: ir.Operation) -> None:
+        donor = self.names[op.operands[0]]
+        name = self.define(op.results[0], self.fresh())
+        spec = TensorSpec.of(op.results[0].type)
+        self.emit(f"{name} = reinterpret({donor}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, 0)")
+        self._release(op.operands[0])
+
+    def free(self, op: ir.Operation) -> None:
+        self._release(op.operands[0])
+
+    def _release(self, value: ir.Value) -> None:
+        holders = self.holders.pop(self.storage.root(value), [])
+        if holders:
+            self.emit("del " + ", ".join(holders))
+
+    def view(self, op: ir.Operation) -> None:
+        source = op.operands[0]
+        spec, root = TensorSpec.of(op.results[0].type), self.storage.root(source)
+        base = self.names[root]
+        offset = spec.offset - TensorSpec.of(root.type).offset
+        name = self.define(op.results[0], self.fresh())
+        self.emit(f"{name} = reinterpret({base}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, {python_text(offset)})")
+
+    def size(self, op: ir.Operation) -> None:
+        name = self.define(op.results[0], string(op.attributes["symbol"]))
+        self.emit(f"{name} = {self.names[op.operands[0]]}.size({ir.IntegerAttr(op.attributes['dim']).value})")
+
+    def sym(self, op: ir.Operation) -> None:
+        name = self.define(op.results[0], string(op.attributes["symbol"]))
+        self.emit(f"{name} = {python_text(parse(string(op.attributes['expr'])))}")
+
+    def rng(self, op: ir.Operation) -> None:
+        names = [self.define(r, self.fresh()) for r in op.results]
+        count = ir.IntegerAttr(op.attributes["count"]).value
+        self.emit(f"{', '.join(names)} = draw({string(op.attributes['device'])!r}, {count})")
+
+    def nothing(self, op: ir.Operation) -> None:
+        """``fuse.after``: order is program order."""
+
+    def constant(self, op: ir.Operation) -> None:
+        value = op.attributes["value"]
+        self.define(op.results[0], str(ir.FloatAttr(value).value if isinstance(value, ir.FloatAttr) else ir.IntegerAttr(value).value))
+
+    def call(self, op: ir.Operation) -> None:
+        name = callee_name(op)
+        callee = self.functions[name]
+        if "fuse.launch" in callee.attributes:
+            self._launch(op, name, callee)
+        elif "fuse.extern" in callee.attributes:
+            self._extern(op, name, callee)
+        else:
+            raise NotImplementedError(f"{op.location}: @{name} is neither a launch nor extern at the planned level")
+
+    def _launch(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
+        arguments = []
+        for parameter in strings(callee.attributes["fuse.params"]):
+            number, kind = parameter.split(":")
+            operand = op.operands[int(number)]
+            arguments.append(self.pointer(operand) if kind == "ptr" else self.names[operand])
+        grid = [python_text(parse(g)) for g in strings(callee.attributes["fuse.grid"])]
+        grid += ["1"] * (3 - len(grid))
+        self.emit(f"launch_{name}(stream, {', '.join([*grid, *arguments])})")
+        for result, operand in aliased_operands(op, callee).items():
+            self.names[op.results[result]] = self.names[op.operands[operand]]
+        if name not in self.kernels:
+            self.kernels.append(name)
+
+    def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
+        operands = [self.names[v] for v in op.operands if str(v.type) != "!fuse.token"]
+        attributes = ir.ArrayAttr(callee.attributes["res_attrs"]) if "res_attrs" in callee.attributes else None
+        results = []
+        for number, result in enumerate(op.results):
+            named = dict(attribute_items(attributes[number])) if attributes is not None else {}
+            results.append(self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh()))
+        left = f"{', '.join(results)}{',' if len(results) == 1 else ''} = " if results else ""
+        self.emit(f"{left}extern_{_identifier(name)}({', '.join(operands)})")
+        for result, variable in zip(op.results, results, strict=True):
+            if isinstance(result.type, ir.RankedTensorType):
+                spec = TensorSpec.of(result.type)
+                self.emit(f"check({variable}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, {string(callee.attributes['fuse.extern'])!r})")
+        self.externs[name] = callee
+
+    def finish(self, op: ir.Operation) -> None:
+        mutates = {int(n) for n, _ in attribute_items(op.attributes["fuse.mutates"])} if "fuse.mutates" in op.attributes else set()
+        for name in self.realigned:
+            self.emit(f"if {name} is not {name}_caller: {name}_caller.copy_({name}); {name} = {name}_caller")
+        handed = [self.names[v] for i, v in enumerate(op.operands) if i not in mutates]
+        self.emit(f"return [{', '.join(handed)}]")
+
+
+def _tuple(parts: Sequence[Expr]) -> str:
+    inner = ", ".join(map(python_text, parts))
+    return f"({inner},)" if len(parts) == 1 else f"({inner})"
+
+
+def _identifier(name: str) -> str:
+    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name)
+
+
+_HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {
+    "fuse.alloc": _Writer.alloc,
+    "fuse.reuse": _Writer.reuse,
+    "fuse.free": _Writer.free,
+    "fuse.view": _Writer.view,
+    "fuse.size": _Writer.size,
+    "fuse.sym": _Writer.sym,
+    "fuse.rng": _Writer.rng,
+    "fuse.after": _Writer.nothing,
+    "arith.constant": _Writer.constant,
+    "func.call": _Writer.call,
+    "func.return": _Writer.finish,
+}
+
+
+def write_plan(module: ir.Module) -> Plan:
+    """The Python source that executes ``@main`` of a planned module.  Raises NotImplementedError naming an op that has no place there."""
+    (main,) = (op.operation for op in module.body.operations if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == "main")
+    return _Writer(main, module).write()
+
+
+def aligned(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled to expect)."""
+    copy = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return copy.copy_(tensor)
+
+
+@dataclass
+class LaunchPlan:
+    """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns them); gives the list of results."""
+
+    plan: Plan
+    run: Callable[[list[Any]], list[Any]]
+
+    @staticmethod
+    def bind(
+        plan: Plan,
+        launchers: Mapping[str, Callable[..., None]],
+        externs: Mapping[str, Callable[..., Any]],
+        draw: Callable[[str, int], tuple[int, int]],
+    ) -> "LaunchPlan":
+        """Binds kernel launchers (by kernel name), extern callables (by declaration name; each returns a tuple of results) and the RNG."""
+        guards = torch._C._dynamo.guards
+        scope: dict[str, Any] = {
+            "aligned": aligned,
+            "check": guards.assert_size_stride,
+            "current_stream": getattr(torch._C, "_cuda_getCurrentRawStream", None),
+            "device": plan.device,
+            "draw": draw,
+            "dtypes": TORCH_DTYPES,
+            "empty_cpu": guards._empty_strided_cpu,
+            "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
+            "reinterpret": guards._reinterpret_tensor,
+        }
+        scope.update({f"launch_{name}": launcher for name, launcher in launchers.items()})
+        scope.update({f"extern_{_identifier(name)}": function for name, function in externs.items()})
+        exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
+        return LaunchPlan(plan, scope["run"])
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        if torch.cuda.current_device() == self.plan.device:
+            return self.run(args)
+        with torch.cuda.device(self.plan.device):
+            return self.run(args)

@@ -1,0 +1,60 @@
+"""The default pipeline: the compiler's summary.  One line per pass, each with its reason."""
+
+from collections.abc import Sequence
+
+from .apply_tiling import ApplyTiling
+from .choose_tiling import ChooseTiling
+from .combine_reductions import CombineReductions
+from .deduplicate_calls import DeduplicateCalls
+from .deduplicate_kernels import DeduplicateKernels
+from .duplicate_cheap import DuplicateCheap
+from .eliminate_dead import EliminateDead
+from .fold_views import FoldViews
+from .fuse_horizontal import FuseHorizontal
+from .fuse_vertical import FuseVertical
+from .lower_control_deps import LowerControlDeps
+from .lower_device_assert import LowerDeviceAssert
+from .lower_to_tt import LowerToTt
+from .materialize_fusion import MaterializeFusion
+from .pass_base import Pass
+from .plan_memory import PlanMemory
+from .simplify_dims import SimplifyDims
+from .split_reductions import SplitReductions
+
+#: Levels of the IR, in order; a pipeline "to" a level ends with a module of that level.
+LEVELS = ("graph", "scheduled", "tiled", "planned")
+
+
+def default_pipeline(level: str = "planned", hardware: str = "generic") -> list[Pass]:
+    """The passes that bring an imported module to ``level``.  Raises ValueError on an unknown level."""
+    if level not in LEVELS:
+        raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
+    stages: dict[str, Sequence[Pass]] = {
+        "graph": (),
+        "scheduled": (
+            LowerControlDeps(),  # tokens first: every later pass must see what is ordered
+            EliminateDead(),  # do not analyse what nobody needs
+            DeduplicateCalls(),  # equal work once, before it is spread over kernels
+            FoldViews(),  # kernels read roots directly, so producers and consumers meet
+            DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
+            FuseVertical(),  # keep intermediates out of memory
+            FuseHorizontal(),  # read shared inputs once
+            MaterializeFusion(),  # merge each group once
+            EliminateDead(),  # results that only fused consumers read
+            SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
+            LowerDeviceAssert(),  # guards become part of the condition
+        ),
+        "tiled": (
+            CombineReductions(),  # one read for what needs two
+            SplitReductions(hardware=hardware),  # few long rows would leave most of the chip idle
+            DeduplicateKernels(),  # equal kernels are tiled and compiled once
+            ChooseTiling(hardware=hardware),  # the one place that reads the hardware model
+            ApplyTiling(),  # loops, masks and tiles become explicit
+        ),
+        "planned": (
+            PlanMemory(),  # lifetimes are known only once the order is fixed
+            LowerToTt(),  # exactly what Triton compiles
+        ),
+    }
+    reached = LEVELS[: LEVELS.index(level) + 1]
+    return [p for stage in reached for p in stages[stage]]
