@@ -1,0 +1,28 @@
+"""What can go wrong while a module runs.  Each error is one sentence and the location of the op it is about."""
+
+from ..mlir import ir
+
+
+class RunError(Exception):
+    """A module cannot be executed, or its execution went wrong.  ``location`` is MLIR's text (``loc(...)``) or None."""
+
+    def __init__(self, message: str, location: "ir.Location | str | None" = None) -> None:
+        self.message = message
+        self.location = None if location is None else str(location)
+        super().__init__(message if self.location is None else f"{message} at {self.location}")
+
+
+class OutOfBounds(RunError):
+    """An unguarded access left its tensor."""
+
+
+class UseAfterFree(RunError):
+    """A value is used after its storage was freed, reused or overwritten."""
+
+
+class RaceError(RunError):
+    """Two points or programs of one launch write the same element differently, or one reads what another writes."""
+
+
+class DeviceAssertError(RunError):
+    """An assertion of the user's program (or a bounds check that stands for one) is false."""
