@@ -1,60 +1,88 @@
-"""All passes by name.  A new pass is one import and one line here."""
+"""All passes by name.  A new pass is one file of this folder: nothing else has to be told.
 
-from collections.abc import Iterable
+A module is a pass when its name is neither private (``_helpers.py``) nor one of ``_NOT_PASSES``: ``fuse_vertical.py`` defines the pass
+``fuse-vertical`` as the class ``FuseVertical``.  Passes are imported when they are asked for, so that a tool which runs one pass loads one pass.
+"""
+
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
 
 from .pass_base import Pass
 
-#: Modules of this folder that define a pass: the module's name is the pass's name with underscores.
-_MODULES = (
-    "apply_tiling",
-    "choose_tiling",
-    "combine_reductions",
-    "deduplicate_calls",
-    "deduplicate_kernels",
-    "duplicate_cheap",
-    "eliminate_dead",
-    "fold_views",
-    "fuse_horizontal",
-    "fuse_vertical",
-    "lower_control_deps",
-    "lower_device_assert",
-    "lower_to_tt",
-    "materialize_fusion",
-    "plan_memory",
-    "simplify_dims",
-    "split_reductions",
-)
+#: Modules of this folder that run passes rather than being one.
+_NOT_PASSES = frozenset({"manager", "pass_base", "pipeline", "pipeline_text", "registry"})
 
-#: Entry-point group in which other packages offer passes: ``name = "package.module:PassClass"``.
+#: Entry-point group in which other packages offer passes: ``pass-name = "package.module:PassClass"``.
 ENTRY_POINTS = "fuse_mlir.passes"
 
 
 def camel(name: str) -> str:
-    """``fuse-vertical`` or ``fuse_vertical`` -> ``FuseVertical``; ``tt`` stays lower-case only inside words."""
+    """``fuse-vertical`` or ``fuse_vertical`` -> ``FuseVertical``."""
     return "".join(part.capitalize() for part in name.replace("-", "_").split("_"))
 
 
-def _built_in() -> dict[str, type[Pass]]:
-    passes: dict[str, type[Pass]] = {}
-    for module in _MODULES:
-        cls = getattr(import_module(f".{module}", __package__), camel(module))
-        assert cls.name == module.replace("_", "-"), f"{module}.py defines the pass {cls.name}"
-        assert cls.name not in passes, f"two passes are named {cls.name}"
-        passes[cls.name] = cls
-    return passes
+def pass_modules(folder: Path = Path(__file__).parent) -> list[str]:
+    """The modules of ``folder`` that define a pass, sorted."""
+    names = (module.name for module in pkgutil.iter_modules([str(folder)]))
+    return sorted(name for name in names if name not in _NOT_PASSES and not name.startswith("_"))
+
+
+class PassTable(Mapping[str, type[Pass]]):
+    """Pass name -> class, in sorted order; a lookup imports the module.
+
+    Iteration and ``in`` import nothing.  A lookup raises KeyError on an unknown name, and TypeError where what was imported is not the pass
+    that its place promises.
+    """
+
+    def __init__(self, sources: Mapping[str, Any]) -> None:
+        """``sources``: pass name -> a module of this folder, or an entry point of another package."""
+        self._sources = dict(sorted(sources.items()))
+
+    def __getitem__(self, name: str) -> type[Pass]:
+        source = self._sources[name]
+        return _own(source) if isinstance(source, str) else _foreign(source)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sources
+
+
+def _checked(found: Any, name: str, place: str) -> type[Pass]:
+    if not (isinstance(found, type) and issubclass(found, Pass)):
+        raise TypeError(f"{place} is expected to be a pass, it is {found!r}")
+    if found.name != name:
+        raise TypeError(f"{place} is expected to be the pass '{name}', it is named '{found.name}'")
+    return found
+
+
+@lru_cache(maxsize=None)
+def _own(module: str) -> type[Pass]:
+    found = getattr(import_module(f".{module}", __package__), camel(module), None)
+    return _checked(found, module.replace("_", "-"), f"{module}.{camel(module)}")
+
+
+def _foreign(entry: metadata.EntryPoint) -> type[Pass]:
+    return _checked(entry.load(), entry.name, f"the entry point {entry.value}")
 
 
 #: The project's own passes.
-PASSES: dict[str, type[Pass]] = _built_in()
+PASSES = PassTable({module.replace("_", "-"): module for module in pass_modules()})
 
 
-def all_passes(extra: Iterable[metadata.EntryPoint] | None = None) -> dict[str, type[Pass]]:
+def all_passes(extra: Iterable[metadata.EntryPoint] | None = None) -> PassTable:
     """The project's passes and those of installed packages.  Raises ValueError when a package takes a name that is in use."""
-    passes = dict(PASSES)
+    sources: dict[str, Any] = {name: name.replace("-", "_") for name in PASSES}
     for entry in metadata.entry_points(group=ENTRY_POINTS) if extra is None else extra:
-        cls = entry.load()
-        if cls.name in passes:
-            raise ValueError(f"the entry point {entry.value} registers a second pass named {cls.name}")
-        passes[cls.name] = cls
-    return passes
+        if entry.name in sources:
+            raise ValueError(f"the entry point {entry.value} registers a second pass named {entry.name}")
+        sources[entry.name] = entry
+    return PassTable(sources)

@@ -1,0 +1,86 @@
+"""Input of the tools: reading, splitting at ``// -----``, parsing with the locations of the file."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..compiler.diagnostics import Diagnostics, collecting
+from ..compiler.mlir import ir
+
+#: A line that starts so separates the parts of a split input.
+SEPARATOR = "// -----"
+#: What the parser calls a text whose name it was not told.
+_ANONYMOUS = "-"
+
+
+class ParseError(Exception):
+    """The input is no valid module; the diagnostics say where."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and the name under which locations show it.  Parts of a split input begin with empty lines, so that lines count from the file's start."""
+
+    name: str
+    text: str
+
+
+def read(path: str) -> Source:
+    """The file ``path``, or stdin for ``-``.  Raises OSError or UnicodeDecodeError."""
+    return (
+        Source("<stdin>", sys.stdin.read())
+        if path == "-"
+        else Source(path, Path(path).read_text(encoding="utf-8"))
+    )
+
+
+def split(source: Source) -> Iterator[Source]:
+    """The parts between separator lines, in order; a source without separators is one part."""
+    part: list[str] = []
+    start = 0
+    lines = source.text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if line.startswith(SEPARATOR):
+            yield Source(source.name, "\n" * start + "".join(part))
+            part, start = [], number + 1
+        else:
+            part.append(line)
+    yield Source(source.name, "\n" * start + "".join(part))
+
+
+def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.Module:
+    """The verified module of a source; an implicit module is made around other top-level ops.
+
+    Raises ``ParseError`` after adding to ``diagnostics`` what is wrong and where.
+    """
+    with collecting(context) as found:
+        try:
+            module = ir.Module.parse(source.text, context)
+        except ir.MLIRError:
+            module = None
+    diagnostics.items += [d.renamed(_ANONYMOUS, source.name) for d in found.items]
+    if module is None:
+        raise ParseError(f"{source.name} is no valid module")
+    _relocate(module, source.name)
+    return module
+
+
+def _relocate(module: ir.Module, name: str) -> None:
+    """Gives the file's name to all locations that the parser filled in."""
+    context = module.context
+
+    def renamed(location: ir.Location) -> ir.Location:
+        if not isinstance(location, ir.FileLineColLoc) or location.filename != _ANONYMOUS:
+            return location
+        return ir.Location.file(name, location.start_line, location.start_col, context)
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op.operation.location = renamed(op.location)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    argument.set_location(renamed(argument.location))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
