@@ -22,6 +22,11 @@ CACHE_VERSION = 1
 """Raise it when the stored form, or the way in which Triton is driven, changes."""
 
 
+def default_directory() -> Path:
+    """Where kernels are stored unless the caller says otherwise: `~/.cache/fuse_mlir`."""
+    return Path.home() / ".cache" / "fuse_mlir"
+
+
 @dataclass
 class CacheStatistics:
     """What a KernelCache did. hits: read from disk. misses: compiled. rejected: misses whose entry was
@@ -41,7 +46,7 @@ class KernelCache:
     toolchain: identifies the compiler in the keys; by default the installed Triton.
     """
 
-    directory: Path
+    directory: Path = field(default_factory=default_directory)
     compiler: Callable[[CompileRequest], CompiledCubin] = triton_compile.compile_request
     toolchain: str = field(default_factory=triton_fingerprint)
     statistics: CacheStatistics = field(default_factory=CacheStatistics)

@@ -1,0 +1,233 @@
+"""The few calls of the CUDA driver that loading and launching a kernel take, through ctypes: no compiler, no
+headers.
+
+`CudaDriver` works in the calling thread's current context, which torch has made. Nothing is loaded before
+`CudaDriver.load()`.
+"""
+
+import ctypes
+from dataclasses import dataclass
+from typing import Protocol
+
+_SUCCESS = 0
+
+# CUfunction_attribute
+_MAX_THREADS_PER_BLOCK = 0
+_STATIC_SHARED_BYTES = 1
+_LOCAL_BYTES = 3
+_NUM_REGISTERS = 4
+_MAX_DYNAMIC_SHARED_BYTES = 8
+_NON_PORTABLE_CLUSTER_SIZE = 14
+
+_DEFAULT_SHARED_LIMIT = 48 * 1024
+"""Bytes of shared memory that a kernel may use without asking."""
+
+_PORTABLE_CLUSTER = 8
+"""Blocks in the largest cluster that every device with clusters accepts."""
+
+# Fields of DeviceProperties: CUdevice_attribute.
+_DEVICE_ATTRIBUTES = {
+    "major": 75,
+    "minor": 76,
+    "sm_count": 16,
+    "l2_bytes": 38,
+    "shared_bytes_per_block": 97,
+    "shared_bytes_per_sm": 81,
+    "registers_per_sm": 82,
+    "max_threads_per_block": 1,
+    "max_threads_per_sm": 39,
+    "clock_khz": 13,
+    "memory_clock_khz": 36,
+    "memory_bus_bits": 37,
+}
+assert len(set(_DEVICE_ATTRIBUTES.values())) == len(_DEVICE_ATTRIBUTES), "two fields read one attribute"
+
+
+class CudaError(RuntimeError):
+    """The driver refused something, or there is no driver. `code` is the CUresult, -1 where there is no
+    driver.
+    """
+
+    def __init__(self, message: str, code: int = -1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a device has. Sizes in bytes; clocks in kHz; `shared_bytes_per_block` is the most a kernel may
+    ask for.
+    """
+
+    major: int
+    minor: int
+    sm_count: int
+    l2_bytes: int
+    shared_bytes_per_block: int
+    shared_bytes_per_sm: int
+    registers_per_sm: int
+    max_threads_per_block: int
+    max_threads_per_sm: int
+    clock_khz: int
+    memory_clock_khz: int
+    memory_bus_bits: int
+
+    @property
+    def arch(self) -> int:
+        """The compute capability times ten, as in `Target.arch`."""
+        return 10 * self.major + self.minor
+
+
+@dataclass(frozen=True)
+class FunctionProperties:
+    """What a loaded kernel uses: registers a thread; bytes a thread spilt to local memory; threads a block
+    at most.
+    """
+
+    registers: int
+    local_bytes: int
+    max_threads_per_block: int
+
+
+class LaunchCall(Protocol):
+    """`cuLaunchKernelEx` with raw addresses: a CUlaunchConfig, a CUfunction, None, and the `extra` list."""
+
+    def __call__(
+        self, config: ctypes.c_void_p, function: ctypes.c_void_p, params: None, extra: ctypes.c_void_p
+    ) -> int:
+        """The CUresult, 0 on success."""
+
+
+class Driver(Protocol):
+    """What a Launcher needs of a driver; tests pass one that records."""
+
+    launch_kernel: LaunchCall
+
+    def current_device(self, kernel: str) -> int: ...
+    def load_function(self, image: bytes, kernel: str) -> tuple[int, int]: ...
+    def unload(self, module: int, kernel: str) -> None: ...
+    def allow_shared(self, function: int, size: int, device: int, kernel: str) -> None: ...
+    def allow_cluster(self, function: int, blocks: int, kernel: str) -> None: ...
+    def error_string(self, code: int) -> str: ...
+
+
+class CudaDriver:
+    """libcuda.so.1. Each method raises CudaError with the kernel's name, where it has one, and CUDA's own
+    words.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        # The GIL is released in the call: a launch waits where the queue is full, and other threads must go
+        # on.
+        launch = library.cuLaunchKernelEx
+        launch.restype = ctypes.c_int
+        self.launch_kernel: LaunchCall = launch
+        for name in ("cuGetErrorString", "cuGetErrorName"):
+            getattr(library, name).argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
+
+    @classmethod
+    def load(cls) -> "CudaDriver":
+        """The driver of this machine. Raises CudaError where there is none, or it is older than CUDA 12."""
+        try:
+            library = ctypes.CDLL("libcuda.so.1")
+        except OSError as error:
+            raise CudaError(f"no CUDA driver: libcuda.so.1 cannot be loaded ({error})") from error
+        if not hasattr(library, "cuLaunchKernelEx"):
+            raise CudaError(
+                "the CUDA driver is too old: it has no cuLaunchKernelEx, CUDA 12 or newer is required"
+            )
+        driver = cls(library)
+        driver._check(library.cuInit(0), "cuInit")
+        return driver
+
+    def device_count(self) -> int:
+        """How many devices are visible to this process."""
+        count = ctypes.c_int()
+        self._check(self._library.cuDeviceGetCount(ctypes.byref(count)), "cuDeviceGetCount")
+        return count.value
+
+    def device_properties(self, device: int) -> DeviceProperties:
+        """The properties of device number `device`; needs no context."""
+        handle = self._device_handle(device)
+        return DeviceProperties(**{name: self._device(handle, a) for name, a in _DEVICE_ATTRIBUTES.items()})
+
+    def current_device(self, kernel: str) -> int:
+        """The number of the current context's device; `kernel` is named where there is no context."""
+        device = ctypes.c_int()
+        self._check(self._library.cuCtxGetDevice(ctypes.byref(device)), "cuCtxGetDevice", kernel)
+        return device.value
+
+    def load_function(self, image: bytes, kernel: str) -> tuple[int, int]:
+        """(module, function) of the kernel named `kernel` in the cubin `image`, loaded into the current
+        context.
+        """
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self._check(self._library.cuModuleLoadData(ctypes.byref(module), image), "cuModuleLoadData", kernel)
+        found = self._library.cuModuleGetFunction(ctypes.byref(function), module, kernel.encode())
+        self._check(found, "cuModuleGetFunction", kernel)
+        assert module.value is not None and function.value is not None
+        return module.value, function.value
+
+    def unload(self, module: int, kernel: str) -> None:
+        """Unload what `load_function` loaded; its context must be current."""
+        self._check(self._library.cuModuleUnload(ctypes.c_void_p(module)), "cuModuleUnload", kernel)
+
+    def allow_shared(self, function: int, size: int, device: int, kernel: str) -> None:
+        """Let `function` be launched with `size` bytes of dynamic shared memory on `device`."""
+        if size <= _DEFAULT_SHARED_LIMIT:
+            return
+        limit = self._device(self._device_handle(device), _DEVICE_ATTRIBUTES["shared_bytes_per_block"])
+        limit -= self._function(function, _STATIC_SHARED_BYTES, kernel)
+        if size > limit:
+            raise CudaError(
+                f"kernel '{kernel}' needs {size} bytes of shared memory: device {device} allows {limit}"
+            )
+        self._set_function(function, _MAX_DYNAMIC_SHARED_BYTES, size, kernel)
+
+    def allow_cluster(self, function: int, blocks: int, kernel: str) -> None:
+        """Let `function` be launched in clusters of `blocks` blocks."""
+        if blocks > _PORTABLE_CLUSTER:
+            self._set_function(function, _NON_PORTABLE_CLUSTER_SIZE, 1, kernel)
+
+    def function_properties(self, function: int, kernel: str) -> FunctionProperties:
+        """What the loaded kernel uses."""
+        return FunctionProperties(
+            registers=self._function(function, _NUM_REGISTERS, kernel),
+            local_bytes=self._function(function, _LOCAL_BYTES, kernel),
+            max_threads_per_block=self._function(function, _MAX_THREADS_PER_BLOCK, kernel),
+        )
+
+    def error_string(self, code: int) -> str:
+        """CUDA's name and description of a CUresult."""
+        name, text = ctypes.c_char_p(), ctypes.c_char_p()
+        if self._library.cuGetErrorName(code, ctypes.byref(name)) != _SUCCESS or name.value is None:
+            return f"unknown CUDA error {code}"
+        self._library.cuGetErrorString(code, ctypes.byref(text))
+        return f"{name.value.decode()}: {(text.value or b'').decode()}"
+
+    def _device_handle(self, device: int) -> int:
+        handle = ctypes.c_int()
+        self._check(self._library.cuDeviceGet(ctypes.byref(handle), device), f"cuDeviceGet({device})")
+        return handle.value
+
+    def _device(self, handle: int, attribute: int) -> int:
+        value = ctypes.c_int()
+        got = self._library.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
+        self._check(got, f"cuDeviceGetAttribute({attribute})")
+        return value.value
+
+    def _function(self, function: int, attribute: int, kernel: str) -> int:
+        value = ctypes.c_int()
+        got = self._library.cuFuncGetAttribute(ctypes.byref(value), attribute, ctypes.c_void_p(function))
+        self._check(got, f"cuFuncGetAttribute({attribute})", kernel)
+        return value.value
+
+    def _set_function(self, function: int, attribute: int, value: int, kernel: str) -> None:
+        done = self._library.cuFuncSetAttribute(ctypes.c_void_p(function), attribute, value)
+        self._check(done, f"cuFuncSetAttribute({attribute}, {value})", kernel)
+
+    def _check(self, code: int, call: str, kernel: str = "") -> None:
+        if code != _SUCCESS:
+            of = f" for kernel '{kernel}'" if kernel else ""
+            raise CudaError(f"{call} failed{of}: {self.error_string(code)}", code)

@@ -1,0 +1,287 @@
+"""Launching a compiled kernel: arguments packed into one block of memory, and one call of the driver.
+
+A launch writes one block, laid out as
+
+    CUlaunchConfig | CUlaunchAttribute... | extra | bytes of the arguments | the arguments
+
+(`extra` points to the last two)
+with one `struct.Struct.pack_into`, and passes its address. The driver copies the arguments before the call
+returns. A block belongs to one launch at a time: it is taken from a list and put back, both of which are
+atomic, so that threads need no lock, and a launch inside another one (from a finaliser or a signal handler)
+finds its own.
+"""
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .cubin import CompiledCubin
+from .cuda_driver import CudaDriver, CudaError, Driver
+
+Launch = Callable[..., None]
+"""`launch(stream, gx, gy, gz, *args)`: the stream's handle, programs along each axis, the kernel's
+arguments.
+"""
+
+
+@dataclass(frozen=True)
+class ArgType:
+    """How an argument is passed. code: its `struct` format, whose size is also its alignment. convert:
+    applied first.
+    """
+
+    code: str
+    convert: Callable[..., int] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes it occupies."""
+        return struct.calcsize("=" + self.code)
+
+
+def _bf16_bits(value: float) -> int:
+    """The bfloat16 nearest to `value` (ties to even), as its 16 bits; values too large become infinite."""
+    bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+    sign, exponent, fraction = bits >> 63, (bits >> 52) & 0x7FF, bits & ((1 << 52) - 1)
+    if exponent == 0x7FF:
+        return sign << 15 | 0x7F80 | (0x40 if fraction else 0)
+    # The value is significand * 2**(exponent - 1075): shift it right to bfloat16's 8 bits, subnormals
+    # further.
+    significand = fraction | (1 << 52 if exponent else 0)
+    biased = exponent - 1023 + 127
+    shift = 45 + max(0, 1 - biased)
+    kept, rest, half = significand >> shift, significand & ((1 << shift) - 1), 1 << (shift - 1)
+    kept += rest > half or (rest == half and kept & 1)
+    # A carry out of the fraction raises the exponent by itself; the implicit bit is already one unit of it.
+    magnitude = kept + (max(biased - 1, 0) << 7)
+    return sign << 15 | min(magnitude, 0x7F80)
+
+
+ARG_TYPES: dict[str, ArgType] = {
+    "ptr": ArgType("Q"),
+    "i1": ArgType("?"),
+    "i8": ArgType("b"),
+    "i16": ArgType("h"),
+    "i32": ArgType("i"),
+    "i64": ArgType("q"),
+    "u8": ArgType("B"),
+    "u16": ArgType("H"),
+    "u32": ArgType("I"),
+    "u64": ArgType("Q"),
+    "f16": ArgType("e"),
+    "bf16": ArgType("H", _bf16_bits),
+    "f32": ArgType("f"),
+    "f64": ArgType("d"),
+}
+"""Entries of a signature: TTIR's argument types, "ptr" for any pointer; "u..." take the unsigned range of an
+"i...".
+"""
+
+_PTX_SIZES = {f"{kind}{bits}": bits // 8 for kind in "usbf" for bits in (8, 16, 32, 64)} | {"b8[2]": 2}
+"""Bytes of a PTX parameter; LLVM declares 16-bit floats as two bytes."""
+
+# CUlaunchConfig: grid, block, shared memory; 4 bytes of padding; stream, attributes; how many; 4 bytes of
+# padding.
+_CONFIG = "7I4xQQI4x"
+_ATTRIBUTE = "I4x4I48x"  # CUlaunchAttribute: its id, padded, and a union of 64 bytes
+_EXTRA = "5Q"
+_CLUSTER_DIMENSION = 4
+_CLUSTER_SCHEDULING = 5
+_SPREAD = 1
+_END, _BUFFER_POINTER, _BUFFER_SIZE = 0, 1, 2
+
+
+class LaunchError(RuntimeError):
+    """A kernel was launched with arguments that it does not take, or the driver refused the launch."""
+
+
+class Launcher:
+    """Loads a kernel where it is needed and launches it.
+
+    cubin: the kernel. signature: one of ARG_TYPES for each argument, without Triton's two trailing pointers.
+    driver: what to load and launch with, by default this machine's, looked up at the first `on`.
+
+    Raises ValueError where the signature is not the kernel's, by number or by size, and NotImplementedError
+    for a kernel that needs scratch memory or takes a descriptor by value.
+    """
+
+    def __init__(self, cubin: CompiledCubin, signature: Sequence[str], driver: Driver | None = None) -> None:
+        self.cubin = cubin
+        self.signature = tuple(signature)
+        _check_signature(cubin, self.signature)
+        if cubin.global_scratch_size or cubin.profile_scratch_size:
+            size = cubin.global_scratch_size or cubin.profile_scratch_size
+            raise NotImplementedError(f"kernel '{cubin.name}' needs {size} bytes of scratch memory a program")
+        self._driver = driver
+        self._loaded: dict[int, tuple[int, Launch]] = {}
+        self._lock = threading.Lock()
+
+    def on(self, device: int) -> Launch:
+        """The function that launches this kernel on `device`, whose context must be current in the calling
+        thread.
+
+        The kernel is loaded at the first call for each device; the result may be kept and called from any
+        thread in which that context is current. A grid of no programs launches nothing. It raises
+        LaunchError, with the kernel's name, for arguments that do not fit the signature, and for what the
+        driver refuses.
+        """
+        loaded = self._loaded.get(device)
+        if loaded is not None:
+            return loaded[1]
+        with self._lock:
+            if device not in self._loaded:
+                self._loaded[device] = self._load(device)
+            return self._loaded[device][1]
+
+    def unload(self) -> None:
+        """Unload the kernel everywhere; no function from `on` may be called afterwards. Contexts must be
+        alive.
+        """
+        with self._lock:
+            for module, _ in self._loaded.values():
+                self._require_driver().unload(module, self.cubin.name)
+            self._loaded.clear()
+
+    def _require_driver(self) -> Driver:
+        if self._driver is None:
+            self._driver = CudaDriver.load()
+        return self._driver
+
+    def _load(self, device: int) -> tuple[int, Launch]:
+        driver, cubin = self._require_driver(), self.cubin
+        current = driver.current_device(cubin.name)
+        if current != device:
+            raise CudaError(
+                f"kernel '{cubin.name}': the current context is of device {current}, not {device}"
+            )
+        module, function = driver.load_function(cubin.cubin, cubin.name)
+        driver.allow_shared(function, cubin.shared, device, cubin.name)
+        driver.allow_cluster(function, cubin.num_ctas, cubin.name)
+        return module, _launch_function(cubin, self.signature, driver, function)
+
+
+def _check_signature(cubin: CompiledCubin, signature: tuple[str, ...]) -> None:
+    unknown = [entry for entry in signature if entry not in ARG_TYPES]
+    if unknown:
+        expected = ", ".join(ARG_TYPES)
+        raise ValueError(
+            f"kernel '{cubin.name}': unknown argument type '{unknown[0]}', expected one of {expected}"
+        )
+    if cubin.params[-2:] != ("u64", "u64"):
+        raise ValueError(f"kernel '{cubin.name}' has no scratch pointers at the end of its parameters")
+    params = cubin.params[:-2]
+    if len(params) != len(signature):
+        raise ValueError(
+            f"kernel '{cubin.name}' takes {len(params)} arguments, but its signature has {len(signature)}"
+        )
+    for index, (param, entry) in enumerate(zip(params, signature, strict=True)):
+        size = ARG_TYPES[entry].size
+        if param not in _PTX_SIZES:
+            raise NotImplementedError(
+                f"kernel '{cubin.name}': argument {index} is passed by value as {param}"
+            )
+        if _PTX_SIZES[param] != size:
+            raise ValueError(
+                f"kernel '{cubin.name}': argument {index} is {entry} ({size} bytes) in the signature, "
+                f"but {param} ({_PTX_SIZES[param]} bytes) in the kernel"
+            )
+
+
+def argument_layout(signature: Sequence[str]) -> tuple[str, int]:
+    """(`struct` format, bytes) of the arguments as C lays them out: each at a multiple of its size.
+
+    Triton's two scratch pointers are part of it. The format has no byte-order mark.
+    """
+    codes, at = [], 0
+    for kind in [ARG_TYPES[entry] for entry in signature] + [ARG_TYPES["ptr"]] * 2:
+        padding = -at % kind.size
+        codes.append(f"{padding}x{kind.code}" if padding else kind.code)
+        at += padding + kind.size
+    return "".join(codes), at
+
+
+_Block = tuple["ctypes.Array[ctypes.c_uint64]", ctypes.c_void_p, ctypes.c_void_p, tuple[int, ...]]
+"""Memory for one launch, the addresses of its configuration and of `extra`, the values that never change."""
+
+
+def _launch_function(
+    cubin: CompiledCubin, signature: tuple[str, ...], driver: Driver, function: int
+) -> Launch:
+    """The `Launch` of a loaded function. Everything that a launch does not change is computed here."""
+    ctas = cubin.num_ctas
+    attributes: tuple[int, ...] = ()
+    if ctas > 1:
+        attributes = (_CLUSTER_DIMENSION, ctas, 1, 1, 0, _CLUSTER_SCHEDULING, _SPREAD, 0, 0, 0)
+    count = len(attributes) // 5
+    arguments, size = argument_layout(signature)
+    head = "=" + _CONFIG + _ATTRIBUTE * count
+    extra_at = struct.calcsize(head)
+    size_at = extra_at + struct.calcsize("=" + _EXTRA)
+    arguments_at = size_at + 8
+    layout = struct.Struct(head + _EXTRA + "Q" + arguments)
+    assert layout.size == arguments_at + size and not extra_at % 8, "the parts must touch, aligned"
+
+    def new_block() -> _Block:
+        block = (ctypes.c_uint64 * (-(-layout.size // 8)))()  # of words, so that it is aligned to 8 bytes
+        base = ctypes.addressof(block)
+        tail = (_BUFFER_POINTER, base + arguments_at, _BUFFER_SIZE, base + size_at, _END, size)
+        constants = (base + struct.calcsize("=" + _CONFIG) if count else 0, count, *attributes, *tail)
+        return block, ctypes.c_void_p(base), ctypes.c_void_p(base + extra_at), constants
+
+    threads = 32 * cubin.num_warps
+    shared = cubin.shared
+    pack_into = layout.pack_into
+    call = driver.launch_kernel
+    handle = ctypes.c_void_p(function)
+    converts = [ARG_TYPES[entry].convert for entry in signature]
+    free = [new_block()]
+    take, put = free.pop, free.append
+
+    def launch(stream: int, gx: int, gy: int, gz: int, *args: object) -> None:
+        if not (gx and gy and gz):
+            return
+        try:
+            item = take()
+        except IndexError:
+            item = new_block()
+        block, config, extra, constants = item
+        try:
+            pack_into(block, 0, gx * ctas, gy, gz, threads, 1, 1, shared, stream, *constants, *args, 0, 0)
+        except (struct.error, OverflowError) as error:
+            put(item)
+            raise _argument_error(cubin.name, signature, (stream, gx, gy, gz), args, error) from None
+        code = call(config, handle, None, extra)
+        put(item)
+        if code:
+            why = driver.error_string(code)
+            raise LaunchError(f"launching kernel '{cubin.name}' on grid ({gx}, {gy}, {gz}) failed: {why}")
+
+    if not any(converts):
+        return launch
+
+    def launch_converting(stream: int, gx: int, gy: int, gz: int, *args: object) -> None:
+        if len(args) == len(converts):
+            args = tuple(a if c is None else c(a) for c, a in zip(converts, args, strict=True))
+        launch(stream, gx, gy, gz, *args)
+
+    return launch_converting
+
+
+def _argument_error(
+    kernel: str,
+    signature: tuple[str, ...],
+    launch: tuple[int, ...],
+    args: tuple[object, ...],
+    error: Exception,
+) -> LaunchError:
+    """What was wrong with the arguments of a launch that could not be packed."""
+    if len(args) != len(signature):
+        return LaunchError(f"kernel '{kernel}' takes {len(signature)} arguments, got {len(args)}")
+    for index, (entry, value) in enumerate(zip(signature, args, strict=True)):
+        try:
+            struct.pack(ARG_TYPES[entry].code, value)
+        except (struct.error, OverflowError) as why:
+            return LaunchError(f"kernel '{kernel}': argument {index} is {entry}, got {value!r} ({why})")
+    return LaunchError(f"kernel '{kernel}': stream and grid {launch} do not fit a launch ({error})")

@@ -1,0 +1,425 @@
+"""Launching: what is written into memory for the driver, read by one that only records; then a real one."""
+
+import contextlib
+import ctypes
+import math
+import struct
+import threading
+import time
+
+import pytest
+
+from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target
+from fuse_mlir.compiler.runtime.cuda_driver import CudaDriver, CudaError
+from fuse_mlir.compiler.runtime.launcher import ARG_TYPES, Launcher, LaunchError, argument_layout
+
+from .ttir_kernels import BLOCK, add_kernel, scalars_kernel, softmax_kernel
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig, as cuda.h declares it."""
+
+    _fields_ = [
+        *[(name, ctypes.c_uint) for name in ("gx", "gy", "gz", "bx", "by", "bz", "shared")],
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+    ]
+
+
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute, as cuda.h declares it: the union's members are all at offset 8."""
+
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("value", ctypes.c_uint * 16)]
+
+
+class RecordingDriver:
+    """Records each launch as cuLaunchKernelEx would read it; `before_return` runs inside the call."""
+
+    def __init__(self, code: int = 0, device: int = 0) -> None:
+        self.calls: list[str] = []
+        self.launches: list[tuple[dict, list[list[int]], bytes]] = []
+        self.code = code
+        self.device = device
+        self.before_return = lambda: None
+
+    def launch_kernel(self, config, function, params, extra) -> int:
+        assert params is None and function.value == 22
+        read = Config.from_address(config.value)
+        attributes = [
+            Attribute.from_address(read.attributes + i * ctypes.sizeof(Attribute)) for i in range(read.count)
+        ]
+        keys = (ctypes.c_uint64 * 5).from_address(extra.value)
+        assert (keys[0], keys[2], keys[4]) == (1, 2, 0)
+        self.before_return()
+        size = ctypes.c_size_t.from_address(keys[3]).value
+        self.launches.append(
+            (
+                {name: getattr(read, name) for name, _ in Config._fields_ if name != "attributes"},
+                [[a.id, *a.value[:3]] for a in attributes],
+                ctypes.string_at(keys[1], size),
+            )
+        )
+        return self.code
+
+    def current_device(self, kernel: str) -> int:
+        return self.device
+
+    def load_function(self, image: bytes, kernel: str) -> tuple[int, int]:
+        self.calls.append(f"load {kernel} {image!r}")
+        return 11, 22
+
+    def unload(self, module: int, kernel: str) -> None:
+        self.calls.append(f"unload {module}")
+
+    def allow_shared(self, function: int, size: int, device: int, kernel: str) -> None:
+        self.calls.append(f"shared {function} {size} {device}")
+
+    def allow_cluster(self, function: int, blocks: int, kernel: str) -> None:
+        self.calls.append(f"cluster {function} {blocks}")
+
+    def error_string(self, code: int) -> str:
+        return f"CUDA_ERROR_{code}"
+
+
+def kernel(signature: list[str], **fields) -> CompiledCubin:
+    params = tuple(f"u{8 * ARG_TYPES[entry].size}" for entry in signature) + ("u64", "u64")
+    values = {
+        "name": "k",
+        "arch": 90,
+        "cubin": b"bin",
+        "ptx": "",
+        "params": params,
+        "shared": 0,
+        "num_warps": 4,
+    }
+    return CompiledCubin(**(values | fields))
+
+
+def launched(signature: list[str], *args) -> bytes:
+    driver = RecordingDriver()
+    Launcher(kernel(signature), signature, driver).on(0)(0, 1, 1, 1, *args)
+    return driver.launches[0][2]
+
+
+def test_configuration():
+    driver = RecordingDriver()
+    Launcher(kernel(["ptr"], num_warps=8, shared=60000), ["ptr"], driver).on(0)(0xABCD, 7, 3, 2, 1 << 40)
+    config, attributes, _ = driver.launches[0]
+    assert config == {
+        **dict(gx=7, gy=3, gz=2, bx=256, by=1, bz=1, shared=60000, stream=0xABCD, count=0),
+    }
+    assert attributes == []
+    assert driver.calls == ["load k b'bin'", "shared 22 60000 0", "cluster 22 1"]
+
+
+def test_a_cluster_multiplies_the_grid():
+    driver = RecordingDriver()
+    Launcher(kernel(["i32"], num_ctas=4), ["i32"], driver).on(0)(0, 5, 2, 1, 9)
+    config, attributes, arguments = driver.launches[0]
+    assert (config["gx"], config["gy"], config["count"]) == (20, 2, 2)
+    assert attributes == [[4, 4, 1, 1], [5, 1, 0, 0]]
+    assert struct.unpack_from("i", arguments)[0] == 9
+
+
+def test_arguments_are_laid_out_as_in_c():
+    signature = [
+        "i8",
+        "ptr",
+        "i16",
+        "i32",
+        "i1",
+        "f64",
+        "f32",
+        "f16",
+        "i64",
+        "bf16",
+        "u32",
+        "u8",
+        "u64",
+        "u16",
+    ]
+
+    class Arguments(ctypes.Structure):
+        _fields_ = [
+            *zip("abcdefg", [ctypes.c_int8, ctypes.c_uint64, ctypes.c_int16, ctypes.c_int32, ctypes.c_bool,
+                             ctypes.c_double, ctypes.c_float], strict=True),
+            *zip("hijklmn", [ctypes.c_uint16, ctypes.c_int64, ctypes.c_uint16, ctypes.c_uint32,
+                             ctypes.c_uint8, ctypes.c_uint64, ctypes.c_uint16], strict=True),
+            ("scratch", ctypes.c_uint64),
+            ("profile", ctypes.c_uint64),
+        ]  # fmt: skip
+
+    values = [
+        -3,
+        1 << 40,
+        -300,
+        -70000,
+        True,
+        0.1,
+        0.5,
+        1.5,
+        -(1 << 50),
+        1.5,
+        (1 << 32) - 1,
+        255,
+        (1 << 64) - 1,
+        65535,
+    ]
+    block = launched(signature, *values)
+    assert argument_layout(signature)[1] == len(block) == ctypes.sizeof(Arguments)
+    read = Arguments.from_buffer_copy(block)
+    got = [getattr(read, name) for name, _ in Arguments._fields_]
+    assert got == [*values[:7], 0x3E00, values[8], 0x3FC0, *values[10:], 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [
+        (0.0, 0x0000), (-0.0, 0x8000), (1.0, 0x3F80), (-2.0, 0xC000),
+        (1 + 2**-8, 0x3F80), (1 + 3 * 2**-8, 0x3F82), (1 + 2**-8 + 2**-40, 0x3F81),  # ties, then above one
+        (2 - 2**-9, 0x4000), (2.0**-126, 0x0080), (2.0**-133, 0x0001), (2.0**-134, 0x0000),
+        (1.5 * 2.0**-133, 0x0002),
+        (2.0**-126 * (1 - 2**-9), 0x0080), (5e-324, 0x0000), (1e300, 0x7F80), (-1e300, 0xFF80),
+        (3.3895313892515355e38, 0x7F7F), (3.4e38, 0x7F80), (math.inf, 0x7F80), (-math.inf, 0xFF80),
+    ],
+)  # fmt: skip
+def test_bf16_is_rounded_once_to_the_nearest(value, bits):
+    assert struct.unpack_from("<H", launched(["bf16"], value))[0] == bits
+
+
+def test_bf16_nan_stays_nan():
+    bits = struct.unpack_from("<H", launched(["bf16"], math.nan))[0]
+    assert bits & 0x7F80 == 0x7F80 and bits & 0x7F
+
+
+@pytest.mark.parametrize("grid", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_an_empty_grid_launches_nothing(grid):
+    driver = RecordingDriver()
+    Launcher(kernel(["i32"]), ["i32"], driver).on(0)(0, *grid, 1)
+    assert driver.launches == []
+
+
+def test_a_kernel_is_loaded_once_for_each_device():
+    driver = RecordingDriver()
+    launcher = Launcher(kernel([]), [], driver)
+    assert launcher.on(0) is launcher.on(0)
+    driver.device = 1
+    assert launcher.on(1) is not launcher.on(0)
+    assert [call for call in driver.calls if call.startswith("load")] == ["load k b'bin'"] * 2
+    launcher.unload()
+    assert driver.calls[-2:] == ["unload 11"] * 2
+
+
+def test_another_devices_context_is_refused():
+    with pytest.raises(CudaError, match="'k': the current context is of device 0, not 1"):
+        Launcher(kernel([]), [], RecordingDriver()).on(1)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((1,), "'k' takes 2 arguments, got 1"),
+        ((1, 2, 3), "'k' takes 2 arguments, got 3"),
+        ((1, 1 << 31), "'k': argument 1 is i32, got 2147483648"),
+        ((-1, 1), "'k': argument 0 is ptr, got -1"),
+        ((1, 2.5), "'k': argument 1 is i32, got 2.5"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_named(args, message):
+    driver = RecordingDriver()
+    launch = Launcher(kernel(["ptr", "i32"]), ["ptr", "i32"], driver).on(0)
+    with pytest.raises(LaunchError, match=message):
+        launch(0, 1, 1, 1, *args)
+    assert driver.launches == []
+    launch(0, 1, 1, 1, 5, 6)  # and the memory is as good as before
+    assert struct.unpack_from("Qi", driver.launches[0][2]) == (5, 6)
+
+
+@pytest.mark.parametrize(("entry", "value"), [("f16", 1e6), ("f32", 1e300), ("f64", "1"), ("bf16", "1")])
+def test_floats_that_do_not_fit_are_errors(entry, value):
+    with pytest.raises((LaunchError, TypeError, struct.error)):
+        launched([entry], value)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_too_few_or_many_arguments_with_a_conversion(count):
+    launch = Launcher(kernel(["bf16", "i32"]), ["bf16", "i32"], RecordingDriver()).on(0)
+    with pytest.raises(LaunchError, match=f"takes 2 arguments, got {count}"):
+        launch(0, 1, 1, 1, *[1] * count)
+
+
+def test_a_bad_grid_is_an_error():
+    launch = Launcher(kernel(["i32"]), ["i32"], RecordingDriver()).on(0)
+    with pytest.raises(LaunchError, match="do not fit a launch"):
+        launch(0, -1, 1, 1, 5)
+
+
+def test_what_the_driver_refuses_names_the_kernel_and_the_reason():
+    launch = Launcher(kernel(["i32"]), ["i32"], RecordingDriver(code=701)).on(0)
+    with pytest.raises(LaunchError, match=r"'k' on grid \(1, 2, 3\) failed: CUDA_ERROR_701"):
+        launch(0, 1, 2, 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("signature", "fields", "error", "message"),
+    [
+        (
+            ["ptr"],
+            {"params": ("u64", "u32", "u64", "u64")},
+            ValueError,
+            "takes 2 arguments, but its signature has 1",
+        ),
+        (
+            ["i64"],
+            {"params": ("u32", "u64", "u64")},
+            ValueError,
+            r"argument 0 is i64 \(8 bytes\).*u32 \(4 bytes\)",
+        ),
+        (["tensor"], {"params": ("u64", "u64", "u64")}, ValueError, "unknown argument type 'tensor'"),
+        (
+            ["ptr"],
+            {"params": ("b8[128]", "u64", "u64")},
+            NotImplementedError,
+            r"passed by value as b8\[128\]",
+        ),
+        ([], {"params": ()}, ValueError, "no scratch pointers"),
+        ([], {"global_scratch_size": 64}, NotImplementedError, "'k' needs 64 bytes of scratch"),
+        ([], {"profile_scratch_size": 32}, NotImplementedError, "'k' needs 32 bytes of scratch"),
+    ],
+)
+def test_a_kernel_that_cannot_be_launched_is_refused_at_once(signature, fields, error, message):
+    base = kernel([]) if "params" not in fields else kernel([], params=fields["params"])
+    fields = {k: v for k, v in fields.items() if k != "params"}
+    values = {
+        name: getattr(base, name)
+        for name in ("name", "arch", "cubin", "ptx", "params", "shared", "num_warps")
+    }
+    with pytest.raises(error, match=message):
+        Launcher(CompiledCubin(**(values | fields)), signature, RecordingDriver())
+
+
+def test_threads_do_not_share_memory():
+    """All threads are inside the driver at once, having written their arguments: all must still be there."""
+    driver, count = RecordingDriver(), 8
+    inside = threading.Barrier(count, timeout=20)
+    driver.before_return = inside.wait
+    launch = Launcher(kernel(["i32", "i64"]), ["i32", "i64"], driver).on(0)
+    threads = [threading.Thread(target=launch, args=(i, i + 1, 1, 1, i, 10 * i)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    got = sorted((c["stream"] or 0, c["gx"], *struct.unpack_from("i4xq", a)) for c, _, a in driver.launches)
+    assert got == [(i, i + 1, i, 10 * i) for i in range(count)]
+
+
+def test_a_launch_inside_a_launch():
+    driver = RecordingDriver()
+    launch = Launcher(kernel(["i32"]), ["i32"], driver).on(0)
+
+    def again() -> None:
+        driver.before_return = lambda: None
+        launch(0, 1, 1, 1, 2)
+
+    driver.before_return = again
+    launch(0, 1, 1, 1, 1)
+    assert [struct.unpack_from("i", a)[0] for _, _, a in driver.launches] == [2, 1]
+
+
+def test_no_driver_is_a_clear_error(monkeypatch):
+    def missing(name: str):
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    with pytest.raises(CudaError, match=r"no CUDA driver: libcuda\.so\.1 cannot be loaded"):
+        Launcher(kernel([]), []).on(0)
+
+
+# ---- on a device ---------------------------------------------------------------------------------------------
+
+
+def on_device(text: str, signature: list[str], num_warps: int = 4):
+    """(torch, launch function, stream) for a kernel compiled for the current device."""
+    torch = pytest.importorskip("torch")
+    from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+
+    torch.cuda.init()
+    device = torch.cuda.current_device()
+    torch.empty(1, device="cuda")
+    major, minor = torch.cuda.get_device_capability(device)
+    cubin = compile_ttir(text, target=Target(10 * major + minor), num_warps=num_warps)
+    return torch, Launcher(cubin, signature).on(device), torch.cuda.current_stream().cuda_stream
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [1, 255, 256, 100_003])
+def test_add_on_a_device(n):
+    torch, launch, stream = on_device(add_kernel(), ["ptr", "ptr", "ptr", "i32"])
+    x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+    out = torch.full((n + 7,), math.nan, device="cuda")
+    launch(stream, -(-n // BLOCK), 1, 1, x.data_ptr(), y.data_ptr(), out.data_ptr(), n)
+    torch.cuda.synchronize()
+    assert torch.equal(out[:n], x + y)
+    assert out[n:].isnan().all()
+
+
+@pytest.mark.gpu
+def test_softmax_on_a_device():
+    torch, launch, stream = on_device(softmax_kernel(256), ["ptr", "ptr"])
+    x = torch.randn(37, 256, device="cuda")
+    out = torch.empty_like(x)
+    launch(stream, 37, 1, 1, x.data_ptr(), out.data_ptr())
+    torch.testing.assert_close(out.double(), x.double().softmax(-1), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.gpu
+def test_every_scalar_type_arrives_on_a_device():
+    types = ["i8", "f64", "i1", "i16", "f16", "i32", "bf16", "i64", "f32"]
+    values = [-5, 0.1, True, -300, 1.5, -70000, -2.25, -(1 << 50), 0.75]
+    text = scalars_kernel(types)
+    torch, launch, stream = on_device(text, types + ["ptr"] * len(types), num_warps=1)
+    named = {"i1": torch.int8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
+             "f16": torch.float16, "bf16": torch.bfloat16,
+             "f32": torch.float32, "f64": torch.float64}  # fmt: skip
+    out = [torch.zeros(1, dtype=named[t], device="cuda") for t in types]
+    launch(stream, 1, 1, 1, *values, *[o.data_ptr() for o in out])
+    assert [o.item() for o in out] == values
+
+
+@pytest.mark.gpu
+def test_device_properties_agree_with_torch():
+    torch = pytest.importorskip("torch")
+    ours, theirs = CudaDriver.load().device_properties(0), torch.cuda.get_device_properties(0)
+    assert (ours.major, ours.minor, ours.sm_count) == (
+        theirs.major,
+        theirs.minor,
+        theirs.multi_processor_count,
+    )
+    assert ours.l2_bytes == theirs.L2_cache_size
+    assert ours.max_threads_per_sm == theirs.max_threads_per_multi_processor
+
+
+@pytest.mark.gpu
+def test_a_refused_launch_on_a_device_names_the_kernel():
+    _, launch, stream = on_device(add_kernel(), ["ptr", "ptr", "ptr", "i32"])
+    with pytest.raises(LaunchError, match=r"'add_kernel' on grid .*CUDA_ERROR_INVALID_VALUE"):
+        launch(stream, 1, 1 << 20, 1, 0, 0, 0, 0)
+
+
+@pytest.mark.gpu
+def test_microseconds_of_a_launch_on_a_device(record_property, capsys):
+    torch, launch, stream = on_device(add_kernel(), ["ptr", "ptr", "ptr", "i32"])
+    x = torch.randn(BLOCK, device="cuda")
+    address, best = x.data_ptr(), math.inf
+    for _ in range(20):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        for _ in range(500):
+            launch(stream, 1, 1, 1, address, address, address, 0)
+        best = min(best, (time.perf_counter() - started) / 500 * 1e6)
+    torch.cuda.synchronize()
+    record_property("launch_us", best)
+    with capsys.disabled(), contextlib.suppress(OSError):
+        print(f"\nlaunch: {best:.2f} us")
+    assert best < 50
