@@ -24,7 +24,7 @@ from .analysis.remarks import Remarks
 from .codegen.launches import kernel_sources
 from .context import make_context
 from .frontend.decompositions import decomposition_table
-from .frontend.importer import ImportedGraph, import_graph
+from .frontend.importer import ImportedGraph, OutputResult, import_graph
 from .mlir import ir
 from .options import Options
 from .runtime.gpu import bind_plan, hardware_name
@@ -93,7 +93,7 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], optio
     with clock("import"):
         context = make_context()
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
-    remarks = Remarks()
+    remarks = imported.remarks
     launches_before = _count_calls(imported.module, "fuse.kernel")
     observers: list[Observer] = []
     if options.dump is not None:
@@ -145,21 +145,21 @@ def _passes(options: Options, on_gpu: bool) -> list[Pass]:
 
 
 def _boxed(run: Callable[[list[Any]], list[Any]], imported: ImportedGraph) -> Callable[[list[Any]], list[Any]]:
-    """AOTAutograd's calling convention: takes (and empties) a list of arguments; adds lifted constants, rebuilds the output list."""
-    constants = list(imported.constants.values())
-    assemble = imported.output_spec.assembler()
+    """AOTAutograd's calling convention: takes (and empties) a list of arguments, gives the flat list of outputs.
+
+    ``@main`` takes the placeholders that have a value when it runs, then the lifted constants; its results also hold the mutated arguments.
+    """
+    inputs, constants, outputs = imported.inputs, list(imported.constants.values()), imported.output_spec
+    in_order = inputs == tuple(range(len(inputs)))
 
     def call(args: list[Any]) -> list[Any]:
-        args.extend(constants)
-        return run(args)
+        given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]
+        args.clear()
+        results = run(given)
+        return [results[o.index] if isinstance(o, OutputResult) else o.value for o in outputs]
 
-    def call_and_assemble(args: list[Any]) -> list[Any]:
-        args.extend(constants)
-        return assemble(run(args))
-
-    function = call if assemble is None else call_and_assemble
-    function._boxed_call = True  # type: ignore[attr-defined]
-    return function
+    call._boxed_call = True  # type: ignore[attr-defined]
+    return call
 
 
 def _count_calls(module: ir.Module, attribute: str) -> int:

@@ -217,7 +217,7 @@ class _Writer:
             named = dict(attribute_items(attributes[number])) if attributes is not None else {}
             results.append(self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh()))
         left = f"{', '.join(results)}{',' if len(results) == 1 else ''} = " if results else ""
-        self.emit(f"{left}extern_{_identifier(name)}({', '.join(operands)})")
+        self.emit(f"{left}extern_{_identifier(name)}([{', '.join(operands)}])")
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType):
                 spec = TensorSpec.of(result.type)
@@ -225,11 +225,9 @@ class _Writer:
         self.externs[name] = callee
 
     def finish(self, op: ir.Operation) -> None:
-        mutates = {int(n) for n, _ in attribute_items(op.attributes["fuse.mutates"])} if "fuse.mutates" in op.attributes else set()
         for name in self.realigned:
             self.emit(f"if {name} is not {name}_caller: {name}_caller.copy_({name}); {name} = {name}_caller")
-        handed = [self.names[v] for i, v in enumerate(op.operands) if i not in mutates]
-        self.emit(f"return [{', '.join(handed)}]")
+        self.emit(f"return [{', '.join(self.names[v] for v in op.operands)}]")
 
 
 def _tuple(parts: Sequence[Expr]) -> str:
@@ -282,7 +280,7 @@ class LaunchPlan:
         externs: Mapping[str, Callable[..., Any]],
         draw: Callable[[str, int], tuple[int, int]],
     ) -> "LaunchPlan":
-        """Binds kernel launchers (by kernel name), extern callables (by declaration name; each returns a tuple of results) and the RNG."""
+        """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of operands to the list of results) and the RNG."""
         guards = torch._C._dynamo.guards
         scope: dict[str, Any] = {
             "aligned": aligned,
