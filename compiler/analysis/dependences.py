@@ -1,0 +1,287 @@
+"""What must run before what in ``@main``: a graph over its operations, in program order.  Nothing here changes IR.
+
+Graph values are immutable, storage is not: a kernel overwrites the storage of the argument that its result is tied to, and an extern op that of
+``fuse.mutated`` operands.  Several values may share one storage (views, ties, aliases); the first of them is its *root*.  From roots
+follow the dependences that SSA does not show.
+
+======== ============================================================================================ ==========
+reason   the later operation                                                                          strength
+======== ============================================================================================ ==========
+data     uses a result of the earlier one as a kernel argument that is not a destination              exact
+data     uses a result in any other way (extern operand, view, destination, return)                    whole
+war      overwrites a storage that the earlier one reads                                              order
+waw      overwrites a storage that the earlier one overwrites                                         order
+raw      reads a storage that the earlier one mutates without making a new value of it                order
+token    takes the time at which a result of the earlier one is complete (keeps nothing alive)        order
+effect   draws random numbers, asserts or has ``fuse.effect``, as the earlier one does                order
+======== ============================================================================================ ==========
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..dialects import fuse
+from ..mlir import ir
+from .kernel import attribute_items, is_kernel, kernel_ties, string
+
+Strength = Literal["exact", "whole", "order"]
+Reason = Literal["data", "war", "waw", "raw", "token", "effect"]
+
+#: Operations that stop or change the program besides their results.
+ASSERTS = ("fuse.device_assert", "cf.assert")
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Node ``before`` runs before node ``after``.  ``storage`` is the root that a storage dependence is about, else -1."""
+
+    before: int
+    after: int
+    strength: Strength
+    reason: Reason
+    storage: int = -1
+
+
+@dataclass
+class Node:
+    """One operation of ``@main``.  Values are numbered: ``Dependences.values[n]``."""
+
+    index: int
+    op: ir.Operation
+    kind: str  #: kernel, extern, launch, ordered (a control_deps function), or the operation's name
+    callee: ir.Operation | None
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    reads: tuple[int, ...]  #: operands whose contents it reads, destinations left out
+    destinations: tuple[int, ...]  #: per tied result, the operand whose storage it takes over
+    mutated: tuple[int, ...]  #: operands that an extern op writes in place
+    effect: bool
+
+    @property
+    def name(self) -> str:
+        """The callee's symbol name, or the operation's name."""
+        return self.op.name if self.callee is None else string(self.callee.attributes["sym_name"])
+
+    @property
+    def location(self) -> str:
+        return str(self.op.location)
+
+
+@dataclass
+class Dependences:
+    """The graph.  ``values`` in order of definition; ``roots[v]`` is the value whose storage value ``v`` lives in; ``users[v]`` are node indices."""
+
+    main: ir.Operation
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    values: list[ir.Value] = field(default_factory=list)
+    numbers: dict[ir.Value, int] = field(default_factory=dict)
+    roots: list[int] = field(default_factory=list)
+    users: list[list[int]] = field(default_factory=list)
+    arguments: int = 0  #: values below this number are arguments of ``@main``
+
+    @staticmethod
+    def of(module: ir.Module) -> "Dependences":
+        """Reads ``@main`` of ``module``.  Raises ValueError when there is none."""
+        functions = functions_of(module)
+        if "main" not in functions:
+            raise ValueError("the module has no function @main")
+        graph = Dependences(functions["main"])
+        block = graph.main.regions[0].blocks[0]
+        for argument in block.arguments:
+            graph._define(argument, None)
+        graph.arguments = len(graph.values)
+        for op in block.operations:
+            graph._read(op.operation, functions)
+        graph._connect()
+        return graph
+
+    def successors(self) -> list[list[int]]:
+        """For each node, the nodes that must follow it, ascending and without repeats."""
+        following: list[set[int]] = [set() for _ in self.nodes]
+        for edge in self.edges:
+            following[edge.before].add(edge.after)
+        return [sorted(f) for f in following]
+
+    def is_argument(self, value: int) -> bool:
+        """Whether the storage of ``value`` is that of an argument of ``@main``."""
+        return self.roots[value] < self.arguments
+
+    def _define(self, value: ir.Value, root: int | None) -> int:
+        number = self.numbers[value] = len(self.values)
+        self.values.append(value)
+        self.roots.append(number if root is None else self.roots[root])
+        self.users.append([])
+        return number
+
+    def _read(self, op: ir.Operation, functions: dict[str, ir.Operation]) -> None:
+        index = len(self.nodes)
+        operands = tuple(self.numbers[v] for v in _operands(op))
+        for operand in dict.fromkeys(operands):
+            self.users[operand].append(index)
+        callee = functions.get(symbol(op.attributes["callee"])) if op.name == "func.call" else None
+        kind = op.name if callee is None else callee_kind(callee)
+        ties = kernel_ties(callee) if callee is not None and "fuse.ties" in callee.attributes else ()
+        destinations = tuple(operands[t] for t in ties)
+        mutated: tuple[int, ...] = ()
+        shared: dict[int, int] = {}
+        if op.name == "fuse.view":
+            shared[0] = operands[0]
+        if kind == "extern" and callee is not None:
+            mutated = tuple(operands[i] for i in extern_mutated(callee))
+            shared.update((result, operands[i]) for result, i in extern_aliases(callee).items())
+        shared.update(enumerate(destinations))
+        results = tuple(self._define(r, shared.get(i)) for i, r in enumerate(op.results))
+        tied = set(ties)
+        reads = tuple(
+            v
+            for i, v in enumerate(operands)
+            if i not in tied and op.name not in NO_READS and isinstance(self.values[v].type, ir.RankedTensorType)
+        )
+        effect = has_effect(op, callee)
+        self.nodes.append(Node(index, op, kind, callee, operands, results, reads, destinations, mutated, effect))
+
+    def _connect(self) -> None:
+        made: dict[int, int] = {r: node.index for node in self.nodes for r in node.results}
+        readers: dict[int, list[int]] = {}
+        writer: dict[int, int] = {}
+        mutator: dict[int, int] = {}
+        last_effect: int | None = None
+        found: dict[Edge, None] = {}
+
+        def add(before: int, after: int, strength: Strength, reason: Reason, storage: int = -1) -> None:
+            if before != after:
+                found[Edge(before, after, strength, reason, storage)] = None
+
+        for node in self.nodes:
+            for position, operand in enumerate(node.operands):
+                if operand not in made:
+                    continue
+                if node.op.name == "fuse.after" or fuse.Token.isinstance(self.values[operand].type):
+                    add(made[operand], node.index, "order", "token")
+                else:
+                    is_load = node.kind == "kernel" and position not in kernel_ties(node.callee)
+                    exact = is_load and self.nodes[made[operand]].kind == "kernel"
+                    add(made[operand], node.index, "exact" if exact else "whole", "data")
+            for read in node.reads:
+                root = self.roots[read]
+                if root in mutator:
+                    add(mutator[root], node.index, "order", "raw", root)
+                readers.setdefault(root, []).append(node.index)
+            for written in (*node.destinations, *node.mutated):
+                root = self.roots[written]
+                for reader in readers.pop(root, ()):
+                    add(reader, node.index, "order", "war", root)
+                if root in writer:
+                    add(writer[root], node.index, "order", "waw", root)
+                writer[root] = node.index
+            for written in node.mutated:
+                mutator[self.roots[written]] = node.index
+            if node.effect:
+                if last_effect is not None:
+                    add(last_effect, node.index, "order", "effect")
+                last_effect = node.index
+        self.edges = sorted(found, key=lambda e: (e.after, e.before, e.reason, e.strength, e.storage))
+
+
+#: Operations that look at a tensor's type or time, not at its contents.
+NO_READS = frozenset({"fuse.view", "fuse.size", "fuse.after", "fuse.free", "fuse.reuse"})
+
+
+def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
+    """Every ``func.func`` of the module by name, in order."""
+    found = (op.operation for op in module.body.operations if op.operation.name == "func.func")
+    return {string(op.attributes["sym_name"]): op for op in found}
+
+
+def symbol(attribute: ir.Attribute) -> str:
+    """The name in a symbol reference."""
+    return ir.FlatSymbolRefAttr(attribute).value
+
+
+def callee_kind(callee: ir.Operation) -> str:
+    """What a call of this function is: kernel, extern, launch, ordered; ``func.call`` for a plain function."""
+    for attribute, kind in (("fuse.kernel", "kernel"), ("fuse.extern", "extern"), ("fuse.launch", "launch"), ("fuse.control_deps", "ordered")):
+        if attribute in callee.attributes:
+            return kind
+    return "func.call"
+
+
+def extern_mutated(callee: ir.Operation) -> tuple[int, ...]:
+    """Operand positions that an extern op writes in place."""
+    return tuple(ir.DenseI64ArrayAttr(callee.attributes["fuse.mutated"])) if "fuse.mutated" in callee.attributes else ()
+
+
+def extern_aliases(callee: ir.Operation) -> dict[int, int]:
+    """{result: operand whose storage it shares} of an extern op."""
+    if "fuse.aliases" not in callee.attributes:
+        return {}
+    pairs = ((int(name), ir.IntegerAttr(a).value) for name, a in attribute_items(callee.attributes["fuse.aliases"]))
+    return dict(sorted(pairs))
+
+
+def has_effect(op: ir.Operation, callee: ir.Operation | None) -> bool:
+    """Whether the operation is ordered against others of its kind and never dead, whatever its results."""
+    if op.name in ("fuse.rng", "scf.while", "scf.for", "scf.if"):
+        return True
+    if callee is None:
+        return op.name in ASSERTS or op.name == "func.call"
+    if is_kernel(callee):
+        return any(inner.operation.name in ASSERTS for inner in callee.regions[0].blocks[0].operations)
+    return "fuse.effect" in callee.attributes or "fuse.control_deps" in callee.attributes
+
+
+def _operands(op: ir.Operation) -> Iterator[ir.Value]:
+    """The operands of ``op`` and the values that its regions capture."""
+    yield from op.operands
+    for region in op.regions:
+        inside: set[ir.Value] = set()
+        captured: list[ir.Value] = []
+        _walk(region, inside, captured)
+        yield from captured
+
+
+def _walk(region: ir.Region, inside: set[ir.Value], captured: list[ir.Value]) -> None:
+    for block in region.blocks:
+        inside.update(block.arguments)
+        for op in block.operations:
+            captured.extend(v for v in op.operation.operands if v not in inside)
+            for nested in op.operation.regions:
+                _walk(nested, inside, captured)
+            inside.update(op.operation.results)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """``reader`` uses the contents of a value after ``writer`` overwrote its storage."""
+
+    message: str
+    reader: ir.Operation
+    writer: ir.Operation
+
+
+def check_order(module: ir.Module) -> Violation | None:
+    """The first operation in program order that uses contents which an earlier operation has overwritten; None when there is none.
+
+    Every write makes a new version of a storage, and a value stands for the version that made it.  An extern op that
+    mutates an operand without returning a value for it changes the contents of every value of that storage, so it makes no version.
+    """
+    graph = Dependences.of(module)
+    current: dict[int, int] = {}  # root -> the node that wrote last
+    version: dict[int, int] = {}  # value -> the node whose write it stands for
+    for node in graph.nodes:
+        for use in (*node.reads, *node.destinations, *(node.operands if node.op.name == "func.return" else ())):
+            root = graph.roots[use]
+            if version.get(use, -1) != current.get(root, -1):
+                writer = graph.nodes[current[root]]
+                message = f"{node.name} uses a value whose storage {writer.name} at {writer.location} has overwritten"
+                return Violation(message, node.op, writer.op)
+        tied = dict(zip(node.results, node.destinations, strict=False))
+        for result in node.results:
+            if result in tied:
+                current[graph.roots[result]] = version[result] = node.index
+            elif graph.roots[result] != result:
+                source = next(v for v in node.operands if graph.roots[v] == graph.roots[result])
+                version[result] = version.get(source, -1)
+    return None

@@ -1,0 +1,254 @@
+"""What several passes do to kernels and calls: find, copy, change signatures, name.  Helpers, not a pass."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..compiler.analysis.dependences import functions_of, symbol
+from ..compiler.analysis.index import Expr, Facts
+from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, kernel_facts, string, strings
+from ..compiler.analysis.layout import TensorSpec
+from ..compiler.mlir import ir, passmanager
+from .pass_base import PassError
+
+
+@dataclass
+class Program:
+    """A module's ``@main``, functions and calls, kept current by the methods that change them."""
+
+    module: ir.Module
+    functions: dict[str, ir.Operation] = field(default_factory=dict)
+    callers: dict[str, int] = field(default_factory=dict)  #: calls of each function in ``@main``
+
+    @staticmethod
+    def of(module: ir.Module) -> "Program":
+        """Reads the module.  Raises PassError when there is no ``@main``, or a call of ``@main`` names no function."""
+        program = Program(module, functions_of(module))
+        if "main" not in program.functions:
+            raise PassError("the module has no function @main", module.operation.location)
+        program.callers = dict.fromkeys(program.functions, 0)
+        for call in program.calls():
+            name = symbol(call.attributes["callee"])
+            if name not in program.functions:
+                raise PassError(f"a call of @{name}, which the module does not define", call.location)
+            program.callers[name] += 1
+        return program
+
+    @property
+    def main(self) -> ir.Operation:
+        return self.functions["main"]
+
+    @property
+    def block(self) -> ir.Block:
+        return self.main.regions[0].blocks[0]
+
+    def calls(self) -> list[ir.Operation]:
+        """The ``func.call`` operations of ``@main`` in program order."""
+        return [op.operation for op in self.block.operations if op.operation.name == "func.call"]
+
+    def callee(self, call: ir.Operation) -> ir.Operation:
+        return self.functions[symbol(call.attributes["callee"])]
+
+    def kernel_calls(self) -> list[tuple[ir.Operation, ir.Operation]]:
+        """(call, kernel) of every call of a scalar kernel, in program order.  Raises PassError on a kernel that is tiled already."""
+        found = []
+        for call in self.calls():
+            kernel = self.callee(call)
+            if is_kernel(kernel):
+                if is_tiled(kernel):
+                    raise PassError(f"kernel @{string(kernel.attributes['sym_name'])} is tile code: schedule before tiling", kernel.location)
+                found.append((call, kernel))
+        return found
+
+    def unique_name(self, base: str) -> str:
+        """``base``, or ``base_1``, ``base_2``, .. when a function has that name."""
+        if base not in self.functions:
+            return base
+        number = 1
+        while f"{base}_{number}" in self.functions:
+            number += 1
+        return f"{base}_{number}"
+
+    def copy(self, kernel: ir.Operation) -> ir.Operation:
+        """A copy of a kernel under a name of its own, after it; nothing calls it yet."""
+        old = string(kernel.attributes["sym_name"])
+        name = self.unique_name(old)
+        new = kernel.clone(ir.InsertionPoint(kernel))
+        new.move_after(kernel)
+        new.attributes["sym_name"] = ir.StringAttr.get(name)
+        self.functions[name] = new
+        self.callers[name] = 0
+        return new
+
+    def own(self, call: ir.Operation, kernel: ir.Operation) -> ir.Operation:
+        """The callee of ``call`` as a function that nothing else calls: itself, or a copy that ``call`` now calls."""
+        name = string(kernel.attributes["sym_name"])
+        if self.callers[name] == 1:
+            return kernel
+        new = self.copy(kernel)
+        self.callers[name] -= 1
+        fresh = string(new.attributes["sym_name"])
+        self.callers[fresh] = 1
+        call.attributes["callee"] = ir.FlatSymbolRefAttr.get(fresh)
+        return new
+
+    def recall(self, call: ir.Operation, callee: ir.Operation, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Operation:
+        """A new call in front of ``call``, with its location and attributes; ``call`` stays, with its uses."""
+        name = string(callee.attributes["sym_name"])
+        attributes = {n.name: n.attr for n in _named(call)}
+        attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
+        self.callers[name] = self.callers.get(name, 0) + 1
+        return ir.Operation.create(
+            "func.call", list(results), list(operands), attributes, loc=call.location, ip=ir.InsertionPoint(call)
+        )
+
+    def erase_call(self, call: ir.Operation) -> None:
+        """Erases a call without uses."""
+        self.callers[symbol(call.attributes["callee"])] -= 1
+        call.erase()
+
+    def erase_unused(self) -> None:
+        """Erases the private functions that no operation of the module refers to."""
+        used: set[str] = set()
+        for function in self.functions.values():
+            _collect(function, used)
+        for name in [n for n in self.functions if n != "main" and n not in used]:
+            if "sym_visibility" in self.functions[name].attributes:
+                self.functions.pop(name).erase()
+                self.callers.pop(name, None)
+
+    def symbols(self) -> dict[str, ir.Value]:
+        """Every size symbol of ``@main`` and the index value it names.  Raises PassError where two values have one name."""
+        found: dict[str, ir.Value] = {}
+
+        def add(name: str, value: ir.Value, location: ir.Location) -> None:
+            if name in found:
+                raise PassError(f"two values of @main are the size symbol '{name}'", location)
+            found[name] = value
+
+        for position, names in enumerate(argument_attributes(self.main)):
+            if "fuse.sym" in names:
+                add(string(names["fuse.sym"]), self.block.arguments[position], self.main.location)
+        for op in (o.operation for o in self.block.operations):
+            if op.name in ("fuse.sym", "fuse.size"):
+                add(string(op.attributes["symbol"]), op.results[0], op.location)
+            elif "res_attrs" in self._declaration(op):
+                for result, names in zip(op.results, ir.ArrayAttr(self._declaration(op)["res_attrs"]), strict=True):
+                    table = ir.DictAttr(names)
+                    if "fuse.sym" in table:
+                        add(string(table["fuse.sym"]), result, op.location)
+        return found
+
+    def _declaration(self, op: ir.Operation) -> ir.OpAttributeMap | dict[str, ir.Attribute]:
+        if op.name != "func.call":
+            return {}
+        return op.attributes if "res_attrs" in op.attributes else self.callee(op).attributes
+
+    def facts(self, kernel: ir.Operation | None = None) -> Facts:
+        """What ``@main`` says of its symbols, and the extents of ``kernel``'s dims."""
+        facts = kernel_facts(self.main)
+        return facts if kernel is None else facts.with_extents(kernel_dims(kernel))
+
+
+def _named(op: ir.Operation) -> Iterable[ir.NamedAttribute]:
+    names = op.attributes
+    return [names[i] for i in range(len(names))]
+
+
+def _collect(op: ir.Operation, used: set[str]) -> None:
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        for named in _named(inner.operation):
+            if isinstance(named.attr, ir.FlatSymbolRefAttr):
+                used.add(named.attr.value)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+
+
+def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
+    """One dict for each argument of a function."""
+    count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).inputs)
+    if "arg_attrs" not in func.attributes:
+        return [{} for _ in range(count)]
+    found = []
+    for attribute in ir.ArrayAttr(func.attributes["arg_attrs"]):
+        table = ir.DictAttr(attribute)
+        found.append({table[i].name: table[i].attr for i in range(len(table))})
+    return found
+
+
+def set_signature(func: ir.Operation, results: Sequence[ir.Type], attributes: Sequence[dict[str, ir.Attribute]]) -> None:
+    """Makes ``function_type`` and ``arg_attrs`` agree with the body's arguments; drops ``fuse.tile``, which is stale now."""
+    inputs = [a.type for a in func.regions[0].blocks[0].arguments]
+    assert len(inputs) == len(attributes), f"{len(inputs)} arguments have {len(attributes)} attribute dicts"
+    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, list(results)))
+    if any(attributes):
+        func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in attributes])
+    elif "arg_attrs" in func.attributes:
+        del func.attributes["arg_attrs"]
+    forget_tiling(func)
+
+
+def forget_tiling(func: ir.Operation) -> None:
+    """Deletes ``fuse.tile``: the dims it names have changed."""
+    if "fuse.tile" in func.attributes:
+        del func.attributes["fuse.tile"]
+
+
+def result_types(func: ir.Operation) -> list[ir.Type]:
+    return list(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+
+
+def text_list(values: Iterable[object]) -> ir.ArrayAttr:
+    """An array of string attributes."""
+    return ir.ArrayAttr.get([ir.StringAttr.get(str(v)) for v in values])
+
+
+def dims_attribute(dims: dict[str, Expr]) -> ir.DictAttr:
+    return ir.DictAttr.get({name: ir.StringAttr.get(str(extent)) for name, extent in dims.items()})
+
+
+def kernel_body(func: ir.Operation) -> list[ir.Operation]:
+    """The operations of a kernel with the return, in order."""
+    return [op.operation for op in func.regions[0].blocks[0].operations]
+
+
+#: Attributes of kernel operations that hold index expressions or dims, rewritten by ``rewrite_dims``.
+EXPRESSIONS = ("at", "expr")
+
+
+def rewrite_dims(op: ir.Operation, expression: Callable[[Expr], Expr], over: Callable[[Sequence[str]], Sequence[str]]) -> None:
+    """Rewrites the index expressions of a kernel operation, and the dims it crosses.  Raises PassError when a scan would cross several."""
+    from ..compiler.analysis.index import parse
+
+    attributes = op.attributes
+    if "at" in attributes:
+        attributes["at"] = text_list(expression(parse(t)) for t in strings(attributes["at"]))
+    if "expr" in attributes:
+        attributes["expr"] = ir.StringAttr.get(str(expression(parse(string(attributes["expr"])))))
+    if "over" in attributes:
+        crossed = attributes["over"]
+        if isinstance(crossed, ir.StringAttr):
+            names = over([crossed.value])
+            if len(names) != 1:
+                raise PassError(f"a scan over '{crossed.value}' would have to cross {len(names)} dims", op.location)
+            attributes["over"] = ir.StringAttr.get(names[0])
+        else:
+            attributes["over"] = text_list(over(strings(crossed)))
+
+
+def add_symbols(func: ir.Operation, names: Iterable[str], attributes: list[dict[str, ir.Attribute]]) -> None:
+    """Adds an ``index`` argument for each size symbol, in order; ``attributes`` grows with them.  The caller sets the signature."""
+    block = func.regions[0].blocks[0]
+    for name in names:
+        block.add_argument(ir.IndexType.get(), func.location)
+        attributes.append({"fuse.sym": ir.StringAttr.get(name)})
+
+
+def type_symbols(type_: ir.Type) -> tuple[str, ...]:
+    """The size symbols that a tensor type's layout names."""
+    return TensorSpec.of(type_).symbols if isinstance(type_, ir.RankedTensorType) else ()
+
+
+def clean(func: ir.Operation) -> None:
+    """Upstream's canonicalise and CSE on one kernel: constants, equal loads, and what nothing uses."""
+    passmanager.PassManager.parse("func.func(canonicalize,cse)", func.context).run(func)
