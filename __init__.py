@@ -1,0 +1,38 @@
+"""fuse-mlir: a torch.compile backend in which every decision is an MLIR pass.
+
+``import fuse_mlir`` imports neither torch nor MLIR.  ``fuse_mlir.backend`` is the backend itself, for ``torch.compile(model,
+backend=fuse_mlir.backend)``; where the distribution is installed, ``backend="fuse"`` finds it by its entry point.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compiler.backend import fuse as backend
+
+    __version__: str
+
+__all__ = ["__version__", "backend"]
+
+
+def __getattr__(name: str) -> Any:
+    """``backend`` and ``__version__``, each loaded when it is first asked for."""
+    if name == "backend":
+        from .compiler.backend import fuse
+
+        return fuse
+    if name == "__version__":
+        return _version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _version() -> str:
+    """The version in ``pyproject.toml`` where this is a checkout, else that of the installed distribution."""
+    import tomllib
+    from importlib import metadata
+    from pathlib import Path
+
+    project = Path(__file__).with_name("pyproject.toml")
+    if project.is_file():
+        version: str = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
+        return version
+    return metadata.version("fuse-mlir")
