@@ -1,7 +1,9 @@
-"""Runs passes over a module: verifies after each, and tells observers (printing, timing, dumps, numeric checks) what happened."""
+"""Runs passes over a module: verifies after each, and tells observers (prints, dumps, numeric checks) what happened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Protocol
 
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects.verifier import verify
@@ -9,20 +11,23 @@ from ..compiler.mlir import ir
 from .pass_base import Pass
 
 
-class Observer:
-    """Something that watches a pipeline run.  Numbers count passes from 0; the default is to do nothing."""
+class Observer(Protocol):
+    """Something that watches a pipeline run.  Passes are numbered from 0."""
 
     def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         """Called before pass ``number`` runs."""
 
-    def after_run(self, number: int, p: Pass, module: ir.Module) -> None:
-        """Called when the pass has run and the module is not yet verified."""
-
     def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         """Called after the pass ran and the module was verified."""
 
-    def failed(self, number: int, p: Pass, module: ir.Module, error: Exception) -> None:
-        """Called when the pass, the verifier or an observer's check after it raised ``error``; the module may be half changed."""
+
+@dataclass(frozen=True)
+class PassTime:
+    """Seconds that one pass and the verifier after it took."""
+
+    name: str
+    run: float
+    verify: float
 
 
 @dataclass
@@ -31,28 +36,22 @@ class PassManager:
 
     passes: Sequence[Pass]
     verify_each: bool = True
-    observers: list[Observer] = field(default_factory=list)
+    observers: Sequence[Observer] = field(default_factory=list)
+    times: list[PassTime] = field(default_factory=list)  #: of the passes that ran, in order
 
     def run(self, module: ir.Module, remarks: Remarks | None = None) -> Remarks:
-        """Runs the passes in place.  Raises what a pass or the verifier raises, after telling the observers."""
+        """Runs the passes in place.  Raises what a pass, the verifier or an observer raises."""
         remarks = Remarks() if remarks is None else remarks
         with module.context, ir.Location.unknown(module.context):
             for number, p in enumerate(self.passes):
-                try:
-                    self._run_pass(number, p, module, remarks)
-                except Exception as error:
-                    for observer in self.observers:
-                        observer.failed(number, p, module, error)
-                    raise
+                for observer in self.observers:
+                    observer.before_pass(number, p, module)
+                start = perf_counter()
+                p.run(module, remarks)
+                ran = perf_counter()
+                if self.verify_each:
+                    verify(module)
+                self.times.append(PassTime(p.name, ran - start, perf_counter() - ran))
+                for observer in self.observers:
+                    observer.after_pass(number, p, module)
         return remarks
-
-    def _run_pass(self, number: int, p: Pass, module: ir.Module, remarks: Remarks) -> None:
-        for observer in self.observers:
-            observer.before_pass(number, p, module)
-        p.run(module, remarks)
-        for observer in self.observers:
-            observer.after_run(number, p, module)
-        if self.verify_each:
-            verify(module)
-        for observer in self.observers:
-            observer.after_pass(number, p, module)

@@ -1,12 +1,13 @@
 """All passes by name.  A new pass is one file of this folder: nothing else has to be told.
 
-A module is a pass when its name is neither private (``_helpers.py``) nor one of ``_NOT_PASSES``: ``fuse_vertical.py`` defines the pass
-``fuse-vertical`` as the class ``FuseVertical``.  Passes are imported when they are asked for, so that a tool which runs one pass loads one pass.
+A module is a pass when its name is neither private (``_helpers.py``) nor one of ``_NOT_PASSES``:
+``fuse_vertical.py`` defines the pass ``fuse-vertical`` as the class ``FuseVertical``.  Passes are imported when
+they are asked for, so that a tool which runs one pass loads one pass.
 """
 
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from .pass_base import Pass
 
 #: Modules of this folder that run passes rather than being one.
-_NOT_PASSES = frozenset({"manager", "pass_base", "pipeline", "pipeline_text", "registry"})
+_NOT_PASSES = frozenset({"manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"})
 
 #: Entry-point group in which other packages offer passes: ``pass-name = "package.module:PassClass"``.
 ENTRY_POINTS = "fuse_mlir.passes"
@@ -34,8 +35,8 @@ def pass_modules(folder: Path = Path(__file__).parent) -> list[str]:
 class PassTable(Mapping[str, type[Pass]]):
     """Pass name -> class, in sorted order; a lookup imports the module.
 
-    Iteration and ``in`` import nothing.  A lookup raises KeyError on an unknown name, and TypeError where what was imported is not the pass
-    that its place promises.
+    Iteration and ``in`` import nothing.  A lookup raises KeyError on an unknown name, and TypeError where what was
+    imported is not the pass that its place promises.
     """
 
     def __init__(self, sources: Mapping[str, Any]) -> None:
@@ -64,7 +65,7 @@ def _checked(found: Any, name: str, place: str) -> type[Pass]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _own(module: str) -> type[Pass]:
     found = getattr(import_module(f".{module}", __package__), camel(module), None)
     return _checked(found, module.replace("_", "-"), f"{module}.{camel(module)}")
@@ -79,7 +80,10 @@ PASSES = PassTable({module.replace("_", "-"): module for module in pass_modules(
 
 
 def all_passes(extra: Iterable[metadata.EntryPoint] | None = None) -> PassTable:
-    """The project's passes and those of installed packages.  Raises ValueError when a package takes a name that is in use."""
+    """The project's passes and those of installed packages.
+
+    Raises ValueError when a package takes a name that is in use.
+    """
     sources: dict[str, Any] = {name: name.replace("-", "_") for name in PASSES}
     for entry in metadata.entry_points(group=ENTRY_POINTS) if extra is None else extra:
         if entry.name in sources:
