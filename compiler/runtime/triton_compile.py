@@ -30,7 +30,7 @@ from .cubin import STAGES, CompiledCubin, CompileOptions, CompileRequest, Target
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _DIAGNOSTIC = re.compile(r"^(?:(?P<location>\S.*?):\s*)?error\s*:\s*(?P<message>.+)$", re.MULTILINE)
 _PTXAS = re.compile(
-    r"^ptxas\s+(?:\S+,\s+line\s+(?P<line>\d+);\s+)?(?:error|fatal)\s*:\s*(?P<message>.+)$", re.MULTILINE
+    r"^ptxas[\w-]*\s+(?:\S+,\s+line\s+(?P<line>\d+);\s+)?(?:error|fatal)\s*:\s*(?P<message>.+)$", re.MULTILINE
 )
 _LOC = re.compile(r'^loc\("([^"]*)"(?=:\d+:\d+\)$)|(?<=\d)\)$')
 _MEMORY_FILE = re.compile(r"/proc/self/fd/\d+")

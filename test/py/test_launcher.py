@@ -336,7 +336,7 @@ def test_no_driver_is_a_clear_error(monkeypatch):
         Launcher(kernel([]), []).on(0)
 
 
-# ---- on a device ---------------------------------------------------------------------------------------------
+# ---- on a device -------------------------------------------------------------------------------------------
 
 
 def on_device(text: str, signature: list[str], num_warps: int = 4):

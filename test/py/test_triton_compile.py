@@ -12,7 +12,13 @@ import pytest
 from fuse_mlir.compiler.runtime import triton_version
 from fuse_mlir.compiler.runtime.cubin import CompiledCubin, CompileOptions, CompileRequest, Target, ptx_params
 from fuse_mlir.compiler.runtime.kernel_cache import KernelCache
-from fuse_mlir.compiler.runtime.triton_compile import TritonCompileError, compile_ttir, kernel_name
+from fuse_mlir.compiler.runtime.triton_compile import (
+    _PTXAS,
+    TritonCompileError,
+    _captured_stderr,
+    compile_ttir,
+    kernel_name,
+)
 
 from .ttir_kernels import add_kernel, scalars_kernel, softmax_kernel
 
@@ -125,6 +131,26 @@ def test_what_ptxas_says_is_the_error(capfd):
     assert error.stage == "cubin"
     assert error.location.startswith("ptx:")
     assert "bogus" in error.diagnostic
+
+
+def test_what_others_write_to_stderr_during_a_parse_is_not_lost(capfd):
+    with _captured_stderr() as taken:
+        os.write(2, b"ours\n")
+        assert taken() == "ours\n"
+        os.write(2, b"theirs\n")
+    assert capfd.readouterr().err == "theirs\n"
+
+
+def test_every_form_of_a_ptxas_message_is_read():
+    """Newer versions call another binary, whose name opens each line of its messages."""
+    for tool in ("ptxas", "ptxas-blackwell"):
+        match = _PTXAS.search(
+            f"log:\n{tool} /tmp/x.ptx, line 84; error   : Not a name\n{tool} fatal   : aborted"
+        )
+        assert match is not None and (match["line"], match["message"]) == ("84", "Not a name")
+    assert (
+        _PTXAS.search("ptxas fatal   : Memory allocation failure")["message"] == "Memory allocation failure"
+    )
 
 
 @pytest.mark.parametrize("name", ["a-b", "1st", "", "a.b", "naïve"])
