@@ -1,0 +1,61 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(lower-to-tt)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// Fires: tensors become addresses, the size becomes an i32, the token and the unused argument disappear, the kernel becomes a declaration.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: ^bb0(%[[X:.*]]: !tt.ptr<f32>, %[[O:.*]]: !tt.ptr<f32>, %[[N:.*]]: i32):
+// CHECK-NOT: fuse.base
+// CHECK: "tt.splat"(%[[X]])
+// CHECK: "tt.splat"(%[[N]])
+// CHECK: "tt.store"
+// CHECK-NOT: operandSegmentSizes
+// CHECK: "tt.return"() : () -> ()
+// CHECK: tt.divisibility = 16 : i32
+// CHECK-SAME: sym_name = "copy_tt"
+// CHECK: func.func private @copy(tensor<1000xf32>, tensor<1000xf32>, tensor<1000xf32>, !fuse.token, index {fuse.sym = "s0"}) -> tensor<1000xf32>
+// CHECK-SAME: fuse.launch = @copy_tt
+// CHECK-SAME: fuse.params = ["0:ptr", "1:ptr", "4:i32"]
+func.func private @copy(%x: tensor<1000xf32>, %o: tensor<1000xf32>, %unused: tensor<1000xf32>, %t: !fuse.token, %s0: index {fuse.sym = "s0"}) -> tensor<1000xf32>
+    attributes {fuse.kernel, fuse.grid = ["(s0 + 255) floordiv 256"], fuse.dims = {d0 = "s0"}, fuse.ties = array<i64: 1>} {
+  %p = "fuse.base"(%x) : (tensor<1000xf32>) -> !tt.ptr<f32>
+  %q = "fuse.base"(%o) : (tensor<1000xf32>) -> !tt.ptr<f32>
+  %n = arith.index_cast %s0 : index to i32
+  %r = "tt.make_range"() {start = 0 : i32, end = 256 : i32} : () -> tensor<256xi32>
+  %ps = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<256x!tt.ptr<f32>>
+  %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<256x!tt.ptr<f32>>
+  %pr = "tt.addptr"(%ps, %r) : (tensor<256x!tt.ptr<f32>>, tensor<256xi32>) -> tensor<256x!tt.ptr<f32>>
+  %qr = "tt.addptr"(%qs, %r) : (tensor<256x!tt.ptr<f32>>, tensor<256xi32>) -> tensor<256x!tt.ptr<f32>>
+  %ns = "tt.splat"(%n) : (i32) -> tensor<256xi32>
+  %m = arith.cmpi slt, %r, %ns : tensor<256xi32>
+  %v = "tt.load"(%pr, %m) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<256x!tt.ptr<f32>>, tensor<256xi1>) -> tensor<256xf32>
+  "tt.store"(%qr, %v, %m) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<256x!tt.ptr<f32>>, tensor<256xf32>, tensor<256xi1>) -> ()
+  return %o : tensor<1000xf32>
+}
+
+// -----
+
+// Must not fire: a kernel that is not tiled, and declarations.
+
+// CHECK-LABEL: func.func private @scalar
+// CHECK-SAME: fuse.kernel
+// CHECK-NOT: "tt.func"
+// CHECK: func.func private @torch_relu
+// CHECK-SAME: fuse.extern
+func.func private @scalar(%o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+func.func private @torch_relu(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.relu.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+
+// -----
+
+// Bad input: a size that reaches the body as an index; the GPU has no such type.
+
+// expected-error @+1 {{lower-to-tt: size argument 1 of a tiled kernel is used without arith.index_cast}}
+func.func private @index(%o: tensor<8xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<8xf32> attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+  %p = "fuse.base"(%o) : (tensor<8xf32>) -> !tt.ptr<f32>
+  %two = arith.addi %s0, %s0 : index
+  return %o : tensor<8xf32>
+}
