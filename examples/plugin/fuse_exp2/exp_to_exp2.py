@@ -18,7 +18,7 @@ from fuse_mlir.passes.pass_base import Numerics, Pass
 
 @dataclass(frozen=True)
 class ExpToExp2(Pass):
-    """exp -> exp2 in scalar f32 code; the product is rounded once more, which the numeric check has to know."""
+    """exp -> exp2 in scalar f32 code; one more rounding, which `numerics` tells the numeric check."""
 
     name: ClassVar[str] = "exp-to-exp2"
     numerics: ClassVar[Numerics] = "precision"
