@@ -13,7 +13,7 @@ from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target
 from fuse_mlir.compiler.runtime.cuda_driver import CudaDriver, CudaError
 from fuse_mlir.compiler.runtime.launcher import ARG_TYPES, Launcher, LaunchError, argument_layout
 
-from .ttir_kernels import BLOCK, add_kernel, scalars_kernel, softmax_kernel
+from .ttir_kernels import BLOCK, add_kernel, scalars_kernel, softmax_kernel, transpose_kernel
 
 
 class Config(ctypes.Structure):
@@ -339,7 +339,7 @@ def test_no_driver_is_a_clear_error(monkeypatch):
 # ---- on a device -------------------------------------------------------------------------------------------
 
 
-def on_device(text: str, signature: list[str], num_warps: int = 4):
+def on_device(text: str, signature: list[str], num_warps: int = 4, num_ctas: int = 1):
     """(torch, launch function, stream) for a kernel compiled for the current device."""
     torch = pytest.importorskip("torch")
     from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
@@ -348,7 +348,7 @@ def on_device(text: str, signature: list[str], num_warps: int = 4):
     device = torch.cuda.current_device()
     torch.empty(1, device="cuda")
     major, minor = torch.cuda.get_device_capability(device)
-    cubin = compile_ttir(text, target=Target(10 * major + minor), num_warps=num_warps)
+    cubin = compile_ttir(text, target=Target(10 * major + minor), num_warps=num_warps, num_ctas=num_ctas)
     return torch, Launcher(cubin, signature).on(device), torch.cuda.current_stream().cuda_stream
 
 
@@ -371,6 +371,52 @@ def test_softmax_on_a_device():
     out = torch.empty_like(x)
     launch(stream, 37, 1, 1, x.data_ptr(), out.data_ptr())
     torch.testing.assert_close(out.double(), x.double().softmax(-1), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("num_ctas", [2, 8, 16])
+def test_clusters_on_a_device(num_ctas):
+    """16 blocks are more than every device with clusters takes unasked."""
+    torch = pytest.importorskip("torch")
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("needs a device with clusters")
+    _, launch, stream = on_device(add_kernel(), ["ptr", "ptr", "ptr", "i32"], num_warps=1, num_ctas=num_ctas)
+    n = 100_003
+    x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+    out = torch.full_like(x, math.nan)
+    launch(stream, -(-n // BLOCK), 1, 1, x.data_ptr(), y.data_ptr(), out.data_ptr(), n)
+    assert torch.equal(out, x + y)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [64, 128])
+def test_shared_memory_above_the_default_on_a_device(n):
+    torch, launch, stream = on_device(transpose_kernel(n), ["ptr", "ptr"], num_warps=8)
+    x = torch.randn(n, n, device="cuda")
+    out = torch.empty_like(x)
+    launch(stream, 1, 1, 1, x.data_ptr(), out.data_ptr())
+    assert torch.equal(out, x.T)
+
+
+@pytest.mark.gpu
+def test_more_shared_memory_than_a_device_has_is_refused():
+    torch = pytest.importorskip("torch")
+    torch.empty(1, device="cuda")
+    driver = CudaDriver.load()
+    with pytest.raises(
+        CudaError, match=r"kernel 'k' needs 1048576 bytes of shared memory: device 0 allows \d+"
+    ):
+        driver.allow_shared(_loaded_add(driver), 1 << 20, 0, "k")
+
+
+def _loaded_add(driver: CudaDriver) -> int:
+    """The function of an add kernel, loaded into the current context."""
+    from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+
+    arch = driver.device_properties(driver.current_device("add_kernel")).arch
+    return driver.load_function(
+        compile_ttir(add_kernel(), target=Target(arch), num_warps=4).cubin, "add_kernel"
+    )[1]
 
 
 @pytest.mark.gpu

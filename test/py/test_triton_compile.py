@@ -20,7 +20,7 @@ from fuse_mlir.compiler.runtime.triton_compile import (
     kernel_name,
 )
 
-from .ttir_kernels import add_kernel, scalars_kernel, softmax_kernel
+from .ttir_kernels import add_kernel, scalars_kernel, softmax_kernel, transpose_kernel
 
 pytest.importorskip("triton")
 
@@ -57,6 +57,15 @@ def test_softmax_compiles_and_needs_shared_memory():
     assert ".visible .entry softmax_kernel(" in kernel.ptx
     assert 0 < kernel.shared < 4096
     assert kernel.texts == {}
+
+
+def test_a_large_tile_needs_more_shared_memory_than_the_default():
+    assert compile_ttir(transpose_kernel(128), target=Target(), num_warps=8).shared > 48 * 1024
+
+
+def test_clusters_compile():
+    kernel = compile_ttir(add_kernel(), target=Target(), num_warps=1, num_ctas=2)
+    assert kernel.num_ctas == 2 and ".reqnctapercluster 2" in kernel.ptx
 
 
 def test_options_reach_triton():

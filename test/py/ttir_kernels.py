@@ -82,6 +82,44 @@ def softmax_kernel(columns: int = 256, hint: str = "") -> str:
 """
 
 
+def transpose_kernel(n: int) -> str:
+    """out = x transposed, both [n, n] f32 with n a power of two, in one program; arguments x, out.
+
+    The tile crosses shared memory: n * n * 4 bytes and some padding.
+    """
+    ptr, row, column, tile = (
+        "!tt.ptr<f32>",
+        f"tensor<{n}x1xi32>",
+        f"tensor<1x{n}xi32>",
+        f"tensor<{n}x{n}xi32>",
+    )
+    line, vec, pvec = f"tensor<{n}xi32>", f"tensor<{n}x{n}xf32>", f"tensor<{n}x{n}x!tt.ptr<f32>>"
+    return f"""
+"builtin.module"() ({{
+  "tt.func"() ({{
+  ^bb0(%x: {ptr}, %out: {ptr}):
+    %lane = "tt.make_range"() {{start = 0 : i32, end = {n} : i32}} : () -> {line}
+    %r = "tt.expand_dims"(%lane) {{axis = 1 : i32}} : ({line}) -> {row}
+    %c = "tt.expand_dims"(%lane) {{axis = 0 : i32}} : ({line}) -> {column}
+    %n = "arith.constant"() {{value = dense<{n}> : {row}}} : () -> {row}
+    %start = "arith.muli"(%r, %n) : ({row}, {row}) -> {row}
+    %starts = "tt.broadcast"(%start) : ({row}) -> {tile}
+    %columns = "tt.broadcast"(%c) : ({column}) -> {tile}
+    %i = "arith.addi"(%starts, %columns) : ({tile}, {tile}) -> {tile}
+    %xs = "tt.splat"(%x) : ({ptr}) -> {pvec}
+    %os = "tt.splat"(%out) : ({ptr}) -> {pvec}
+    %xp = "tt.addptr"(%xs, %i) : ({pvec}, {tile}) -> {pvec}
+    %op = "tt.addptr"(%os, %i) : ({pvec}, {tile}) -> {pvec}
+    %v = "tt.load"(%xp) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : ({pvec}) -> {vec}
+    %t = "tt.trans"(%v) {{order = array<i32: 1, 0>}} : ({vec}) -> {vec}
+    "tt.store"(%op, %t) : ({pvec}, {vec}) -> ()
+    "tt.return"() : () -> ()
+  }}) {{function_type = ({ptr}, {ptr}) -> (), sym_name = "transpose_kernel", sym_visibility = "public",
+      arg_attrs = [{{tt.divisibility = 16 : i32}}, {{tt.divisibility = 16 : i32}}]}} : () -> ()
+}}) : () -> ()
+"""
+
+
 def scalars_kernel(types: list[str]) -> str:
     """Stores each of its scalar arguments, of the MLIR types `types`, through a pointer of its own.
 
