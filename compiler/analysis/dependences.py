@@ -158,7 +158,7 @@ class Dependences:
             for position, operand in enumerate(node.operands):
                 if operand not in made:
                     continue
-                if node.op.name == "fuse.after" or fuse.Token.isinstance(self.values[operand].type):
+                if node.op.name == "fuse.after" or isinstance(self.values[operand].type, fuse.Token):
                     add(made[operand], node.index, "order", "token")
                 else:
                     is_load = node.kind == "kernel" and position not in kernel_ties(node.callee)

@@ -1,0 +1,163 @@
+"""``eliminate-dead``: removes what nothing needs, and nothing that has an effect."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.dependences import callee_kind, extern_aliases, extern_mutated, has_effect
+from ..compiler.analysis.kernel import kernel_ties
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.dialects import fuse
+from ..compiler.mlir import ir
+from ._kernels import Program, argument_attributes, clean, kernel_body, result_types, set_signature
+from .pass_base import Pass
+
+#: Operations of ``@main`` that are dead when nothing uses their results.
+REMOVABLE = frozenset({"fuse.empty", "fuse.view", "fuse.sym", "fuse.size", "fuse.after", "arith.constant"})
+
+
+@dataclass(frozen=True)
+class EliminateDead(Pass):
+    """Erases calls, empties, views and sizes whose results nothing uses, results of kernels that nothing uses, and unused functions.
+
+    Before::
+
+        %y, %mask = call @dropout(%x, %o, %m) ...          // nothing uses %mask
+        %z = call @double(%y, %p) ...                      // nothing uses %z
+        return %y
+
+    After::
+
+        %y = call @dropout(%x, %o) ...                     // the kernel lost the store of the mask
+        return %y
+
+    A ``fuse.after`` is no use of its value: a call that only orders others goes, and those it ordered are ordered after
+    what the call itself had to wait for.
+
+    Does not fire on kernels with asserts, on stores into storage of ``@main``'s arguments, on extern ops with an effect or with mutated
+    operands, on ``fuse.rng`` (dropping a draw changes the later ones), nor on operations of other dialects than those it knows.
+    """
+
+    name: ClassVar[str] = "eliminate-dead"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        program = Program.of(module)
+        roots = _storage(program)
+        for op in reversed([o.operation for o in program.block.operations]):
+            _visit(program, op, roots)
+        program.erase_unused()
+
+
+def _storage(program: Program) -> dict[ir.Value, bool]:
+    """Whether each tensor value lives in the storage of an argument of ``@main``."""
+    of_argument = {argument: True for argument in program.block.arguments}
+    for op in (o.operation for o in program.block.operations):
+        shared: dict[int, int] = {}
+        if op.name == "fuse.view":
+            shared = {0: 0}
+        elif op.name == "func.call":
+            callee = program.callee(op)
+            if "fuse.ties" in callee.attributes:
+                shared = dict(enumerate(kernel_ties(callee)))
+            elif callee_kind(callee) == "extern":
+                shared = extern_aliases(callee)
+        for i, result in enumerate(op.results):
+            of_argument[result] = i in shared and of_argument[op.operands[shared[i]]]
+    return of_argument
+
+
+def _is_used(value: ir.Value) -> bool:
+    return any(use.owner.operation.name != "fuse.after" for use in value.uses)
+
+
+def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]) -> None:
+    if op.name == "fuse.after":
+        if not list(op.results[0].uses):
+            op.erase()
+        return
+    if op.name in REMOVABLE:
+        if not any(_is_used(r) for r in op.results) and _bypass(program, op):
+            op.erase()
+        return
+    if op.name != "func.call":
+        return
+    callee = program.callee(op)
+    kind = callee_kind(callee)
+    if kind not in ("kernel", "extern"):
+        return
+    live = [_is_used(r) or in_argument[r] for r in op.results]
+    if kind == "kernel" and any(live) and not all(live):
+        _drop_results(program, op, callee, live)
+        return
+    if any(live) or has_effect(op, callee) or extern_mutated(callee):
+        return
+    if _bypass(program, op):
+        program.erase_call(op)
+
+
+def _bypass(program: Program, op: ir.Operation) -> bool:
+    """Makes the ``fuse.after`` of the dead ``op`` stand for what ``op`` itself waits for; False when that takes more than one token."""
+    after = [use.owner.operation for result in op.results for use in result.uses]
+    if not after:
+        return True
+    waits = [v for v in op.operands if isinstance(v.type, fuse.Token)]
+    arguments = list(program.block.arguments)
+    if len(waits) > 1 or not (waits or arguments):
+        return False
+    for token in after:
+        if waits:
+            token.results[0].replace_all_uses_with(waits[0])
+            token.erase()
+        else:
+            token.operands[0] = arguments[0]  # complete from the start: no constraint
+    return True
+
+
+def _drop_results(program: Program, call: ir.Operation, kernel: ir.Operation, live: list[bool]) -> None:
+    """Removes results that nothing uses from a kernel, with their stores and the arguments that only those needed."""
+    lost = [r for r, keep in zip(call.results, live, strict=True) if not keep]
+    if any(list(r.uses) for r in lost) and list(call.operands) == []:
+        return
+    for result in lost:
+        for use in list(result.uses):  # only fuse.after: the time of a kept result is the same
+            kept = next(r for r, keep in zip(call.results, live, strict=True) if keep)
+            use.owner.operation.operands[0] = kept
+    kernel = program.own(call, kernel)
+    body = kernel_body(kernel)
+    end, stores = body[-1], [v.owner.operation for v in body[-1].operands]
+    ties = kernel_ties(kernel)
+    types = result_types(kernel)
+    kept_values = [v for v, keep in zip(end.operands, live, strict=True) if keep]
+    ir.Operation.create("func.return", [], kept_values, loc=end.location, ip=ir.InsertionPoint(end))
+    end.erase()
+    for store, keep in zip(stores, live, strict=True):
+        if not keep:
+            store.erase()
+    types = [t for t, keep in zip(types, live, strict=True) if keep]
+    set_signature(kernel, types, argument_attributes(kernel))
+    clean(kernel)
+    _drop_arguments(program, call, kernel, [t for t, keep in zip(ties, live, strict=True) if keep], types, live)
+
+
+def _drop_arguments(
+    program: Program, call: ir.Operation, kernel: ir.Operation, ties: list[int], types: list[ir.Type], live: list[bool]
+) -> None:
+    """Removes tensor arguments that the kernel no longer uses (symbols and tokens stay) and makes the call agree."""
+    block = kernel.regions[0].blocks[0]
+    attributes = argument_attributes(kernel)
+    operands = list(call.operands)
+    dead = [
+        i
+        for i, argument in enumerate(block.arguments)
+        if i not in ties and isinstance(argument.type, ir.RankedTensorType) and not list(argument.uses)
+    ]
+    for i in reversed(dead):
+        block.erase_argument(i)
+        del attributes[i], operands[i]
+    position = {old: old - sum(d < old for d in dead) for old in range(len(call.operands))}
+    kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([position[t] for t in ties])
+    set_signature(kernel, types, attributes)
+    new = program.recall(call, kernel, operands, types)
+    kept = [r for r, keep in zip(call.results, live, strict=True) if keep]
+    for old, result in zip(kept, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    program.erase_call(call)

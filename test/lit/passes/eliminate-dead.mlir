@@ -1,0 +1,107 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(eliminate-dead)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// Dead calls go with their empties, views and kernels; the unused result of a kernel goes with its store.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[O:.*]] = "fuse.empty"
+// CHECK-NEXT: %[[Y:.*]] = call @two(%arg0, %[[O]]) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+// CHECK-NEXT: return %[[Y]]
+// CHECK-NOT: @dead
+// CHECK-LABEL: func.func private @two
+// CHECK-SAME: fuse.ties = array<i64: 1>
+// CHECK: "fuse.store"
+// CHECK-NOT: "fuse.store"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %y:2 = call @two(%x, %p, %o) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+    %v = "fuse.view"(%y#1) {map = ["v0 + 1"], syms = []} : (tensor<64xf32>) -> tensor<63xf32, #fuse.layout<"63", "1", "1", "">>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %z = call @dead(%y#0, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %y#1 : tensor<64xf32>
+  }
+  func.func private @two(%x: tensor<64xf32>, %p: tensor<64xf32>, %o: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+      attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %e = math.exp %v : f32
+    %r = "fuse.store"(%p, %e, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    %n = arith.negf %v : f32
+    %s = "fuse.store"(%o, %n, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r, %s : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @dead(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: an assert, a store into an argument, a draw, an effect and a mutation, none of whose results is used.
+// CHECK-LABEL: func.func @main
+// CHECK: call @checked
+// CHECK: call @checked(%arg0, %arg0)
+// CHECK: "fuse.rng"
+// CHECK: call @effect
+// CHECK: call @mutates
+// CHECK-NOT: call @pure
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %y = call @checked(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %u = call @checked(%x, %x) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %s, %f = "fuse.rng"() {device = "cpu", count = 64 : i64} : () -> (i64, i64)
+    call @effect() : () -> ()
+    call @mutates(%x) : (tensor<64xf32>) -> ()
+    %z = call @pure(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    return
+  }
+  func.func private @effect() attributes {fuse.extern = "test.effect.default", fuse.effect, fuse.args = [], fuse.kwargs = {}}
+  func.func private @mutates(tensor<64xf32>) attributes {fuse.extern = "test.mutates.default", fuse.mutated = array<i64: 0>, fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @pure(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @checked(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %c = arith.cmpf ogt, %v, %zero : f32
+    "fuse.device_assert"(%c, %true) {message = "negative"} : (i1, i1) -> ()
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
+// A time does not keep its value alive: the dead op goes, and what waited for it waits for what it waited for.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[F:.*]] = call @first(%arg0)
+// CHECK: %[[T:.*]] = "fuse.after"(%[[F]])
+// CHECK-NOT: call @middle
+// CHECK: call @last(%arg0, %[[T]])
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %a = call @first(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %t = "fuse.after"(%a) : (tensor<64xf32>) -> !fuse.token
+    %b = call @middle(%x, %t) : (tensor<64xf32>, !fuse.token) -> tensor<64xf32>
+    %u = "fuse.after"(%b) : (tensor<64xf32>) -> !fuse.token
+    %c = call @last(%x, %u) : (tensor<64xf32>, !fuse.token) -> tensor<64xf32>
+    return %a, %c : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @first(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @middle(tensor<64xf32>, !fuse.token) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @last(tensor<64xf32>, !fuse.token) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Bad input: there is nothing to schedule.
+// expected-error @+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}
