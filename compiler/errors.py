@@ -1,0 +1,61 @@
+"""Every exception that the compiler raises at a user, each a template: the class says what went wrong, its fields the particulars."""
+
+from typing import Any, ClassVar
+
+
+class CompileError(Exception):
+    """One sentence about one place.  Subclasses set ``template``; its fields are the keyword arguments, kept in ``fields``."""
+
+    template: ClassVar[str] = "{message}"
+
+    def __init__(self, *, location: Any = None, **fields: Any) -> None:
+        self.location = location
+        self.fields = fields
+        sentence = self.template.format(**fields)
+        super().__init__(f"{sentence} (at {location})" if location is not None else sentence)
+
+
+class ImportGraphError(CompileError):
+    """The captured FX graph cannot become a module.  The caller runs the whole graph eagerly, or gives up when strict."""
+
+
+class UnsupportedOp(ImportGraphError):
+    """Raised only when strict: otherwise the op runs as an extern call."""
+
+    template = "{op} on {operands} is not generated: {reason}"
+
+
+class UnsupportedDtype(ImportGraphError):
+    """A tensor whose elements no MLIR type describes, quantised ones for instance."""
+
+    template = "{name} has elements of {dtype}, which have no MLIR type"
+
+
+class UnsupportedValue(ImportGraphError):
+    """A node whose value is neither a tensor, a number, nor a list of them."""
+
+    template = "{name} is a {kind}, which a module cannot hold"
+
+
+class UnboundSymbol(ImportGraphError):
+    """A size that no argument and no op of the graph gives."""
+
+    template = "nothing in the graph gives the size {symbol} that {name} needs"
+
+
+class UnsupportedSize(ImportGraphError):
+    """A size expression outside the index algebra."""
+
+    template = "the size {expression} is not made of sums, products, floor divisions, remainders, minima and maxima"
+
+
+class MissingValue(ImportGraphError):
+    """The graph was captured without fake tensors."""
+
+    template = 'node {name} carries no meta["val"]: capture the graph with fake tensors'
+
+
+class ReadAfterMutation(ImportGraphError):
+    """An FX graph that reads a view of an argument after writing to the argument."""
+
+    template = "{name} reads a view of {argument} after {argument} was written"

@@ -1,0 +1,222 @@
+"""Extern calls: an op that runs as itself.  The declaration says how to rebuild the call; see docs/architecture.md.
+
+Results are the leaves of what the op returns (lists, tuples and dicts flattened in order) that are tensors or numbers unknown at import.
+Where other leaves than None are left out, ``fuse.returns`` lists the leaves that are results, counted with the None ones.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from ..analysis.index import Expr
+from ..dialects import fuse
+from ..errors import UnsupportedSize, UnsupportedValue
+from ..mlir import ir
+from .dtypes import BY_TORCH
+from .locations import describe
+from .module_builder import ModuleBuilder
+from .values import HostObject, Number, Tensor
+
+if TYPE_CHECKING:
+    from .importer import Importer
+
+
+def host_number(builder: ModuleBuilder, tensor: Tensor, location: ir.Location) -> Number:
+    """``fuse.host_scalar``: the element of a 0-d host tensor as ``f64`` or, for integers and bools, ``i64``."""
+    dtype = torch.float64 if BY_TORCH[tensor.dtype].kind == "float" else torch.int64
+    type_ = builder.element_type(BY_TORCH[dtype].value)
+    with builder.context:
+        attributes = {
+            "fuse.extern": builder.string("fuse.host_scalar"),
+            "fuse.args": ir.ArrayAttr.get([fuse.Arg.get(builder.int64(0))]),
+            "fuse.kwargs": ir.DictAttr.get({}),
+        }
+    callee = builder.declare("host_scalar", [tensor.value.type], [type_], attributes, location)
+    return Number(builder.call(callee, [tensor.value], [type_], location)[0], dtype)
+
+
+@dataclass
+class _Encoder:
+    """Turns Python arguments into attributes; tensors, sizes and numbers into operands of the call."""
+
+    importer: "Importer"
+    location: ir.Location
+    user: str
+    operands: list[ir.Value] = field(default_factory=list)
+    tensors: dict[int, Tensor] = field(default_factory=dict)  #: operand number -> tensor
+
+    def operand(self, value: ir.Value, tensor: Tensor | None = None) -> ir.Attribute:
+        if value in self.operands:
+            number = self.operands.index(value)
+        else:
+            number = len(self.operands)
+            self.operands.append(value)
+        if tensor is not None:
+            self.tensors[number] = tensor
+        return fuse.Arg.get(self.importer.builder.int64(number))
+
+    def encode(self, value: Any) -> ir.Attribute:
+        """The attribute that rebuilds ``value``."""
+        if isinstance(value, Tensor):
+            return self.operand(value.value, value)
+        if isinstance(value, Number):
+            return self.operand(value.value)
+        if isinstance(value, Expr):
+            if value.is_constant:
+                return self.importer.builder.int64(value.constant)
+            return self.operand(self.importer.symbols.value(value, self.location))
+        for kind, encode in _ENCODERS:
+            if isinstance(value, kind):
+                return encode(self, value)
+        return self.encode(self.importer.host_object(type(value).__name__.lower(), value))
+
+    def named(self, kind: str, text: str) -> ir.Attribute:
+        return fuse.Torch.get(self.importer.builder.string(f"{kind}:{text}"))
+
+    def integer(self, value: int) -> ir.Attribute:
+        if -(2**63) <= value < 2**63:
+            return self.importer.builder.int64(value)
+        return self.encode(self.importer.host_object("int", value))
+
+    def dtype(self, value: torch.dtype) -> ir.Attribute:
+        row = BY_TORCH.get(value)
+        if row is None or not row.generated:
+            return self.named("dtype", str(value).removeprefix("torch."))
+        return ir.TypeAttr.get(self.importer.builder.element_type(row.element))
+
+
+_ENCODERS: tuple[tuple[type, Any], ...] = (
+    (type(None), lambda e, v: ir.UnitAttr.get()),
+    (bool, lambda e, v: ir.BoolAttr.get(v)),
+    (int, lambda e, v: e.integer(v)),
+    (float, lambda e, v: e.importer.builder.float64(v)),
+    (str, lambda e, v: e.importer.builder.string(v)),
+    (torch.dtype, lambda e, v: e.dtype(v)),
+    (torch.device, lambda e, v: e.named("device", str(v))),
+    (torch.layout, lambda e, v: e.named("layout", str(v).removeprefix("torch."))),
+    (torch.memory_format, lambda e, v: e.named("memory_format", str(v).removeprefix("torch."))),
+    (HostObject, lambda e, v: e.named("object", v.name)),
+    (list, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
+    (tuple, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
+    (dict, lambda e, v: ir.DictAttr.get({str(k): e.encode(x) for k, x in v.items()})),
+)
+
+
+def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Location) -> Any:
+    """Declares and calls ``node``'s target.  Raises UnsupportedValue for a result that is no tensor and no number."""
+    builder, symbols = importer.builder, importer.symbols
+    with importer.context:
+        encoder = _Encoder(importer, location, node.name)
+        args = [encoder.encode(importer.resolve(a)) for a in node.args]
+        kwargs = {k: encoder.encode(importer.resolve(v)) for k, v in node.kwargs.items()}
+        attributes: dict[str, ir.Attribute] = {
+            "fuse.extern": builder.string(name),
+            "fuse.args": ir.ArrayAttr.get(args),
+            "fuse.kwargs": ir.DictAttr.get(kwargs),
+        }
+        leaves, tree = pytree.tree_flatten(node.meta.get("val"), is_leaf=lambda x: x is None)
+        results = [_Result(importer, node, leaf) for leaf in leaves]
+        symbols.announce(r.leaf for r in results if r.is_result)
+        kept = [i for i, r in enumerate(results) if r.is_result]
+        if any(r.leaf is not None for i, r in enumerate(results) if i not in kept):
+            attributes["fuse.returns"] = builder.int64s(kept)
+        types = [results[i].type() for i in kept]
+        attributes |= _effects(node, encoder, kept)
+        callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)
+        values = builder.call(callee, encoder.operands, types, location)
+        names = []
+        for i, value in zip(kept, values, strict=True):
+            names.append(results[i].accept(value))
+        if any(names):
+            res_attrs = ir.ArrayAttr.get([ir.DictAttr.get(n or {}) for n in names])
+            builder.declarations[callee].attributes["res_attrs"] = res_attrs
+        for i, value in zip(kept, values, strict=True):
+            if isinstance(results[i].leaf, torch.Tensor):
+                symbols.bind(results[i].leaf, value, location)
+        symbols.settle(describe(node))
+    return pytree.tree_unflatten([r.value for r in results], tree)
+
+
+class _Result:
+    """One leaf of an op's value, and what the importer knows it as once the call exists."""
+
+    def __init__(self, importer: "Importer", node: fx.Node, leaf: Any) -> None:
+        self.importer, self.node, self.leaf = importer, node, leaf
+        self.value: Any = leaf
+        self.is_result = isinstance(leaf, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool))
+        if isinstance(leaf, torch.SymInt) and not node.meta.get("unbacked_bindings"):
+            try:
+                self.value = importer.symbols.expr(leaf, describe(node))
+                self.is_result = False
+            except UnsupportedSize:
+                pass
+        if not self.is_result and not isinstance(leaf, (type(None), int, float, bool, torch.SymInt)):
+            raise UnsupportedValue(name=describe(node), kind=type(leaf).__name__)
+
+    def type(self) -> ir.Type:
+        builder = self.importer.builder
+        if isinstance(self.leaf, torch.Tensor):
+            return builder.tensor_type(self.importer.spec(self.leaf, describe(self.node), fresh=True))
+        if isinstance(self.leaf, torch.SymInt):
+            return builder.index_type
+        return builder.element_type("f64" if isinstance(self.leaf, torch.SymFloat) else "i1")
+
+    def accept(self, value: ir.Value) -> dict[str, ir.Attribute] | None:
+        """Takes the call's result; the result's attributes."""
+        if isinstance(self.leaf, torch.SymInt):
+            self.value, attributes = self.importer.symbols.argument(self.leaf, value)
+            return attributes
+        if isinstance(self.leaf, torch.Tensor):
+            spec = self.importer.spec(self.leaf, self.node.name, fresh=True)
+            origin = self.importer.symbols.expr(self.leaf.storage_offset(), self.node.name)
+            self.value = Tensor(value, spec, self.leaf.dtype, self.leaf, origin)
+        else:
+            self.value = Number(value, torch.float64 if isinstance(self.leaf, torch.SymFloat) else torch.bool)
+        return None
+
+
+def _effects(node: fx.Node, encoder: _Encoder, kept: list[int]) -> dict[str, ir.Attribute]:
+    """``fuse.mutated``, ``fuse.aliases`` and ``fuse.effect``, from the op's schema; a higher-order op may do anything."""
+    builder = encoder.importer.builder
+    target = node.target
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return {"fuse.effect": builder.unit}
+    if not isinstance(target, torch._ops.OpOverload):
+        return {}
+    schema = target._schema
+    found: dict[str, ir.Attribute] = {}
+    written: list[int] = []
+    alias_of: dict[str, int] = {}
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is None:
+            continue
+        given = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
+        for value in pytree.tree_leaves(encoder.importer.resolve(given)):
+            if not isinstance(value, Tensor):
+                continue
+            number = encoder.operands.index(value.value)
+            if argument.alias_info.is_write:
+                written.append(number)
+            for name in argument.alias_info.before_set:
+                alias_of.setdefault(name, number)
+    if written:
+        found["fuse.mutated"] = builder.int64s(written)
+    aliases: dict[str, ir.Attribute] = {}
+    for position, result in enumerate(schema.returns):
+        sets = () if result.alias_info is None else sorted(result.alias_info.before_set)
+        operand = next((alias_of[n] for n in sets if n in alias_of), None)
+        if operand is None:
+            continue
+        whole = len(schema.returns) == 1 and len(kept) != 1  # one list of views
+        for number in range(len(kept)) if whole else [position]:
+            aliases[str(number)] = builder.int64(operand)
+    if aliases:
+        found["fuse.aliases"] = ir.DictAttr.get(aliases)
+    random = torch.Tag.nondeterministic_seeded in target.tags
+    if random or node.is_impure() or not kept:
+        found["fuse.effect"] = builder.unit
+    return found
+

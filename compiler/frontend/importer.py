@@ -1,0 +1,371 @@
+"""From a post-AOTAutograd FX graph to a module at the ``graph`` level.
+
+    imported = import_graph(gm, example_inputs, context=make_context(), device="cuda:0")
+
+Every node goes one of four ways: its value is a size or a constant (no op), the table of ``ops/`` builds kernels or a view, an
+extern call runs it as itself, or, for what only the host knows (sub-graphs, Triton kernels), it is an entry of ``objects``.
+"""
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from ..analysis.index import Expr, const
+from ..analysis.layout import TensorSpec
+from ..analysis.remarks import Remarks
+from ..errors import MissingValue, ReadAfterMutation, UnsupportedDtype, UnsupportedOp, UnsupportedSize, UnsupportedValue
+from ..mlir import ir
+from . import ops
+from .call import Call
+from .dtypes import BY_TORCH
+from .extern import call_extern, host_number
+from .locations import describe, location_of
+from .module_builder import ModuleBuilder
+from .symbols import SymbolTable
+from .table import KEPT_WHOLE, LOWERINGS, Refused
+from .values import HostObject, Number, Tensor
+
+ops.load()
+
+
+@dataclass(frozen=True)
+class OutputResult:
+    """An FX output that is result number ``index`` of ``@main``."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class OutputConstant:
+    """An FX output that is no result: None, or a number known at import."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """A node that runs as an extern call although nothing says it should."""
+
+    target: str
+    reason: str
+    location: str
+
+
+@dataclass
+class ImportedGraph:
+    """What ``import_graph`` returns.
+
+    Arguments of ``@main``: the placeholders ``inputs`` (their numbers; a placeholder that is None or a number has no argument), then
+    ``constants`` in order.  ``output_spec`` has one entry per leaf of the FX output, whose nesting is ``output_tree``.
+    """
+
+    module: ir.Module
+    objects: dict[str, Any]
+    constants: dict[str, torch.Tensor]
+    inputs: tuple[int, ...]
+    output_spec: tuple[OutputResult | OutputConstant, ...]
+    output_tree: pytree.TreeSpec
+    fallbacks: tuple[Fallback, ...]
+    remarks: Remarks
+
+
+def import_graph(
+    gm: fx.GraphModule, example_inputs: Sequence[Any] = (), *, context: ir.Context, device: str, strict: bool = False
+) -> ImportedGraph:
+    """Imports ``gm``.  Shapes, strides and dtypes come from ``node.meta["val"]``, for placeholders without it from ``example_inputs``.
+
+    ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  Raises ImportGraphError (compiler/errors.py) for what a module cannot hold,
+    and with ``strict`` UnsupportedOp for whatever would fall back.
+    """
+    return Importer(gm, example_inputs, context, device, strict).run()
+
+
+@dataclass
+class Importer:
+    """The state of one import."""
+
+    gm: fx.GraphModule
+    example_inputs: Sequence[Any]
+    context: ir.Context
+    device: str
+    strict: bool
+    fallbacks: list[Fallback] = field(default_factory=list)
+    remarks: Remarks = field(default_factory=Remarks)
+    objects: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        index = torch.device(self.device)
+        self.device = str(index) if index.type == "cpu" or index.index is not None else f"{index.type}:0"
+        self.builder = ModuleBuilder(self.context, self.device)
+        self.symbols = SymbolTable(self.builder)
+        self.values: dict[fx.Node, Any] = {}
+        self.mutated: dict[int, ir.Value] = {}  #: argument of @main -> its new value
+        self.arguments: dict[ir.Value, int] = {}
+        self._elements: dict[tuple[Any, ...], TensorSpec] = {}
+        self._devices: dict[torch.device, str | None] = {}
+        self._host_numbers: dict[ir.Value, Number] = {}
+        self._argument_attributes: list[dict[str, ir.Attribute]] = []
+
+    def run(self) -> ImportedGraph:
+        """Imports every node in order."""
+        inputs = self._placeholders()
+        self._constants()
+        output: fx.Node | None = None
+        for node in self.gm.graph.nodes:
+            if node.op == "call_function":
+                self.values[node] = self._call(node)
+            elif node.op == "get_attr" and node not in self.values:
+                self.values[node] = self.host_object(str(node.target), _attribute(self.gm, str(node.target)))
+            elif node.op == "output":
+                output = node
+            elif node.op not in ("placeholder", "get_attr"):
+                raise UnsupportedValue(name=node.name, kind=f"{node.op} node")
+        spec, tree = self._finish(output.args[0] if output is not None else ())
+        return ImportedGraph(
+            self.builder.module, self.objects, self.constants, inputs, spec, tree, tuple(self.fallbacks), self.remarks
+        )
+
+    # What builders ask.
+    def meta(self, node: fx.Node) -> Any:
+        """The node's fake value.  Raises MissingValue."""
+        if "val" in node.meta:
+            return node.meta["val"]
+        raise MissingValue(name=describe(node))
+
+    def spec(self, fake: torch.Tensor, user: str, *, fresh: bool = False, origin: Expr | None = None) -> TensorSpec:
+        """Layout of ``fake``: its offset is 0 when ``fresh``, else relative to ``origin``."""
+        sizes, strides = tuple(fake.shape), fake.stride()
+        offset = const(0) if fresh else self.symbols.expr(fake.storage_offset(), user) - (0 if origin is None else origin)
+        static = all(type(n) is int for n in (*sizes, *strides))
+        key = (sizes, strides, offset, fake.dtype, fake.device) if static else None
+        known = None if key is None else self._elements.get(key)
+        if known is not None:
+            return known
+        row = BY_TORCH.get(fake.dtype)
+        if row is None or fake.is_sparse or fake.layout != torch.strided or fake.is_quantized:
+            raise UnsupportedDtype(name=user, dtype=fake.dtype if row is None else f"{fake.dtype} in {fake.layout} layout")
+        expr = self.symbols.expr
+        spec = TensorSpec(
+            tuple(expr(n, user) for n in sizes), tuple(expr(n, user) for n in strides), offset, row.element, self._device(fake.device)
+        )
+        if key is not None:
+            self._elements[key] = spec
+        return spec
+
+    def resolve(self, argument: Any) -> Any:
+        """An FX argument with nodes replaced by their values."""
+        if isinstance(argument, fx.Node):
+            return self._current(argument)
+        if isinstance(argument, (list, tuple)):
+            return [self.resolve(a) for a in argument]
+        if isinstance(argument, dict):
+            return {k: self.resolve(v) for k, v in argument.items()}
+        if isinstance(argument, torch.SymInt):
+            return self.symbols.expr(argument)
+        return argument
+
+    def host_object(self, name: str, value: Any) -> HostObject:
+        """Enters ``value`` into ``objects`` under ``name`` or, if that is taken by another, ``name_1``.."""
+        candidate, n = name, 0
+        while candidate in self.objects and self.objects[candidate] is not value:
+            n += 1
+            candidate = f"{name}_{n}"
+        self.objects[candidate] = value
+        return HostObject(candidate, value)
+
+    def host_number(self, tensor: Tensor, location: ir.Location) -> Number:
+        """The element of a 0-d tensor on the host, read once."""
+        known = self._host_numbers.get(tensor.value)
+        if known is None:
+            known = self._host_numbers[tensor.value] = host_number(self.builder, tensor, location)
+        return known
+
+    def mutate(self, tensor: Tensor, value: Tensor) -> None:
+        """Records that the argument ``tensor`` ends up as ``value``; nodes after this one read the new value."""
+        argument = self.arguments[tensor.value] if tensor.value in self.arguments else tensor.root
+        assert argument is not None
+        self.mutated[argument] = value.value
+        for node, current in self.values.items():
+            if current is tensor:
+                self.values[node] = value
+        self.arguments[value.value] = argument
+
+    def fall_back(self, node: fx.Node, reason: str) -> None:
+        """Counts an unplanned extern call; raises UnsupportedOp when strict."""
+        target, where = target_name(node.target), describe(node)
+        if self.strict:
+            operands = ", ".join(_shape_of(v) for v in pytree.tree_leaves((node.args, node.kwargs)) if isinstance(v, fx.Node)) or "nothing"
+            raise UnsupportedOp(op=target, operands=operands, reason=reason, location=where)
+        self.fallbacks.append(Fallback(target, reason, where))
+        self.remarks.add("import", "missed", "fallback", f"{target} runs as itself: {reason}", ops=(node.name,), locations=(where,))
+
+    # Arguments.
+    def _placeholders(self) -> tuple[int, ...]:
+        """The arguments of ``@main``, in the placeholders' order; returns the placeholders' numbers."""
+        nodes = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
+        examples = [*self.example_inputs, *[None] * len(nodes)]
+        fakes = [n.meta["val"] if "val" in n.meta else example for n, example in zip(nodes, examples, strict=False)]
+        self.symbols.announce(fakes)
+        inputs: list[int] = []
+        for position, (node, fake) in enumerate(zip(nodes, fakes, strict=True)):
+            if fake is None or isinstance(fake, (int, float, bool, str)):
+                self.values[node] = fake
+                continue
+            location = location_of(node, self.context)
+            if isinstance(fake, torch.Tensor):
+                self.values[node] = self._tensor_argument(node.name, fake, {}, location)
+            elif isinstance(fake, torch.SymInt):
+                value = self._argument(self.builder.index_type, {}, location)
+                self.values[node], self._argument_attributes[-1] = self.symbols.argument(fake, value)
+            elif isinstance(fake, (torch.SymFloat, torch.SymBool)):
+                dtype = torch.float64 if isinstance(fake, torch.SymFloat) else torch.bool
+                self.values[node] = Number(self._argument(self.builder.element_type(BY_TORCH[dtype].value), {}, location), dtype)
+            else:
+                raise UnsupportedValue(name=describe(node), kind=type(fake).__name__)
+            inputs.append(position)
+        self._bind_symbols(nodes, fakes)
+        return tuple(inputs)
+
+    def _tensor_argument(self, name: str, fake: torch.Tensor, attributes: dict[str, ir.Attribute], location: ir.Location) -> Tensor:
+        """A tensor argument is the root of its storage: its offset counts from its own first element."""
+        spec = self.spec(fake, name, fresh=True)
+        number = len(self._argument_attributes)
+        value = self._argument(self.builder.tensor_type(spec), attributes, location)
+        self.arguments[value] = number
+        return Tensor(value, spec, fake.dtype, fake, self.symbols.expr(fake.storage_offset(), name), number)
+
+    def _bind_symbols(self, nodes: Sequence[fx.Node], fakes: Sequence[Any]) -> None:
+        """Sizes that no SymInt argument is are read off the arguments that have them."""
+        for node, fake in zip(nodes, fakes, strict=True):
+            if isinstance(fake, torch.SymInt):
+                self.symbols.bind_number(fake, str(self.values[node]), location_of(node, self.context))
+        for node, fake in zip(nodes, fakes, strict=True):
+            if isinstance(fake, torch.Tensor):
+                self.symbols.bind(fake, self.values[node].value, location_of(node, self.context))
+        self.symbols.settle("the graph")
+
+    def _constants(self) -> None:
+        """Tensors that the module holds become arguments after the placeholders."""
+        for node in self.gm.graph.nodes:
+            tensor = _attribute(self.gm, str(node.target)) if node.op == "get_attr" else None
+            if not isinstance(tensor, torch.Tensor):
+                continue
+            name = str(node.target)
+            if name in self.constants:
+                self.values[node] = next(v for n, v in self.values.items() if n.op == "get_attr" and n.target == name)
+                continue
+            self.constants[name] = tensor
+            attributes = {"fuse.constant": self.builder.string(name)}
+            fake = node.meta.get("val", tensor)
+            self.values[node] = self._tensor_argument(name, fake, attributes, location_of(node, self.context))
+
+    # Nodes.
+    def _call(self, node: fx.Node) -> Any:
+        value = node.meta.get("val")
+        if node.target is operator.getitem:
+            return self._current(node.args[0])[node.args[1]]
+        if isinstance(value, (int, float, bool)) and not _has_effect(node):
+            return value
+        if isinstance(value, torch.SymInt) and not node.meta.get("unbacked_bindings"):
+            try:
+                return self.symbols.expr(value, describe(node))
+            except UnsupportedSize:
+                pass  # the op computes it when the program runs
+        location = location_of(node, self.context)
+        name = target_name(node.target)
+        lowering = LOWERINGS.get(name)
+        if lowering is None:
+            if name not in KEPT_WHOLE and isinstance(node.target, torch._ops.OpOverload):
+                self.fall_back(node, "it has no lowering")
+            return call_extern(self, node, name, location)
+        call = Call(self, node, location)
+        try:
+            if not lowering.view and isinstance(value, torch.Tensor) and _is_empty(value) and not _has_effect(node):
+                spec = call.result
+                return call.made(self.builder.empty(spec, location), value, spec)
+            return lowering.build(call)
+        except Refused as refusal:
+            call.abandon()
+            self.fall_back(node, str(refusal))
+            return call_extern(self, node, name, location)
+
+    def _current(self, node: fx.Node) -> Any:
+        value = self.values[node]
+        if isinstance(value, Tensor) and value.root in self.mutated and value.value not in self.arguments:
+            raise ReadAfterMutation(name=describe(node), argument=f"argument {value.root}")
+        return value
+
+    # The end.
+    def _finish(self, outputs: Any) -> tuple[tuple[OutputResult | OutputConstant, ...], pytree.TreeSpec]:
+        """Closes ``@main``: the outputs, each once, then the new values of mutated arguments."""
+        builder = self.builder
+        leaves, tree = pytree.tree_flatten(outputs, is_leaf=lambda x: x is None)
+        results: dict[ir.Value, int] = {}
+        spec: list[OutputResult | OutputConstant] = []
+        for leaf in leaves:
+            value = self.resolve(leaf)
+            if isinstance(value, Expr):
+                value = OutputConstant(value.constant) if value.is_constant else self.symbols.value(value, builder.unknown)
+            elif isinstance(value, (Tensor, Number)):
+                value = value.value
+            if isinstance(value, ir.Value):
+                spec.append(OutputResult(results.setdefault(value, len(results))))
+            else:
+                spec.append(value if isinstance(value, OutputConstant) else OutputConstant(value))
+        mutates = {str(results.setdefault(v, len(results))): builder.int64(a) for a, v in sorted(self.mutated.items())}
+        types = [v.type for v in results]
+        with self.context:
+            attributes = {"fuse.mutates": ir.DictAttr.get(mutates)} if mutates else {}
+            builder.op("func.return", [], list(results), attributes, builder.unknown)
+            main = builder.main.attributes
+            main["function_type"] = builder.function_type([a.type for a in builder.main_block.arguments], types)
+            if any(self._argument_attributes):
+                main["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self._argument_attributes])
+        return tuple(spec), tree
+
+    # Helpers.
+    def _argument(self, type_: ir.Type, attributes: dict[str, ir.Attribute], location: ir.Location) -> ir.Value:
+        self._argument_attributes.append(attributes)
+        return self.builder.main_block.add_argument(type_, location)
+
+    def _device(self, device: torch.device) -> str | None:
+        if device not in self._devices:
+            text = str(device) if device.index is not None or device.type in ("cpu", "meta") else f"{device.type}:0"
+            self._devices[device] = None if text == self.device else text
+        return self._devices[device]
+
+
+def target_name(target: Any) -> str:
+    """How the table and ``fuse.extern`` call an FX target: ``aten.mm.default``, ``operator.add``, ``higher_order.cond``."""
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target)
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return f"higher_order.{target.name()}"
+    module = {"_operator": "operator"}.get(target.__module__, target.__module__)
+    return f"{module}.{target.__name__}"
+
+
+def _attribute(module: torch.nn.Module, path: str) -> Any:
+    value: Any = module
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _is_empty(fake: torch.Tensor) -> bool:
+    return any(type(n) is int and n == 0 for n in fake.shape)
+
+
+def _has_effect(node: fx.Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+
+
+def _shape_of(node: fx.Node) -> str:
+    value = node.meta.get("val")
+    return f"{value.dtype}{list(value.shape)}" if isinstance(value, torch.Tensor) else type(value).__name__

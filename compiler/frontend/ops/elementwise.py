@@ -1,0 +1,166 @@
+"""What the tables of pointwise ops share: a rule, and how a rule becomes a kernel.
+
+    @pointwise("aten.add.Tensor", "aten.add.Scalar")
+    def add(k, self, other, alpha=1): ...
+
+The body gets the arguments in schema order: tensors as scalars of the dtype that eager computes in, numbers as Python numbers (sizes
+and host floats as scalars), everything else as it is.  What it returns is converted to the result's dtype and stored.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Kind
+from torch._prims_common import elementwise_dtypes
+
+from ...analysis.index import Expr
+from ..arithmetic import Scalar
+from ..builder import KernelBuilder
+from ..call import Call
+from ..dtypes import BY_TORCH
+from ..table import lowers
+from ..values import Number, Tensor
+
+Body = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """How one pointwise op computes.
+
+    ``kind`` is eager's rule of type promotion.  ``over`` names the arguments that take part in it; None means every tensor and number
+    but those in ``APART``; the others keep their own dtype.  ``own`` makes every tensor keep its own.  ``rounds`` says that eager
+    converts numbers to the common dtype first: kernels without an opmath type do.
+    """
+
+    overloads: tuple[str, ...]
+    body: Body
+    kind: Kind = Kind.DEFAULT
+    over: tuple[str, ...] | None = None
+    own: bool = False
+    rounds: bool = False
+
+
+#: Numbers that scale and never decide the dtype.
+APART = frozenset({"alpha", "beta", "value", "scale", "input_scale", "eps", "threshold", "negative_slope", "lambd", "decimals", "nan", "posinf", "neginf"})
+
+RULES: dict[str, Pointwise] = {}
+
+
+def pointwise(*overloads: str, kind: Kind = Kind.DEFAULT, over: tuple[str, ...] | None = None, own: bool = False, rounds: bool = False) -> Callable[[Body], Body]:
+    """Enters a body as the rule of ``overloads``."""
+
+    def enter(body: Body) -> Body:
+        rule = Pointwise(overloads, body, kind, over, own, rounds)
+        for overload in overloads:
+            RULES[overload] = rule
+        lowers(*overloads)(lambda call: lower(call, rule))
+        return body
+
+    return enter
+
+
+def lower(call: Call, rule: Pointwise) -> Any:
+    """One kernel: load every tensor at the output's point, compute, store."""
+    fakes = [call.value] if isinstance(call.value, torch.Tensor) else list(call.value)
+    operands = _Operands(call, rule)
+    specs = [call.fresh(f) for f in fakes]
+    kernel = call.kernel(operands.inputs, specs, operands.numbers)
+    at = kernel.iterate(specs[0].sizes)
+    result = rule.body(kernel, *operands.scalars(kernel, at))
+    for i, value in enumerate(result if isinstance(result, tuple) else (result,)):
+        kernel.store(i, at, value)
+    return call.finish(kernel)
+
+
+class _Operands:
+    """The arguments of one call, sorted by how the kernel takes them."""
+
+    def __init__(self, call: Call, rule: Pointwise) -> None:
+        self.rule = rule
+        self.arguments: dict[str, Any] = {}
+        self.promoted: set[str] = set()
+        for name, value in call.arguments.items():
+            if isinstance(value, Tensor) and _on_host(call, value):
+                value = _HostElement(call.host_number(value), value)
+            self.arguments[name] = value
+        self._choose(rule)
+        values = self.arguments.values()
+        self.inputs = [v for v in values if isinstance(v, Tensor)]
+        self.numbers = [v.number for v in values if isinstance(v, _HostElement)] + [v for v in values if isinstance(v, Number)]
+
+    def _choose(self, rule: Pointwise) -> None:
+        """The common dtype of the promoted arguments and the one to compute in."""
+        stand_ins = []
+        for name, value in self.arguments.items():
+            chosen = not rule.own and (name in rule.over if rule.over is not None else name not in APART)
+            stand_in = _stand_in(value) if chosen else None
+            if stand_in is not None:
+                self.promoted.add(name)
+                stand_ins.append(stand_in)
+        self.common: torch.dtype | None = None
+        self.compute: torch.dtype | None = None
+        if stand_ins:
+            self.compute, result = elementwise_dtypes(*stand_ins, type_promotion_kind=rule.kind)
+            self.common = elementwise_dtypes(*stand_ins, type_promotion_kind=Kind.DEFAULT)[1] if rule.kind is Kind.ALWAYS_BOOL else result
+            self.compute = BY_TORCH[self.common].compute if self.common in BY_TORCH else None
+
+    def scalars(self, kernel: KernelBuilder, at: Sequence[Expr]) -> list[Any]:
+        """The body's arguments."""
+        return [self._scalar(kernel, at, name, value) for name, value in self.arguments.items()]
+
+    def _scalar(self, k: KernelBuilder, at: Sequence[Expr], name: str, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return self._convert(k, k.load_raw(value, k.broadcast(value, at)), name)
+        if isinstance(value, _HostElement):
+            element = k.number(value.number)
+            return self._convert(k, k.cast(element, value.tensor.dtype), name)
+        if isinstance(value, Number):
+            return self._number(k, k.number(value), name)
+        if isinstance(value, Expr):
+            return self._number(k, k.index(value), name)
+        if self.rule.rounds and name in self.promoted and isinstance(value, (int, float)) and self.common is not None:
+            return self._convert(k, k.constant(value, self.compute), name)
+        return value
+
+    def _convert(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
+        """To the common dtype, where eager rounds, and on to the compute dtype."""
+        if name not in self.promoted or self.common is None:
+            return k.widen(x)
+        exact = x.dtype == torch.bool or x.dtype == self.common
+        return k.cast(x if exact else k.cast(x, self.common), self.compute)
+
+    def _number(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
+        return k.cast(x, self.compute) if self.compute is not None else x
+
+
+@dataclass(frozen=True, eq=False)
+class _HostElement:
+    """A 0-d CPU tensor in a GPU kernel: its element, and the dtype that it stands for."""
+
+    number: Number
+    tensor: Tensor
+
+
+def _on_host(call: Call, tensor: Tensor) -> bool:
+    return tensor.rank == 0 and tensor.spec.device == "cpu"
+
+
+def _stand_in(value: Any) -> Any:
+    """What type promotion may look at in place of ``value``; None for what is no operand."""
+    if isinstance(value, Tensor):
+        return value.fake
+    if isinstance(value, _HostElement):
+        return value.tensor.fake
+    if isinstance(value, Expr):
+        return 1
+    if isinstance(value, Number):
+        return 1.0
+    if isinstance(value, (bool, int, float)):
+        return value
+    return None
+
+
+__all__ = ["APART", "Kind", "Pointwise", "RULES", "lower", "pointwise"]

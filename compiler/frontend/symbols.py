@@ -1,0 +1,200 @@
+"""Sizes: torch's SymInts as index expressions, and where each of their symbols comes from."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from ..analysis.index import Expr, const, from_sympy, sym
+from ..errors import UnboundSymbol, UnsupportedSize
+from ..mlir import ir
+from .module_builder import ModuleBuilder
+
+_INT64_MAX = 2**63 - 1
+
+
+class SymbolTable:
+    """The sizes of one import.  Names are torch's own (``s0``, ``u1``); those that torch has no name for are ``p0``, ``p1``.."""
+
+    def __init__(self, builder: ModuleBuilder) -> None:
+        self._builder = builder
+        self._expressions: dict[Any, Expr] = {}
+        self._fresh = 0
+        self._names: dict[Expr, str] = {}
+        self._announced: dict[str, None] = {}
+
+    def expr(self, size: Any, user: str = "") -> Expr:
+        """The expression of an int, SymInt or sympy integer that ``user`` (a node, for messages) needs.
+
+        Raises UnboundSymbol where a symbol has no definition yet, UnsupportedSize where the algebra cannot say it.
+        """
+        if isinstance(size, int):
+            return const(int(size))
+        return self._expr(size.node.expr if isinstance(size, torch.SymInt) else size, user)
+
+    def fresh(self) -> str:
+        """A name that torch does not use."""
+        name = f"p{self._fresh}"
+        self._fresh += 1
+        return name
+
+    def value(self, expression: Expr, location: ir.Location) -> ir.Value:
+        """The index value of ``expression``; a ``fuse.sym`` where it is no bare symbol."""
+        text = str(expression)
+        known = self._builder.symbol_values.get(text)
+        if known is not None:
+            return known
+        name = self._names.get(expression)
+        if name is None:
+            name = self._names[expression] = self.fresh()
+            self._builder.symbol(name, expression, location)
+        return self._builder.symbol_values[name]
+
+    def attributes(self, size: torch.SymInt) -> dict[str, ir.Attribute]:
+        """``fuse.min``, ``fuse.max`` and ``fuse.hint`` of a SymInt, as far as its ShapeEnv knows them."""
+        builder, expression, env = self._builder, size.node.expr, size.node.shape_env
+        found: dict[str, ir.Attribute] = {}
+        bounds = None if env is None else env.var_to_range.get(expression)
+        if bounds is not None:
+            for name, bound in (("fuse.min", bounds.lower), ("fuse.max", bounds.upper)):
+                number = _finite(bound)
+                if number is not None:
+                    found[name] = builder.int64(number)
+        hint = _hint(env, expression)
+        if hint is not None:
+            found["fuse.hint"] = builder.int64(hint)
+        return found
+
+    def announce(self, fakes: Iterable[Any]) -> None:
+        """Lets types name the symbols of ``fakes`` (tensors and SymInts) before something defines them."""
+        for fake in fakes:
+            if isinstance(fake, torch.Tensor):
+                self.announce((*fake.shape, *fake.stride(), fake.storage_offset()))
+            elif isinstance(fake, torch.SymInt):
+                for symbol in sorted(fake.node.expr.free_symbols, key=str):
+                    if symbol.name not in self._builder.symbol_values:
+                        self._announced.setdefault(symbol.name, None)
+
+    def settle(self, user: str) -> None:
+        """Raises UnboundSymbol if an announced symbol is still without a definition."""
+        for name in self._announced:
+            if name not in self._builder.symbol_values:
+                raise UnboundSymbol(symbol=name, name=user)
+        self._announced.clear()
+
+    def argument(self, size: torch.SymInt, value: ir.Value) -> tuple[Expr, dict[str, ir.Attribute]]:
+        """Defines a SymInt argument of ``@main``; its expression and its attributes."""
+        expression = size.node.expr
+        bare = getattr(expression, "is_Symbol", False) and expression.name not in self._builder.symbol_values
+        name = expression.name if bare else self.fresh()
+        attributes = self.attributes(size)
+        self._builder.define(name, value, {k: v for k, v in attributes.items() if k != "fuse.hint"})
+        return sym(name), {"fuse.sym": self._builder.string(name), **attributes}
+
+    def bind_number(self, size: torch.SymInt, name: str, location: ir.Location) -> None:
+        """Solves ``size == name`` for a symbol that nothing else gave."""
+        expression = from_sympy(size.node.expr)
+        if expression is not None:
+            self._solve(expression, lambda: name, location)
+
+    def bind(self, tensor: torch.Tensor, value: ir.Value, location: ir.Location) -> None:
+        """Defines what symbols it can from the sizes of a tensor: those that no argument gave."""
+        for dim, size in enumerate(tensor.shape):
+            expression = from_sympy(size.node.expr) if isinstance(size, torch.SymInt) else None
+            if expression is None:
+                continue
+            missing = self._missing(expression)
+            if len(missing) == 1 and expression == sym(missing[0]):
+                self._builder.size(value, dim, missing[0], location)
+                continue
+
+            def extent(dim: int = dim) -> str:
+                name = self.fresh()
+                self._builder.size(value, dim, name, location)
+                return name
+
+            self._solve(expression, extent, location)
+
+    def _missing(self, expression: Expr) -> list[str]:
+        return [n for n in sorted(expression.symbols()) if n not in self._builder.symbol_values]
+
+    def _solve(self, expression: Expr, extent: Callable[[], str], location: ir.Location) -> None:
+        """Defines the one unknown symbol of ``expression``, linear in it, from the name that ``extent`` gives."""
+        missing = self._missing(expression)
+        factor = expression.coefficient(missing[0]) if len(missing) == 1 else None
+        if factor is None or not factor.is_constant or factor.constant < 1:
+            return
+        rest = expression - factor * sym(missing[0])
+        self._builder.symbol(missing[0], (sym(extent()) - rest).floordiv(factor), location)
+
+    def _expr(self, expression: Any, user: str) -> Expr:
+        known = self._expressions.get(expression)
+        if known is None:
+            known = from_sympy(expression)
+            if known is None:
+                known = from_sympy(self._without_extrema(expression, user))
+            if known is None:
+                raise UnsupportedSize(expression=expression)
+            for name in sorted(known.symbols()):
+                if name not in self._builder.symbol_values and name not in self._announced:
+                    raise UnboundSymbol(symbol=name, name=user or "the graph")
+            self._expressions[expression] = known
+        return known
+
+    def _without_extrema(self, expression: Any, user: str) -> Any:
+        """``expression`` with each Max and Min replaced by a symbol that an extern call computes, innermost first."""
+        import sympy
+
+        if not getattr(expression, "args", ()):
+            return expression
+        args = [self._without_extrema(a, user) for a in expression.args]
+        function = {"Max": "torch.sym_max", "Min": "torch.sym_min"}.get(type(expression).__name__)
+        if function is None:
+            return expression.func(*args)
+        total = args[0]
+        for arg in args[1:]:
+            total = sympy.Symbol(self._extremum(function, total, arg, user), integer=True)
+        return total
+
+    def _extremum(self, function: str, left: Any, right: Any, user: str) -> str:
+        from ..dialects import fuse
+
+        builder = self._builder
+        expressions = [self._expr(side, user) for side in (left, right)]
+        name = self.fresh()
+        with builder.context:
+            args: list[ir.Attribute] = []
+            operands: list[ir.Value] = []
+            for e in expressions:
+                if e.is_constant:
+                    args.append(builder.int64(e.constant))
+                else:
+                    args.append(fuse.Arg.get(builder.int64(len(operands))))
+                    operands.append(self.value(e, builder.unknown))
+            attributes = {
+                "fuse.extern": builder.string(function),
+                "fuse.args": ir.ArrayAttr.get(args),
+                "fuse.kwargs": ir.DictAttr.get({}),
+                "res_attrs": ir.ArrayAttr.get([ir.DictAttr.get({"fuse.sym": builder.string(name)})]),
+            }
+        types = [builder.index_type] * len(operands)
+        callee = builder.declare(function.rpartition(".")[2], types, [builder.index_type], attributes, builder.unknown)
+        (result,) = builder.call(callee, operands, [builder.index_type], builder.unknown)
+        builder.define(name, result)
+        return name
+
+
+def _finite(bound: Any) -> int | None:
+    try:
+        number = int(bound)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
+    return number if -_INT64_MAX <= number < _INT64_MAX - 1 else None
+
+
+def _hint(env: Any, expression: Any) -> int | None:
+    """The size that the example inputs had; torch renamed the table."""
+    table = getattr(env, "backed_var_to_val", None)
+    if table is None:
+        table = getattr(env, "var_to_val", None)
+    return None if not table else _finite(table.get(expression))
