@@ -126,6 +126,12 @@ class ExternCall:
         return torch.float64 if self._float64 and dtype.is_floating_point else dtype
 
 
+def bind_extern(declaration: ir.Operation, objects: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
+    """An extern declaration as a function of the call's operands that returns the tuple of its results."""
+    call = ExternCall(declaration, objects)
+    return lambda *operands: tuple(call(operands))
+
+
 def flatten(result: Any) -> list[Any]:
     """The results of an operator in order: tuples and lists opened, None dropped."""
     if result is None:

@@ -119,8 +119,7 @@ class Access:
     """The address part of one ``fuse.load`` or ``fuse.store``."""
 
     def __init__(self, op: ir.Operation, names: tuple[str, ...]) -> None:
-        self.location = op.location
-        self.kind = op.name
+        self.op = op
         self.coordinates = [
             Coordinate.of(ir.StringAttr(t).value, names) for t in ir.ArrayAttr(op.attributes["at"])
         ]
@@ -160,8 +159,8 @@ class Access:
             if outside.any() and (bad := outside & guard).any():
                 worst = value.expand(bad.shape)[bad][0].item()
                 raise OutOfBounds(
-                    f"{self.kind} has coordinate {number} ({coordinate.expr}) = {worst} in a dim of size {size}",
-                    self.location,
+                    f"{self.op.name} has coordinate {number} ({coordinate.expr}) = {worst} in a dim of size {size}",
+                    self.op.location,
                 )
             total = total + value.clamp(0, max(size - 1, 0)) * stride
         return total
@@ -237,15 +236,15 @@ def store(
     )
     where, what = offsets[everywhere], value[everywhere].to(target.dtype)
     if where.numel():
-        _scatter(target, where, what, mode, access.location)
+        _scatter(target, where, what, mode, access.op)
 
 
-def _scatter(target: Tensor, where: Tensor, what: Tensor, mode: str, location: ir.Location) -> None:
+def _scatter(target: Tensor, where: Tensor, what: Tensor, mode: str, op: ir.Operation) -> None:
     elements = target.untyped_storage().nbytes() // target.element_size()
     flat = torch.as_strided(target, (elements,), (1,), 0)
     if mode == "set":
         carrier = CARRIERS[target.element_size()]
-        _reject_conflicts(where, what, location)
+        reject_conflicts(where, what, op)
         flat.view(carrier)[where] = what.view(carrier)
     elif mode == "add":
         flat.index_add_(0, where, what)
@@ -253,8 +252,8 @@ def _scatter(target: Tensor, where: Tensor, what: Tensor, mode: str, location: i
         flat.scatter_reduce_(0, where, what, {"max": "amax", "min": "amin"}[mode])
 
 
-def _reject_conflicts(where: Tensor, what: Tensor, location: ir.Location) -> None:
-    """Raises RaceError if an element gets two values that differ (NaN equals NaN)."""
+def reject_conflicts(where: Tensor, what: Tensor, op: ir.Operation) -> None:
+    """Raises RaceError if ``op`` sets an element to two values that differ (NaN equals NaN)."""
     order = torch.argsort(where, stable=True)
     element, value = where[order], what[order]
     same = element[1:] == element[:-1]
@@ -266,6 +265,4 @@ def _reject_conflicts(where: Tensor, what: Tensor, location: ir.Location) -> Non
         differ &= ~(comparable[1:].isnan() & comparable[:-1].isnan())
     if (same & differ).any():
         first = element[1:][same & differ][0].item()
-        raise RaceError(
-            f"fuse.store sets element {first} of its storage twice, to different values", location
-        )
+        raise RaceError(f"{op.name} sets element {first} of its storage twice, to different values", op.location)

@@ -445,8 +445,13 @@ def _special(name: str) -> Function:
     return getattr(torch.special, name)
 
 
-def _logistic(x: Tensor) -> Tensor:
-    return torch.sigmoid(x)
+def _remainder(x: Tensor, y: Tensor) -> Tensor:
+    """IEEE 754's remainder: x - n*y with n the integer nearest to x/y, even where two are."""
+    size = y.abs()
+    rest = torch.fmod(x, 2 * size).abs()
+    rest = torch.where(2 * rest > size, rest - size, rest)
+    rest = torch.where(2 * rest >= size, rest - size, rest)
+    return torch.where(torch.signbit(x), -rest, rest)
 
 
 #: ``fuse.libm`` by the C (or libdevice) name without the type suffix.
@@ -486,8 +491,9 @@ LIBM: dict[str, Function] = _table(
         "normcdf": torch.special.ndtr,
         "normcdfinv": torch.special.ndtri,
         "pow": torch.pow,
+        "remainder": _remainder,
         "rint": torch.round,
-        "sigmoid": _logistic,
+        "sigmoid": torch.sigmoid,
         "tgamma": _tgamma,
         "y0": torch.special.bessel_y0,
         "y1": torch.special.bessel_y1,
@@ -507,11 +513,12 @@ def _plain(function: Function) -> Maker:
     return lambda op, shadow: function
 
 
+#: Ops that need no attribute: op name -> function.
+FUNCTIONS: dict[str, Function] = _table(_INTEGER, _FLOAT, _MATH)
+
 #: Op name -> (op, shadow) -> function of its operands' tensors; ops with several results return a tuple.
 ELEMENTWISE: dict[str, Maker] = _table(
-    {name: _plain(f) for name, f in _table(_INTEGER, _FLOAT, _MATH).items()},
-    _CONVERSION,
-    {"fuse.libm": _libm},
+    {name: _plain(f) for name, f in FUNCTIONS.items()}, _CONVERSION, {"fuse.libm": _libm}
 )
 
 
