@@ -9,6 +9,7 @@ Nothing is written to ``@main`` before ``finish``; ``discard`` leaves no trace.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -55,6 +56,7 @@ class KernelBuilder(Arithmetic):
         self._destinations = arguments[len(self.inputs) :][: len(self.outputs)]
         first = len(self.inputs) + len(self.outputs)
         self._numbers = {n.value: arguments[first + i] for i, n in enumerate(self.numbers)}
+        self._loads: dict[tuple[Any, ...], ir.Value] = {}
         self._stored: list[ir.Value | None] = [None] * len(self.outputs)
         self._used: set[str] = {name for spec in specs for name in spec.symbols}
 
@@ -84,9 +86,11 @@ class KernelBuilder(Arithmetic):
         """As ``load``, in the dtype that is stored."""
         assert len(at) == tensor.rank, f"{len(at)} coordinates for rank {tensor.rank}"
         fallback = self.cast(self.lift(other, tensor.dtype), tensor.dtype)
-        operands = [self._argument[tensor.value], (guard or self.true()).value, fallback.value, *(i.value for i in indices)]
-        value = self.emit("fuse.load", self.type_of(tensor.dtype), operands, {"at": self._coordinates(at)})
-        return Scalar(value, tensor.dtype)
+        operands = (self._argument[tensor.value], (guard or self.true()).value, fallback.value, *(i.value for i in indices))
+        key = (operands, tuple(at))
+        if key not in self._loads:
+            self._loads[key] = self.emit("fuse.load", self.type_of(tensor.dtype), operands, {"at": self._coordinates(at)})
+        return Scalar(self._loads[key], tensor.dtype)
 
     def store(
         self, output: int, at: Sequence[Expr], value: Operand, guard: Scalar | None = None, mode: str = "set", indices: Sequence[Scalar] = ()

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ..analysis.layout import ELEMENT_BYTES
 
@@ -80,5 +81,6 @@ def largest_when_saturating(dtype: torch.dtype) -> float | None:
     """
     if dtype not in (torch.float8_e4m3fn, torch.float8_e5m2):
         return None
-    stored = torch.tensor(1e9).to(dtype).float().item()
+    with _disable_current_modes():  # an import usually happens inside a FakeTensorMode
+        stored = torch.tensor(1e9).to(dtype).float().item()
     return stored if stored == torch.finfo(dtype).max else None

@@ -1,7 +1,7 @@
 """Extern calls: an op that runs as itself.  The declaration says how to rebuild the call; see docs/architecture.md.
 
-Results are the leaves of what the op returns (lists, tuples and dicts flattened in order) that are tensors or numbers unknown at import.
-Where other leaves than None are left out, ``fuse.returns`` lists the leaves that are results, counted with the None ones.
+Results are the leaves of what the op returns (lists, tuples and dicts opened in order, None dropped) that are tensors or numbers unknown
+at import.  Where that leaves out numbers that the import knows, ``fuse.returns`` lists the leaves that are results.
 """
 
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def host_number(builder: ModuleBuilder, tensor: Tensor, location: ir.Location) -> Number:
-    """``fuse.host_scalar``: the element of a 0-d host tensor as ``f64`` or, for integers and bools, ``i64``."""
+    """The element of a 0-d host tensor as ``f64`` or, for integers and bools, ``i64``."""
     dtype = torch.float64 if BY_TORCH[tensor.dtype].kind == "float" else torch.int64
     type_ = builder.element_type(BY_TORCH[dtype].value)
     with builder.context:
         attributes = {
-            "fuse.extern": builder.string("fuse.host_scalar"),
+            "fuse.extern": builder.string("aten._local_scalar_dense.default"),
             "fuse.args": ir.ArrayAttr.get([fuse.Arg.get(builder.int64(0))]),
             "fuse.kwargs": ir.DictAttr.get({}),
         }
@@ -121,8 +121,9 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
         results = [_Result(importer, node, leaf) for leaf in leaves]
         symbols.announce(r.leaf for r in results if r.is_result)
         kept = [i for i, r in enumerate(results) if r.is_result]
-        if any(r.leaf is not None for i, r in enumerate(results) if i not in kept):
-            attributes["fuse.returns"] = builder.int64s(kept)
+        given = [r for r in results if r.leaf is not None]
+        if len(given) != len(kept):
+            attributes["fuse.returns"] = builder.int64s([i for i, r in enumerate(given) if r.is_result])
         types = [results[i].type() for i in kept]
         attributes |= _effects(node, encoder, kept)
         callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)

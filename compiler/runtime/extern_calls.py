@@ -79,14 +79,18 @@ class ExternCall:
             if "fuse.args" in attributes
             else []
         )
+        self._kept = (
+            list(ir.DenseI64ArrayAttr(attributes["fuse.returns"])) if "fuse.returns" in attributes else None
+        )
         named = dict(attribute_items(attributes["fuse.kwargs"])) if "fuse.kwargs" in attributes else {}
         self._kwargs = {name: self._getter(a) for name, a in named.items()}
 
     def __call__(self, operands: Sequence[Any]) -> list[Any]:
-        """Runs the operator.  Returns its results as a flat list without the None ones."""
+        """Runs the operator.  Returns its results as a flat list without the None ones; of those, the ones in ``fuse.returns``."""
         args = [get(operands) for get in self._args]
         kwargs = {name: get(operands) for name, get in self._kwargs.items()}
-        return flatten(self.function(*args, **kwargs))
+        results = flatten(self.function(*args, **kwargs))
+        return results if self._kept is None else [results[i] for i in self._kept]
 
     def with_declared_types(self) -> "ExternCall":
         """The same op on the types that the module declares, for operators that have no float64 form."""
@@ -133,9 +137,11 @@ def bind_extern(declaration: ir.Operation, objects: Mapping[str, Any]) -> Callab
 
 
 def flatten(result: Any) -> list[Any]:
-    """The results of an operator in order: tuples and lists opened, None dropped."""
+    """The results of an operator in order: tuples, lists and dicts opened, None dropped."""
     if result is None:
         return []
+    if isinstance(result, dict):
+        result = list(result.values())
     if isinstance(result, (tuple, list)):
         return [leaf for part in result for leaf in flatten(part)]
     return [result]
