@@ -1,6 +1,17 @@
-"""What the signatures of single ops cannot say: checked after every pass, each complaint one located sentence."""
+"""What the signatures of single ops cannot say: checked after every pass, each complaint one located sentence.
 
+The rules are those of docs/architecture.md, by the kind of function: ``_verify_graph`` (``@main``, ordered groups), ``_verify_kernel``
+(scalar kernels), ``_verify_tiled`` (tile code, launches), ``_verify_extern`` (declarations of extern ops).  A rule of one op that is broken
+is one error at that op: what was expected, what was found.
+"""
+
+from ..analysis.dependences import check_order
 from ..mlir import ir
+from ._rules import Broken, Report, text_of
+from ._verify_extern import verify_extern
+from ._verify_graph import CALLEE_KINDS, Callees, verify_graph
+from ._verify_kernel import verify_kernel
+from ._verify_tiled import symbol_name, verify_launch, verify_tiled, verify_tt_func
 
 
 class VerificationError(Exception):
@@ -10,3 +21,61 @@ class VerificationError(Exception):
 def verify(module: ir.Module) -> None:
     """Checks the whole module.  Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics."""
     module.operation.verify()
+    report = Report()
+    with module.context, ir.Location.unknown(module.context):
+        _verify(module, report)
+    if report.complaints:
+        rules = "1 rule" if report.complaints == 1 else f"{report.complaints} rules"
+        raise VerificationError(f"the module breaks {rules} of the dialect")
+
+
+def _verify(module: ir.Module, report: Report) -> None:
+    report.check(module.operation, _device, module)
+    operations = [op.operation for op in module.body.operations]
+    functions = {symbol_name(op): op for op in operations if op.name == "func.func"}
+    tt_functions = {symbol_name(op): op for op in operations if op.name == "tt.func"}
+    callees = Callees(functions)
+    graphs: list[ir.Operation] = []
+    for op in operations:
+        if op.name == "tt.func":
+            verify_tt_func(op, report)
+        elif op.name != "func.func":
+            report.complain(op, "is not allowed at the top of a module: expected func.func and tt.func")
+    for name, op in functions.items():
+        kind = report.check(op, _kind, op)
+        if kind == "extern":
+            verify_extern(op, report)
+        elif kind == "launch":
+            verify_launch(op, tt_functions, report)
+        elif kind == "kernel" and "fuse.grid" in op.attributes:
+            verify_tiled(op, report)
+        elif kind == "kernel":
+            accesses = verify_kernel(op, report)
+            if accesses is not None:
+                callees.accesses[name] = accesses
+        elif len(op.regions[0].blocks):
+            graphs.append(op)
+    for op in graphs:
+        verify_graph(op, callees, report)
+    if not report.complaints and "main" in functions and len(functions["main"].regions[0].blocks):
+        violation = check_order(module)
+        if violation is not None:
+            report.complain(violation.reader, violation.message)
+
+
+def _device(module: ir.Module) -> None:
+    if "fuse.device" in module.operation.attributes:
+        text_of(module.operation.attributes["fuse.device"], "fuse.device")
+
+
+def _kind(func: ir.Operation) -> str | None:
+    """kernel, extern, launch or ordered group; None for a function that is none of them."""
+    kinds = [attribute for attribute in CALLEE_KINDS if attribute in func.attributes]
+    if len(kinds) > 1:
+        raise Broken(f"expected one of {', '.join(CALLEE_KINDS)}, got {' and '.join(kinds)}")
+    if not kinds:
+        return None
+    kind = CALLEE_KINDS[kinds[0]]
+    if kind in ("kernel", "ordered group") and not len(func.regions[0].blocks):
+        raise Broken(f"expected a {kind} to have a body, got a declaration")
+    return kind
