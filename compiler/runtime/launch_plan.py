@@ -53,6 +53,8 @@ class _Writer:
         self.functions = callees(self.module)
         self.storage = Storage(self.main, self.module)
         self.arguments = list(self.main.regions[0].blocks[0].arguments)
+        attributes = self.module.operation.attributes
+        self.device = string(attributes["fuse.device"]) if "fuse.device" in attributes else "cpu"
 
     # --- values ---------------------------------------------------------------------------------------------------------------
 
@@ -91,9 +93,8 @@ class _Writer:
             if handler is None:
                 raise NotImplementedError(f"{op.location}: no launch plan for the op {op.name} in @main")
             handler(self, op)
-        device = string(self.module.operation.attributes["fuse.device"]) if "fuse.device" in self.module.operation.attributes else "cuda:0"
         source = "def run(args):\n" + "\n".join(self.lines) + "\n"
-        return Plan(source, self.kernels, list(self.externs.values()), torch.device(device).index or 0)
+        return Plan(source, self.kernels, list(self.externs.values()), torch.device(self.device).index or 0)
 
     def _mutated_arguments(self) -> set[ir.Value]:
         roots = set()
@@ -132,14 +133,14 @@ class _Writer:
                 self.emit(f"if {name}_p & 15: {name} = aligned({name}); {name}_p = {name}.data_ptr()")
                 self.pointers[name] = f"{name}_p"
         if any("fuse.launch" in f.attributes for f in self.functions.values()):
-            self.emit("stream = current_stream(device)")
+            self.emit("stream = current_stream(device)" if self.device.startswith("cuda") else "stream = 0")
 
     def alloc(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], self.fresh())
         self.emit(f"{name} = {self._empty(TensorSpec.of(op.results[0].type))}")
 
     def _empty(self, spec: TensorSpec) -> str:
-        where = "cpu" if (spec.device or "").startswith("cpu") else "cuda"
+        where = "cpu" if (spec.device or self.device).startswith("cpu") else "cuda"
         return f"empty_{where}({_tuple(spec.sizes)}, {_tuple(spec.strides)}, dtypes[{spec.element!r}])"
 
     def reuse(self, op: ir.Operation) -> None:
@@ -299,7 +300,7 @@ class LaunchPlan:
         return LaunchPlan(plan, scope["run"])
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        if torch.cuda.current_device() == self.plan.device:
+        if not torch.cuda.is_initialized() or torch.cuda.current_device() == self.plan.device:
             return self.run(args)
         with torch.cuda.device(self.plan.device):
             return self.run(args)
