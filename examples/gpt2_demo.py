@@ -5,8 +5,8 @@ weights. Prints the launches before and after fusion, the fused kernels with the
 and the errors against a float64 reference; writes the IR after every pass to `out/gpt2`. The exit status is 1
 when a result is not as accurate as eager PyTorch's.
 
-On a GPU the model is GPT-2 small (12 layers, 124 million parameters); on a CPU, where kernels are interpreted,
-a smaller one.
+On a GPU the model is GPT-2 small (12 layers, 124 million parameters); on a CPU, where kernels are interpreted
+by torch, a smaller one.
 """
 
 import argparse
