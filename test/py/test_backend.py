@@ -1,0 +1,299 @@
+"""torch.compile with the backend on the CPU: what users meet first, and what other compilers got wrong."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import import_module, metadata
+from pathlib import Path
+
+import pytest
+import torch
+from compiling import Compiled, check
+from torch import nn
+from torch._dynamo.exc import BackendCompilerFailed
+from torch.nn import functional as F
+
+import fuse_mlir
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.errors import UnsupportedOp
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.options import OptionError
+from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pipeline import default_pipeline
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    yield
+    torch._dynamo.reset()
+
+
+def python(code: str, **environment: str) -> str:
+    """What a new interpreter prints."""
+    # The shell's path by which this process found the package comes along.
+    paths = os.pathsep.join(p for p in (*sys.path, str(Path(__file__).parent)) if p)
+    settings = os.environ | {"PYTHONPATH": paths} | environment
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=settings)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ---- the face ----------------------------------------------------------------------------------------------
+
+
+def test_importing_the_package_imports_neither_torch_nor_mlir():
+    loaded = python("import fuse_mlir, sys; print(fuse_mlir.__version__, *sorted(sys.modules))").split()
+    assert loaded[0] == PROJECT["version"]
+    assert "fuse_mlir" in loaded and not {"torch", "torch_mlir", "mlir", "triton", "sympy"} & set(loaded)
+
+
+def test_entry_point_names_the_backend():
+    module, _, name = PROJECT["entry-points"]["torch_dynamo_backends"]["fuse"].partition(":")
+    assert getattr(import_module(module), name) is fuse_mlir.backend
+    with pytest.raises(AttributeError, match="no attribute 'elsewhere'"):
+        getattr(fuse_mlir, "elsewhere")  # noqa: B009 (the name is the test)
+
+
+def test_backend_is_found_by_name():
+    if not metadata.entry_points(group="torch_dynamo_backends", name="fuse"):
+        pytest.skip("the distribution is not installed in this interpreter")
+    x = torch.randn(4, 8)
+    assert torch.equal(torch.compile(torch.relu, backend="fuse")(x), torch.relu(x))
+
+
+# ---- models ------------------------------------------------------------------------------------------------
+
+
+class MLP(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.norm, self.down = nn.Linear(16, 32), nn.LayerNorm(32), nn.Linear(32, 4)
+
+    def forward(self, x):
+        return self.down(self.norm(F.gelu(self.up(x))))
+
+
+def test_mlp_forward_launches_fewer_kernels_than_ops():
+    model = MLP().eval()
+    with torch.no_grad():
+        [graph] = check(model.forward, torch.randn(5, 16)).graphs
+    assert graph.name == "inference"
+    assert 0 < graph.launches_after < graph.launches_before
+    assert graph.externs == 2 and graph.fallbacks == []
+
+
+def test_mlp_trains():
+    """Loss and every gradient against float64; then the loss goes down when the gradients are followed."""
+    model, x = MLP(), torch.randn(5, 16)
+
+    def step(x, *parameters):
+        names = [name for name, _ in model.named_parameters()]
+        loss = (
+            torch.func.functional_call(model, dict(zip(names, parameters, strict=True)), (x,)).square().mean()
+        )
+        return loss, *torch.autograd.grad(loss, parameters)
+
+    parameters = [p.detach().requires_grad_() for p in model.parameters()]
+    loss, *gradients = step(x, *parameters)
+    reference, *exact = step(x.double(), *(p.detach().double().requires_grad_() for p in parameters))
+    graphs = []
+    compiled = torch.compile(model, backend=fuse_mlir.backend, options={"on_compiled": graphs.append})
+    found = compiled(x).square().mean()
+    found.backward()
+    assert {graph.name for graph in graphs} == {"forward", "backward"}
+    assert abs(found.item() - reference.item()) <= 2 * abs(loss.item() - reference.item()) + 1e-6
+    for parameter, eager, ref in zip(model.parameters(), gradients, exact, strict=True):
+        error, allowed = ((t.double() - ref).abs().max() for t in (parameter.grad, eager))
+        assert error <= 2 * allowed + 1e-6 * ref.abs().max()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= 0.05 * parameter.grad
+    assert compiled(x).square().mean() < found
+
+
+def test_one_dynamic_graph_serves_many_sizes():
+    def f(x):
+        return F.softmax(x * 2 + 1, -1).sum(0)
+
+    compiled = Compiled(f, dynamic=True)
+    for rows, columns in ((3, 5), (8, 16), (17, 2), (2, 64)):
+        x = torch.randn(rows, columns)
+        torch.testing.assert_close(compiled(x), f(x.double()).float(), rtol=1e-5, atol=1e-6)
+    assert len(compiled.graphs) == 1
+
+
+def test_sizes_zero_and_one_are_specialised_or_served():
+    compiled = Compiled(lambda x: x.exp().sum(0) + 1, dynamic=True)
+    for rows in (4, 1, 0, 7):
+        x = torch.randn(rows, 3)
+        torch.testing.assert_close(compiled(x), x.exp().sum(0) + 1)
+
+
+def test_dynamic_training():
+    model = MLP()
+    compiled = torch.compile(model, backend=fuse_mlir.backend, dynamic=True)
+    for rows in (3, 6):
+        x = torch.randn(rows, 16)
+        gradients = []
+        for call in (model, compiled):
+            model.zero_grad(set_to_none=True)
+            call(x).square().sum().backward()
+            gradients.append([p.grad.clone() for p in model.parameters()])
+        torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-4, atol=1e-5)
+
+
+# ---- options -----------------------------------------------------------------------------------------------
+
+WRONG = {
+    "unknown": ({"strickt": True}, "unknown option 'strickt' of the fuse backend; did you mean 'strict'?"),
+    "far": ({"zzz": 1}, "unknown option 'zzz' of the fuse backend"),
+    "type": ({"strict": 1}, "option 'strict' takes a bool, got 1"),
+    "choice": ({"verify": "maybe"}, "option 'verify' takes 'on' or 'off' or 'numeric', got 'maybe'"),
+    "function": ({"fx_pass": 3}, "option 'fx_pass' takes a function or None, got 3"),
+    "number": ({"threads": True}, "option 'threads' takes a int, got True"),
+    "pipeline": ({"pipeline": "builtin.module(eliminate-ded)"}, "unknown pass 'eliminate-ded'; did you mean"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_options_reach_the_user(options, message):
+    with pytest.raises(BackendCompilerFailed) as caught:
+        torch.compile(torch.relu, backend=fuse_mlir.backend, options=options)(torch.ones(3))
+    inner = caught.value.inner_exception
+    assert message in str(inner)
+    assert isinstance(inner, OptionError) or "pipeline" in options
+
+
+def test_unknown_mode_reaches_the_user():
+    with pytest.raises(BackendCompilerFailed) as caught:
+        torch.compile(torch.relu, backend=fuse_mlir.backend, mode="max-autotune")(torch.ones(3))
+    assert isinstance(caught.value.inner_exception, OptionError)
+    assert "unknown mode 'max-autotune'" in str(caught.value)
+
+
+def block(x, w):
+    return F.softmax(F.gelu(x @ w) + x.mean(-1, keepdim=True), -1) * torch.sigmoid(x[:, :1])
+
+
+@pytest.mark.parametrize("level", ["graph", "scheduled", "tiled", "planned"])
+def test_every_level_gives_the_answer(level):
+    check(block, torch.randn(5, 16), torch.randn(16, 24), interpret_level=level)
+
+
+@pytest.mark.parametrize("verify", ["on", "off", "numeric"])
+def test_every_way_of_verifying_gives_the_answer(verify):
+    check(block, torch.randn(5, 16), torch.randn(16, 24), verify=verify)
+
+
+def test_on_compiled_tells_what_was_compiled():
+    [graph] = check(block, torch.randn(5, 16), torch.randn(16, 24)).graphs
+    assert {"import", "passes", "kernels"} <= graph.seconds.keys()
+    assert graph.externs == 1 and graph.launches_after < graph.launches_before
+    assert "func.func @main" in str(graph.module)
+    x, w = torch.randn(5, 16), torch.randn(16, 24)
+    (result,) = graph.call([x, w])
+    torch.testing.assert_close(result, block(x, w))
+
+
+def test_fx_pass_sees_every_graph():
+    seen = []
+    compiled = Compiled(lambda x: x.sin().sum(), {"fx_pass": lambda graph: seen.append(len(graph.nodes))})
+    compiled(torch.randn(4, requires_grad=True)).backward()
+    assert len(seen) == len(compiled.graphs) == 2
+
+
+# ---- ops that are not generated ----------------------------------------------------------------------------
+
+
+@torch.library.custom_op("fuse_test::mystery", mutates_args=())
+def mystery(x: torch.Tensor) -> torch.Tensor:
+    return x.flip(0) * 3
+
+
+@mystery.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def uses_mystery(x):
+    y = x * 2
+    y = mystery(y)  # the line that the messages name
+    return y + 1
+
+
+LINE = uses_mystery.__code__.co_firstlineno + 2
+
+
+def test_strict_names_op_shapes_and_line():
+    with pytest.raises(BackendCompilerFailed) as caught:
+        Compiled(uses_mystery, {"strict": True})(torch.randn(4, 8))
+    error = caught.value.inner_exception
+    assert isinstance(error, UnsupportedOp)
+    text = str(error)
+    assert "fuse_test.mystery" in text and "4" in text and "8" in text and "f32" in text
+    assert f"{Path(__file__).name}" in text and f"{LINE}" in text
+
+
+def test_an_op_that_is_not_generated_runs_as_itself_and_is_counted():
+    [graph] = check(uses_mystery, torch.randn(4, 8)).graphs
+    [fallback] = graph.fallbacks
+    assert "fuse_test.mystery" in fallback.target and str(LINE) in str(fallback.location)
+    assert graph.externs == 1 and graph.launches_after == 2
+    assert any("fuse_test.mystery" in remark.message for remark in graph.remarks.items)
+
+
+def test_complex_numbers_fall_back():
+    check(lambda x: torch.fft.rfft(x).abs() + 1, torch.randn(4, 8))
+
+
+# ---- the IR ------------------------------------------------------------------------------------------------
+
+
+def test_dumps_replay(tmp_path):
+    """From the first dump, the default pipeline gives every other dump, byte for byte; the last one runs."""
+    x, w = torch.randn(5, 16), torch.randn(16, 24)
+    check(block, x, w, dump=str(tmp_path))
+    dumps = sorted((tmp_path / "inference").glob("*.mlir"))
+    passes = default_pipeline("scheduled")
+    assert [d.stem[3:] for d in dumps] == ["input", *(p.name for p in passes)]
+
+    def text(module):
+        return module.operation.get_asm(enable_debug_info=True) + "\n"
+
+    module = ir.Module.parse(dumps[0].read_text(encoding="utf-8"), make_context())
+    assert text(module) == dumps[0].read_text(encoding="utf-8")
+    for p, dump in zip(passes, dumps[1:], strict=True):
+        PassManager([p]).run(module)
+        assert text(module) == dump.read_text(encoding="utf-8"), dump.name
+    (result,) = run_module(ir.Module.parse(text(module), make_context()), [x, w])
+    torch.testing.assert_close(result, block(x, w))
+
+
+DETERMINISM = """
+import torch
+from compiling import Compiled
+from test_backend import MLP, block
+def f(x, w):
+    return block(x, w), x.sum(0), (x * 2).amax(1)
+torch.manual_seed(0)
+runs = Compiled(f, dynamic=True), Compiled(MLP())
+runs[0](torch.randn(5, 16), torch.randn(16, 24))
+runs[1](torch.randn(3, 16)).sum().backward()
+for run in runs:
+    for graph in run.graphs:
+        print(graph.name, graph.remarks.render("yaml"))
+        print(graph.module.operation.get_asm(enable_debug_info=True))
+"""
+
+
+def test_two_processes_write_the_same_ir():
+    first, second = (python(DETERMINISM, PYTHONHASHSEED=seed, OMP_NUM_THREADS="1") for seed in ("1", "2"))
+    assert first.count("func.func @main") == 3
+    assert first == second

@@ -1,0 +1,249 @@
+"""Inputs of every kind on the CPU: layouts, dtypes, mutation, aliases, special values."""
+
+import math
+
+import pytest
+import torch
+from compiling import Compiled, check
+
+import fuse_mlir
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    yield
+    torch._dynamo.reset()
+
+
+# ---- inputs of every kind ----------------------------------------------------------------------------------
+
+
+def matrix(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
+
+
+INPUTS = {
+    "0-d": lambda: matrix(()),
+    "one element": lambda: matrix(1, 1),
+    "empty": lambda: matrix(0, 6),
+    "empty rows": lambda: matrix(6, 0),
+    "transposed": lambda: matrix(6, 4).T,
+    "channels last": lambda: matrix(2, 6, 3, 3).to(memory_format=torch.channels_last),
+    "strided": lambda: matrix(8, 12)[::2, ::3],
+    "expanded": lambda: matrix(1, 6).expand(4, 6),
+    "overlapping": lambda: matrix(9).as_strided((4, 6), (1, 1)),
+    "offset": lambda: matrix(5, 6)[1:],
+    "odd offset": lambda: matrix(25)[1:].view(4, 6),
+    "double": lambda: matrix(4, 6).double(),
+    "half": lambda: matrix(4, 6).half(),
+    "bfloat16": lambda: matrix(4, 6).bfloat16(),
+}
+
+
+@pytest.mark.parametrize("make", INPUTS.values(), ids=INPUTS)
+def test_inputs_of_every_layout(make):
+    check(lambda x: (x.sin() * 2 + 1, x.sum(), (x - 1).relu()), make())
+
+
+@pytest.mark.parametrize("make", INPUTS.values(), ids=INPUTS)
+def test_inputs_of_every_layout_with_dynamic_sizes(make):
+    check(lambda x: (x.sin() * 2 + 1, x.sum(), (x - 1).relu()), make(), dynamic=True)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool]
+)
+def test_integers_and_booleans(dtype):
+    x = torch.arange(-12, 12).reshape(4, 6).to(dtype)
+    check(lambda x: (x + x, x * 3 == x, torch.where(x > 1, x, 0), x.sum(), x.float() / 7), x)
+
+
+def test_a_graph_without_inputs():
+    check(lambda: torch.ones(3, 4) * 2 + torch.arange(4))
+
+
+def test_a_graph_that_only_returns():
+    x = torch.randn(3)
+    assert torch.compile(lambda x: (x, 1), backend=fuse_mlir.backend)(x) == (x, 1)
+
+
+def test_none_numbers_and_nesting_come_back():
+    compiled = Compiled(lambda x: {"a": [x + 1, None], "b": (3, x * 2)})
+    x = torch.randn(3)
+    found = compiled(x)
+    assert found["a"][1] is None and found["b"][0] == 3
+    torch.testing.assert_close([found["a"][0], found["b"][1]], [x + 1, x * 2])
+
+
+def test_scalar_arguments():
+    compiled = Compiled(lambda x, n, s: x * n + s, dynamic=True)
+    x = torch.randn(4)
+    for n, s in ((2, 0.5), (3, -1.5), (7, 0.0)):
+        torch.testing.assert_close(compiled(x, n, s), x * n + s)
+
+
+def test_reductions_of_nothing():
+    x = torch.empty(0, 4)
+    check(lambda x: (x.sum(), x.sum(0), x.prod(1), x.exp(), x.any(), torch.cat([x, x]).sum(1)), x)
+
+
+def test_outputs_keep_their_strides():
+    check(lambda x: (x.T + 1, (x * 2).T, x.permute(1, 0).contiguous()), torch.randn(4, 6))
+
+
+# ---- mutation and aliases ----------------------------------------------------------------------------------
+
+
+def _row(x):
+    x[1] = x[0] * 2
+    return x.sum()
+
+
+def _through_a_view(x):
+    x.T[0].mul_(3)
+    return x + 1
+
+
+def _read_before_and_after(x):
+    before = x * 2
+    x.add_(1)
+    return before, x * 2
+
+
+def _nothing(x):
+    x.zero_()
+
+
+def _swap(x, y):
+    t = x.clone()
+    x.copy_(y)
+    y.copy_(t)
+
+
+def _shift_onto_itself(x):
+    x[1:] = x[:-1].clone()
+    return x
+
+
+MUTATIONS = {
+    "in place": (lambda x: x.add_(1), ((4, 6),)),
+    "returned": (lambda x: (x.mul_(2), x + 1), ((4, 6),)),
+    "row": (_row, ((4, 6),)),
+    "through a view": (_through_a_view, ((4, 6),)),
+    "read before and after": (_read_before_and_after, ((4, 6),)),
+    "swap": (_swap, ((4, 6), (4, 6))),
+    "shift": (_shift_onto_itself, ((6, 4),)),
+    "nothing returned": (_nothing, ((4, 6),)),
+    "by a reduction": (lambda x: x.sub_(x.mean(0)), ((4, 6),)),
+    "into another": (lambda x, y: y.copy_(x.T), ((4, 6), (6, 4))),
+    "fill": (lambda x: x.fill_(3.5), ((4, 6),)),
+    "index": (lambda x: x.index_add_(0, torch.tensor([0, 2, 0]), torch.ones(3, 6)), ((4, 6),)),
+}
+
+
+@pytest.mark.parametrize(("function", "shapes"), MUTATIONS.values(), ids=MUTATIONS)
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_mutation_of_inputs(function, shapes, dynamic):
+    check(function, *(matrix(*shape) for shape in shapes), dynamic=dynamic)
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x[1:3], lambda x: x.T, lambda x: x[::2, 1:]], ids=["rows", "T", "step"]
+)
+def test_mutation_of_an_input_that_is_a_view(view):
+    check(lambda x: (x.mul_(2), x.sum()), view(matrix(4, 6)))
+
+
+def test_two_inputs_that_share_a_storage():
+    base = matrix(4, 6)
+
+    def f(x, y):
+        x.add_(1)
+        return y * 2
+
+    check(f, base[:3], base[1:])
+
+
+ALIASES = {
+    "input": lambda x: (x, x + 1),
+    "view of input": lambda x: (x.view(-1), x + 1),
+    "slice of input": lambda x: x[1:, ::2],
+    "twice": lambda x: (lambda y: (y, y))(x * 2),
+    "view of output": lambda x: (lambda y: (y, y.T, y[1:]))(x * 2),
+    "mutated and aliased": lambda x: (x.add_(1), x.view(-1)),
+    "detached": lambda x: (x.detach(), x * 2),
+}
+
+
+@pytest.mark.parametrize("function", ALIASES.values(), ids=ALIASES)
+def test_outputs_alias_what_they_alias_in_eager(function):
+    check(function, matrix(4, 6))
+
+
+def test_gradients_through_aliases_and_mutation():
+    def f(x):
+        y = x * 2
+        y[1:].mul_(3)
+        return y.T, y.sum()
+
+    leaves = [matrix(4, 6).requires_grad_() for _ in range(2)]
+    for call, leaf in zip((f, Compiled(f)), leaves, strict=True):
+        a, b = call(leaf)
+        (a.sin().sum() + b).backward()
+    torch.testing.assert_close(leaves[1].grad, leaves[0].grad)
+
+
+# ---- special values ----------------------------------------------------------------------------------------
+
+SPECIAL = torch.tensor([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 1e-45, 3e38, -3e38])
+
+
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether all elements are equal, zeros with their sign; every NaN equals every other."""
+    same = (a == b) & (a.signbit() == b.signbit()) | (a.isnan() & b.isnan())
+    return a.shape == b.shape and bool(same.all())
+
+
+EXACT = {
+    "relu": torch.relu,
+    "abs": torch.abs,
+    "neg": torch.neg,
+    "maximum": lambda x: torch.maximum(x[:, None], x[None]),
+    "minimum": lambda x: torch.minimum(x[:, None], x[None]),
+    "add": lambda x: x[:, None] + x[None],
+    "mul": lambda x: x[:, None] * x[None],
+    "div": lambda x: x[:, None] / x[None],
+    "compare": lambda x: (x[:, None] < x[None]).float() + 2 * (x[:, None] == x[None]).float(),
+    "where": lambda x: torch.where(x > 0, x, -x),
+    "clamp": lambda x: x.clamp(-1, 1),
+    "amax": lambda x: x.expand(3, -1).amax(1),
+    "amin": lambda x: x[1:].expand(3, -1).amin(1),
+    "sum": lambda x: x.sum(),
+    "sign": torch.sign,
+    "floor": lambda x: x.clamp(-9.5, 9.5).floor(),
+    "isnan": lambda x: x.isnan().float() + x.isinf().float(),
+    "nan_to_num": lambda x: x.nan_to_num(0.0),
+}
+
+
+@pytest.mark.parametrize("function", EXACT.values(), ids=EXACT)
+def test_special_values(function):
+    assert same_bits(Compiled(function)(SPECIAL), function(SPECIAL))
+
+
+@pytest.mark.parametrize("function", [torch.argmax, torch.argmin], ids=["argmax", "argmin"])
+@pytest.mark.parametrize(
+    "values", [SPECIAL, SPECIAL[1:], torch.tensor([2.0, 2.0, 1.0, 1.0])], ids=["nan", "inf", "ties"]
+)
+def test_the_first_of_equals_wins_and_nan_over_all(function, values):
+    x = torch.stack([values, values.flip(0)])
+    found = Compiled(lambda x: function(x, 1))(x)
+    assert found.tolist() == function(x, 1).tolist()
+
+
+def test_softmax_of_masked_rows():
+    x = torch.tensor([[1.0, -math.inf, 2.0], [-math.inf] * 3, [math.inf, 1.0, 2.0], [88.0, 89.0, 1e4]])
+    assert same_bits(Compiled(lambda x: x.softmax(-1).isnan())(x).float(), x.softmax(-1).isnan().float())
+    torch.testing.assert_close(Compiled(lambda x: x.softmax(-1))(x), x.softmax(-1), equal_nan=True)

@@ -1,0 +1,85 @@
+"""Every small model of `bench.models`, compiled by the backend on the CPU, is as accurate as eager.
+
+`bench.accuracy` compares outputs, gradients, mutations and strides with a float64 run. Float32 with static sizes
+is what each run of the tests covers; bfloat16 and dynamic sizes of all cases are marked `slow`, and each has one
+quick representative.
+"""
+
+import pytest
+import torch
+
+import fuse_mlir
+from fuse_mlir.bench.accuracy import compare
+from fuse_mlir.bench.models import CASES, ModelCase, select
+from fuse_mlir.bench.randomness import check_random_case
+
+QUICK = ("mlp", "gpt2_block_explicit", "resnet_bottleneck", "adam_step")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def parameters(always=lambda case: True):
+    """(case, training) of every tiny case that is comparable; `slow` unless `always(case)`."""
+    for case in select(size="tiny"):
+        for mode in case.modes:
+            if case.random and mode == "training":
+                continue
+            marks = () if always(case) else (pytest.mark.slow,)
+            yield pytest.param(case, mode == "training", id=f"{case.name}-{mode}", marks=marks)
+
+
+def judged(case: ModelCase, training: bool, **settings) -> None:
+    reason = case.unavailable()
+    if reason:
+        pytest.skip(reason)
+    report = compare(case, fuse_mlir.backend, training=training, **settings)
+    assert report.passed, report.explain()
+    assert report.graph_breaks == 0
+
+
+@pytest.mark.parametrize(("case", "training"), parameters())
+def test_float32(case, training):
+    judged(case, training)
+
+
+@pytest.mark.parametrize(("case", "training"), parameters(lambda case: case.name in QUICK))
+def test_bfloat16(case, training):
+    judged(case, training, dtype=torch.bfloat16)
+
+
+@pytest.mark.parametrize(("case", "training"), parameters(lambda case: case.name in QUICK))
+def test_one_graph_for_two_batches(case, training):
+    judged(case, training, dynamic="marked")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+def test_bfloat16_with_two_batches(training):
+    judged(CASES["gpt2_tiny"], training, dtype=torch.bfloat16, dynamic="marked")
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+def test_autocast(training):
+    judged(CASES["gpt2_block"], training, autocast=torch.bfloat16)
+
+
+@pytest.mark.parametrize("case", [c for c in select(size="tiny") if c.random], ids=lambda case: case.name)
+def test_dropout(case):
+    """Reproducible under a seed, different under another, the mean of eager, the same mask in backward."""
+    report = check_random_case(case, fuse_mlir.backend, seeds=16)
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize(
+    "name", ["mlp", "gpt2_tiny", "llama_block", "bert_layer", "convnext_block", "adam_step"]
+)
+def test_nothing_falls_back_by_accident(name):
+    """With `strict` an op that is neither generated nor chosen to run as itself is an error."""
+    case = CASES[name]
+    judged(case, "training" in case.modes, options={"strict": True})
