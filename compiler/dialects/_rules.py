@@ -58,39 +58,40 @@ class Report:
         return known
 
 
+def _cast(cls: Any, attribute: ir.Attribute, what: str, article: str) -> Any:
+    """``attribute`` as ``cls``; parameters of Python-defined attributes come as plain attributes."""
+    if isinstance(attribute, cls):
+        return attribute
+    try:
+        return cls(attribute)
+    except ValueError:
+        raise Broken(f"expected {what} to be {article}, got {attribute}") from None
+
+
 def text_of(attribute: ir.Attribute, what: str) -> str:
     """The value of a string attribute."""
-    if not isinstance(attribute, ir.StringAttr):
-        raise Broken(f"expected {what} to be a string, got {attribute}")
-    return attribute.value
+    return _cast(ir.StringAttr, attribute, what, "a string").value
 
 
 def texts_of(attribute: ir.Attribute, what: str) -> tuple[str, ...]:
     """The values of an array of strings."""
-    if not isinstance(attribute, ir.ArrayAttr):
-        raise Broken(f"expected {what} to be an array of strings, got {attribute}")
-    return tuple(text_of(a, what) for a in attribute)
+    return tuple(text_of(a, what) for a in _cast(ir.ArrayAttr, attribute, what, "an array of strings"))
 
 
 def integer_of(attribute: ir.Attribute, what: str) -> int:
     """The value of an integer attribute."""
-    if not isinstance(attribute, ir.IntegerAttr):
-        raise Broken(f"expected {what} to be an integer, got {attribute}")
-    return attribute.value
+    return _cast(ir.IntegerAttr, attribute, what, "an integer").value
 
 
 def integers_of(attribute: ir.Attribute, what: str) -> tuple[int, ...]:
     """The values of an ``array<i64: ..>``."""
-    if not isinstance(attribute, ir.DenseI64ArrayAttr):
-        raise Broken(f"expected {what} to be an array<i64>, got {attribute}")
-    return tuple(attribute)
+    return tuple(_cast(ir.DenseI64ArrayAttr, attribute, what, "an array<i64>"))
 
 
 def items_of(attribute: ir.Attribute, what: str) -> list[tuple[str, ir.Attribute]]:
     """The pairs of a dictionary attribute."""
-    if not isinstance(attribute, ir.DictAttr):
-        raise Broken(f"expected {what} to be a dictionary, got {attribute}")
-    return [(named.name, named.attr) for named in (attribute[i] for i in range(len(attribute)))]
+    dictionary = _cast(ir.DictAttr, attribute, what, "a dictionary")
+    return [(named.name, named.attr) for named in (dictionary[i] for i in range(len(dictionary)))]
 
 
 def expressions_of(attribute: ir.Attribute, what: str) -> tuple[Expr, ...]:
