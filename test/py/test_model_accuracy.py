@@ -1,8 +1,8 @@
 """Every small model of `bench.models`, compiled by the backend on the CPU, is as accurate as eager.
 
-`bench.accuracy` compares outputs, gradients, mutations and strides with a float64 run. Float32 with static sizes
-is what each run of the tests covers; bfloat16 and dynamic sizes of all cases are marked `slow`, and each has one
-quick representative.
+`bench.accuracy` compares outputs, gradients, mutations and strides with a float64 run. Float32 with static
+sizes is what each run of the tests covers; bfloat16 and dynamic sizes of all cases are marked `slow`, and
+each has a few quick representatives.
 """
 
 import pytest
