@@ -1,0 +1,170 @@
+"""Groups of kernel calls under construction: who must run before whom, what would be saved by merging two.
+
+A group is a set of nodes of ``Dependences``, named by its first node.  Nodes that are not kernels are groups of one that never grow.
+Reachability is a bit set per group over the nodes, so that a merge is one pass over the groups.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..mlir import ir
+from .accesses import Summary
+from .dependences import Dependences
+from .fusion_space import Member, evaluate
+from .index import Facts
+from .kernel import attribute_items, kernel_facts, string
+from .layout import TensorSpec
+
+
+@dataclass
+class GroupGraph:
+    """The partition.  ``group_of[node]``; ``members[group]`` ascending; ``after[group]``: bit set of the nodes that must follow it."""
+
+    deps: Dependences
+    facts: Facts
+    hints: Mapping[str, int]
+    summaries: dict[int, Summary] = field(default_factory=dict)  #: of the nodes that are scalar kernels
+    group_of: list[int] = field(default_factory=list)
+    members: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    bits: dict[int, int] = field(default_factory=dict)
+    after: dict[int, int] = field(default_factory=dict)
+    following: list[list[int]] = field(default_factory=list)
+    sizes: dict[int, int] = field(default_factory=dict)
+    devices: dict[int, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(module: ir.Module) -> "GroupGraph":
+        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError on a kernel that cannot be summarised."""
+        deps = Dependences.of(module)
+        graph = GroupGraph(deps, kernel_facts(deps.main), symbol_hints(deps.main))
+        by_name: dict[str, Summary] = {}
+        for node in deps.nodes:
+            if node.kind == "kernel" and node.callee is not None:
+                if node.name not in by_name:
+                    by_name[node.name] = Summary.of(node.callee)
+                graph.summaries[node.index] = by_name[node.name]
+        count = len(deps.nodes)
+        graph.group_of = list(range(count))
+        graph.members = {i: (i,) for i in range(count)}
+        graph.bits = {i: 1 << i for i in range(count)}
+        graph.following = deps.successors()
+        graph.after = dict.fromkeys(range(count), 0)
+        for i in reversed(range(count)):
+            for j in graph.following[i]:
+                graph.after[i] |= graph.bits[j] | graph.after[j]
+        given: dict[int, int] = {}
+        for i in graph.summaries:
+            attributes = deps.nodes[i].op.attributes
+            if "fuse.group" in attributes:
+                number = ir.IntegerAttr(attributes["fuse.group"]).value
+                if number in given:
+                    graph.merge(graph.group_of[given[number]], graph.group_of[i])
+                given.setdefault(number, i)
+        return graph
+
+    def member(self, node: int) -> Member:
+        """A call for planning."""
+        n = self.deps.nodes[node]
+        return Member(node, self.summaries[node], n.operands, n.results, tuple(self.deps.roots[v] for v in n.operands))
+
+    def merge(self, a: int, b: int) -> int:
+        """Makes two groups one, named by its first node; returns that name."""
+        keep, gone = min(a, b), max(a, b)
+        self.members[keep] = tuple(sorted(self.members[a] + self.members.pop(gone)))
+        for node in self.members[keep]:
+            self.group_of[node] = keep
+        self.bits[keep] |= self.bits.pop(gone)
+        self.after[keep] |= self.after.pop(gone)
+        mine, behind = self.bits[keep], self.bits[keep] | self.after[keep]
+        for group, after in self.after.items():
+            if after & mine:
+                self.after[group] = after | behind
+        return keep
+
+    def has_path_around(self, a: int, b: int) -> int | None:
+        """A node outside both groups that must run after one and before the other, or None."""
+        for first, last in ((a, b), (b, a)):
+            for node in self.members[first]:
+                for follower in self.following[node]:
+                    group = self.group_of[follower]
+                    if group not in (a, b) and self.after[group] & self.bits[last]:
+                        return follower
+        return None
+
+    def must_precede(self, a: int, b: int) -> bool:
+        """Whether some node of ``a`` must run before some node of ``b``."""
+        return bool(self.after[a] & self.bits[b])
+
+    def escaping(self, nodes: Iterable[int]) -> frozenset[int]:
+        """Values made by ``nodes`` that others use, or whose storage is not a fresh ``fuse.empty``."""
+        inside = set(nodes)
+        found: set[int] = set()
+        for i in sorted(inside):
+            node = self.deps.nodes[i]
+            for result, destination in zip(node.results, node.destinations, strict=True):
+                users = (u for u in self.deps.users[result] if self.deps.nodes[u].op.name != "fuse.after")
+                if any(u not in inside for u in users) or not self.is_fresh(destination):
+                    found.add(result)
+        return frozenset(found)
+
+    def is_fresh(self, value: int) -> bool:
+        """Whether a destination is a ``fuse.empty`` itself."""
+        owner = self.deps.values[value].owner
+        return isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
+
+    def shared(self, a: int, b: int) -> list[int]:
+        """Values made by one of the groups and read by the other, in order."""
+        found = set()
+        for first, last in ((a, b), (b, a)):
+            made = {r for node in self.members[first] for r in self.deps.nodes[node].results}
+            found |= made & {v for node in self.members[last] for v in self.deps.nodes[node].reads}
+        return sorted(found)
+
+    def common_inputs(self, a: int, b: int) -> list[int]:
+        """Values that both groups read and neither makes, in order."""
+        reads = [{v for node in self.members[g] for v in self.deps.nodes[node].reads} for g in (a, b)]
+        return sorted(reads[0] & reads[1])
+
+    def bytes_of(self, value: int) -> int:
+        """Bytes of a tensor under the hints."""
+        if value not in self.sizes:
+            spec = TensorSpec.of(self.deps.values[value].type)
+            self.sizes[value] = evaluate(spec.numel, self.hints) * spec.element_bytes
+        return self.sizes[value]
+
+    def saved_bytes(self, a: int, b: int) -> int:
+        """Bytes that merging saves: reads of what the other made or also reads, and writes of what then nobody else needs."""
+        before = self.escaping(self.members[a]) | self.escaping(self.members[b])
+        left = self.escaping(self.members[a] + self.members[b])
+        reads = self.shared(a, b) + self.common_inputs(a, b)
+        return sum(map(self.bytes_of, reads)) + sum(map(self.bytes_of, sorted(before - left)))
+
+    def device(self, node: int) -> str:
+        """Where a kernel runs: the device of its first destination, "" for the module's."""
+        destinations = self.deps.nodes[node].destinations
+        return (TensorSpec.of(self.deps.values[destinations[0]].type).device or "") if destinations else ""
+
+    def assign(self) -> None:
+        """Writes ``fuse.group`` onto the calls: groups of two or more, numbered in program order."""
+        number = 0
+        for group in sorted(self.members):
+            nodes = self.members[group]
+            for node in nodes:
+                attributes = self.deps.nodes[node].op.attributes
+                if len(nodes) > 1:
+                    attributes["fuse.group"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+                elif "fuse.group" in attributes:
+                    del attributes["fuse.group"]
+            number += len(nodes) > 1
+
+
+def symbol_hints(main: ir.Operation) -> dict[str, int]:
+    """``fuse.hint`` of the size symbols that are arguments of ``@main``."""
+    hints: dict[str, int] = {}
+    if "arg_attrs" not in main.attributes:
+        return hints
+    for attributes in ir.ArrayAttr(main.attributes["arg_attrs"]):
+        named = dict(attribute_items(attributes))
+        if "fuse.sym" in named and "fuse.hint" in named:
+            hints[string(named["fuse.sym"])] = ir.IntegerAttr(named["fuse.hint"]).value
+    return hints

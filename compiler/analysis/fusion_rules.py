@@ -1,0 +1,188 @@
+"""When two groups of kernels may become one: each rule is a function that says None, or why not.
+
+``RULES`` run in order, the cheap ones first; the rules after ``index_mismatch`` look at the plan that it made.
+
+==================  ===============================================================================================
+rule                refuses
+==================  ===============================================================================================
+device              kernels on different devices
+size                a kernel with too many accesses or scalar operations
+cycle               groups with a third operation that must run between them
+index-mismatch      reads that no single placement of the producer serves (also a ``order`` or ``atomic`` found there)
+reduction-dims      reductions that would cross different dims
+lost-parallelism    a reduction that would run again for each point of a dim that it does not depend on
+recompute           expensive operations that would run at more points than before
+order               a storage that one member overwrites and another reads elsewhere
+==================  ===============================================================================================
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .accesses import points
+from .fusion_graph import GroupGraph
+from .fusion_space import Plan, Refusal, evaluate, plan_group
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Parameters of the rules.  ``cheap``: issue slots that may be spent again per point; ``loads``: so many loads may be repeated."""
+
+    accesses: int = 64
+    ops: int = 512
+    cheap: int = 16
+    loads: int = 4
+
+
+@dataclass
+class Candidate:
+    """Two groups that might merge.  ``plan`` is made by ``index_mismatch``."""
+
+    graph: GroupGraph
+    first: int
+    second: int
+    limits: Limits
+    plan: Plan | None = None
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return tuple(sorted(self.graph.members[self.first] + self.graph.members[self.second]))
+
+    @property
+    def planned(self) -> Plan:
+        assert self.plan is not None, "index_mismatch makes the plan and runs first"
+        return self.plan
+
+
+Rule = Callable[[Candidate], Refusal | None]
+
+
+def device(c: Candidate) -> Refusal | None:
+    """All members run on one device."""
+    found = sorted({c.graph.device(n) for n in c.nodes if c.graph.deps.nodes[n].destinations})
+    if len(found) < 2:
+        return None
+    return Refusal("device", "they run on different devices: move one", (("devices", ", ".join(d or "default" for d in found)),))
+
+
+def size(c: Candidate) -> Refusal | None:
+    """The fused kernel stays within the limits."""
+    summaries = [c.graph.summaries[n] for n in c.nodes]
+    accesses, ops = sum(s.accesses for s in summaries), sum(s.ops for s in summaries)
+    if accesses <= c.limits.accesses and ops <= c.limits.ops:
+        return None
+    numbers = (("accesses", accesses), ("max_accesses", c.limits.accesses), ("ops", ops), ("max_ops", c.limits.ops))
+    return Refusal("size", "the kernel would become too large: raise the limit", numbers)
+
+
+def cycle(c: Candidate) -> Refusal | None:
+    """No third operation has to run between the groups."""
+    between = c.graph.has_path_around(c.first, c.second)
+    if between is None:
+        return None
+    node = c.graph.deps.nodes[between]
+    return Refusal("cycle", f"{node.name} has to run between them: fuse it too, or remove what it waits for", (("between", node.name),))
+
+
+def index_mismatch(c: Candidate) -> Refusal | None:
+    """One placement of every member serves all reads inside the group."""
+    members = tuple(c.graph.member(n) for n in c.nodes)
+    plan = plan_group(members, c.graph.escaping(c.nodes), c.graph.facts, c.graph.hints)
+    if isinstance(plan, Refusal):
+        return plan
+    c.plan = plan
+    return None
+
+
+def reduction_dims(c: Candidate) -> Refusal | None:
+    """All reductions and scans cross the same dims, and none crosses part of one."""
+    plan = c.planned
+    found: dict[frozenset[str], str] = {}
+    for instance in plan.instances:
+        summary = plan.members[instance.member].summary
+        for crossing in summary.crossings:
+            crossed = plan.image(instance, crossing.over)
+            if crossed & plan.image(instance, crossing.dims - set(crossing.over)):
+                return Refusal("reduction-dims", f"{summary.name} would reduce over part of a dim: split that dim first")
+            if crossed:
+                found.setdefault(crossed, summary.name)
+    if len(found) < 2:
+        return None
+    text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
+    return Refusal("reduction-dims", "they reduce over different dims: one would have to keep the other's values for all points", (("over", text),))
+
+
+def lost_parallelism(c: Candidate) -> Refusal | None:
+    """Each reduction depends on every dim that nothing reduces."""
+    plan = c.planned
+    parallel = plan.parallel
+    for instance in plan.instances:
+        summary = plan.members[instance.member].summary
+        for crossing in summary.crossings:
+            missing = parallel - plan.image(instance, crossing.dims)
+            if missing and plan.image(instance, crossing.over):
+                repeats = evaluate(points(plan.extents, missing), c.graph.hints)
+                numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
+                return Refusal("lost-parallelism", f"the reduction of {summary.name} would run again for each point of other dims: keep it apart", numbers)
+    return None
+
+
+def recompute(c: Candidate) -> Refusal | None:
+    """What runs at more points than before is cheap."""
+    plan = c.planned
+    parallel = plan.parallel
+    visits: dict[int, int] = {}
+    for instance in plan.instances:
+        over = plan.image(instance, instance.dims)
+        if not instance.inlined:
+            over |= parallel
+        visits[instance.member] = visits.get(instance.member, 0) + evaluate(points(plan.extents, over), c.graph.hints)
+    for number, now in sorted(visits.items()):
+        summary = plan.members[number].summary
+        before = evaluate(summary.points, c.graph.hints)
+        if now <= before or (summary.weight <= c.limits.cheap and len(summary.reads) <= c.limits.loads):
+            continue
+        numbers = (("points_before", before), ("points_after", now), ("slots", summary.weight), ("max_slots", c.limits.cheap))
+        return Refusal("recompute", f"{summary.name} is expensive and would be computed at more points: keep its result", numbers)
+    return None
+
+
+def overwritten(c: Candidate) -> Refusal | None:
+    """What a member overwrites, the others read only at the point that is overwritten, before it is."""
+    plan = c.planned
+    made = {r for m in plan.members for r in m.results}
+    stores: dict[int, tuple[int, int, tuple]] = {}
+    for number, instance in enumerate(plan.instances):
+        member = plan.members[instance.member]
+        for write in member.summary.writes:
+            root = member.roots[write.argument]
+            if root in stores:
+                return Refusal("order", "two of them write into one storage: the later one has to see the earlier one's result")
+            covers = plan.parallel <= plan.image(instance, write.dims)
+            stores[root] = (number, member.operands[write.argument], plan.coords(instance, write) if covers and write.mode == "set" else ())
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for read in member.summary.reads:
+            value = member.operands[read.argument]
+            if value in made or member.roots[read.argument] not in stores:
+                continue
+            _, destination, at = stores[member.roots[read.argument]]
+            if value != destination or plan.coords(instance, read) != at:
+                return Refusal("order", f"{member.summary.name} reads a storage that another member overwrites, not only where it is about to be written")
+    return None
+
+
+#: In this order.
+RULES: tuple[Rule, ...] = (device, size, cycle, index_mismatch, reduction_dims, lost_parallelism, recompute, overwritten)
+
+
+def judge(candidate: Candidate) -> Refusal | None:
+    """The first refusal, or None when the groups may merge."""
+    for rule in RULES:
+        refusal = rule(candidate)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+__all__ = ["RULES", "Candidate", "Limits", "Refusal", "Rule", "judge"]

@@ -1,0 +1,88 @@
+"""What vertical and horizontal fusion share: try pairs of groups in order of score, remember refusals, report them.  Not a pass."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ..compiler.analysis.fusion_graph import GroupGraph
+from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal, judge
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from .pass_base import PassError
+
+Pair = tuple[int, int]
+#: Groups -> pairs of groups that might merge, each with the first group first.
+Candidates = Callable[[GroupGraph], Iterable[Pair]]
+#: An additional rule: None, or why the pair must stay apart.
+Extra = Callable[[Candidate], Refusal | None]
+
+
+@dataclass
+class Fuser:
+    """Merges groups greedily, in rounds, until no pair can merge.  ``refused`` are the pairs that were judged, by their members."""
+
+    pass_name: str
+    graph: GroupGraph
+    limits: Limits
+    extra: Extra | None = None
+    refused: dict[tuple[tuple[int, ...], tuple[int, ...]], Refusal] = field(default_factory=dict)
+
+    def run(self, candidates: Candidates) -> None:
+        """Rounds to a fixed point.  The best pair of a round goes first: bytes saved, then nearness, then program order."""
+        merged = True
+        while merged:
+            merged = False
+            for a, b in sorted(set(candidates(self.graph)), key=self.score):
+                a, b = self.graph.group_of[a], self.graph.group_of[b]
+                if a != b and self.attempt(min(a, b), max(a, b)):
+                    merged = True
+
+    def score(self, pair: Pair) -> tuple[int, int, int, int]:
+        a, b = pair
+        return (-self.graph.saved_bytes(a, b), max(self.graph.members[b]) - min(self.graph.members[a]), a, b)
+
+    def attempt(self, a: int, b: int) -> bool:
+        """Merges two groups if the rules allow it."""
+        key = (self.graph.members[a], self.graph.members[b])
+        if key in self.refused:
+            return False
+        candidate = Candidate(self.graph, a, b, self.limits)
+        refusal = judge(candidate)
+        if refusal is None and self.extra is not None:
+            refusal = self.extra(candidate)
+        if refusal is None:
+            self.graph.merge(a, b)
+            return True
+        self.refused[key] = refusal
+        return False
+
+    def report(self, candidates: Candidates, remarks: Remarks) -> None:
+        """One remark for each pair that stays apart at the end, and one for each group."""
+        nodes = self.graph.deps.nodes
+        for a, b in sorted(set(candidates(self.graph))):
+            refusal = self.refused.get((self.graph.members[a], self.graph.members[b]))
+            if refusal is not None:
+                pair = (nodes[self.graph.members[a][-1]], nodes[self.graph.members[b][0]])
+                remarks.add(
+                    self.pass_name,
+                    "missed",
+                    refusal.rule,
+                    f"{pair[0].name} and {pair[1].name} stay apart: {refusal.message}",
+                    ops=tuple(n.name for n in pair),
+                    locations=tuple(n.location for n in pair),
+                    **dict(refusal.numbers),
+                )
+        for members in self.graph.members.values():
+            if len(members) > 1:
+                fused = [nodes[m] for m in members]
+                names = tuple(n.name for n in fused)
+                remarks.add(
+                    self.pass_name, "passed", "fused", f"{len(names)} kernels become one", ops=names, locations=tuple(n.location for n in fused)
+                )
+
+
+def read_groups(module: ir.Module) -> GroupGraph:
+    """The groups that the calls' ``fuse.group`` say.  Raises PassError on a kernel that cannot be summarised."""
+    try:
+        return GroupGraph.of(module)
+    except ValueError as error:
+        raise PassError(str(error), module.operation.location) from error

@@ -1,0 +1,53 @@
+"""``fuse-vertical``: puts producers and consumers into one group."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.fusion_graph import GroupGraph
+from ..compiler.analysis.fusion_rules import Limits
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from ._fusing import Fuser, read_groups
+from .pass_base import Pass
+
+
+@dataclass(frozen=True)
+class FuseVertical(Pass):
+    """Sets ``fuse.group = n`` on calls of kernels that are to become one kernel; changes nothing else.
+
+    Before::
+
+        %m = call @row_max(%x, %o0)
+        %e = call @exp_sub(%x, %m, %o1)
+
+    After::
+
+        %m = call @row_max(%x, %o0) {fuse.group = 0 : i64}
+        %e = call @exp_sub(%x, %m, %o1) {fuse.group = 0 : i64}
+
+    Pairs of groups of which one reads what the other made are tried in rounds to a fixed point: most bytes saved first, then the
+    nearest, then program order.  Calls that have the same ``fuse.group`` already start together.
+
+    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses; each refused pair leaves a ``missed`` remark with the rule,
+    its numbers and both locations.  Extern ops and tile code are never grouped.
+    """
+
+    name: ClassVar[str] = "fuse-vertical"
+    max_accesses: int = 64
+    max_ops: int = 512
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        fuser = Fuser(self.name, read_groups(module), Limits(accesses=self.max_accesses, ops=self.max_ops))
+        fuser.run(producer_consumer_pairs)
+        fuser.report(producer_consumer_pairs, remarks)
+        fuser.graph.assign()
+
+
+def producer_consumer_pairs(graph: GroupGraph) -> Iterator[tuple[int, int]]:
+    """(group, group) for every tensor that a kernel of one makes and a kernel of the other reads."""
+    for edge in graph.deps.edges:
+        if edge.strength == "exact" and edge.before in graph.summaries and edge.after in graph.summaries:
+            a, b = graph.group_of[edge.before], graph.group_of[edge.after]
+            if a != b:
+                yield min(a, b), max(a, b)

@@ -1,0 +1,351 @@
+"""``materialize-fusion``: makes one kernel of each group."""
+
+import heapq
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ..compiler.analysis.accesses import is_true
+from ..compiler.analysis.fusion_graph import GroupGraph
+from ..compiler.analysis.fusion_space import Instance, Plan, Refusal, plan_group
+from ..compiler.analysis.index import Expr, parse, simplify, sym
+from ..compiler.analysis.kernel import REDUCTIONS, natural, over, string, strings
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.dialects import fuse
+from ..compiler.mlir import ir
+from ._fusing import read_groups
+from ._kernels import Program, argument_attributes, clean, dims_attribute, kernel_body, rewrite_dims
+from .pass_base import Numerics, Pass, PassError
+
+#: Longest part of a kernel's name that lists what it does.
+NAME_LENGTH = 64
+
+
+@dataclass(frozen=True)
+class MaterializeFusion(Pass):
+    """Merges the calls of each ``fuse.group`` into one call of one new kernel.
+
+    Before::
+
+        %a = call @exp(%x, %o0) {fuse.group = 0 : i64}       // stores exp(x) at ["d0"]
+        %b = call @neg(%a, %o1) {fuse.group = 0 : i64}       // loads %a at ["d0"]
+
+    After::
+
+        %b = call @fused_exp_neg_0(%x, %o1)                  // stores -exp(x) at ["d0"]
+
+    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion_space.py``); a load of a tensor that the
+    group makes becomes the stored value, ``select``ed by the load's guard; where the load may lie outside, its guard is ANDed
+    into the copy's loads.  A store stays only when something outside the group uses the tensor or owns its storage.
+    Operations move: groups are scheduled by their first call, after everything that they depend on.
+
+    Calls without ``fuse.group``, or alone in theirs, keep their kernel.  Raises PassError on groups that have no common
+    space or depend on each other.
+    """
+
+    name: ClassVar[str] = "materialize-fusion"
+    numerics: ClassVar[Numerics] = "reassociates"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        graph = read_groups(module)
+        program = Program.of(module)
+        plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
+        end = graph.deps.nodes[-1].op
+        made: list[ir.Operation] = []
+        for group in _schedule(graph):
+            nodes = [graph.deps.nodes[n] for n in graph.members[group]]
+            if group in plans:
+                kernel = _merge(program, graph, group, plans[group], end)
+                made.append(kernel)
+            else:
+                op = nodes[0].op
+                if "fuse.group" in op.attributes:
+                    del op.attributes["fuse.group"]
+                if op != end:
+                    op.move_before(end)
+        for op in [o.operation for o in program.block.operations]:
+            if op.name == "fuse.empty" and not list(op.results[0].uses):
+                op.erase()
+        program.erase_unused()
+        for kernel in made:
+            clean(kernel)
+
+
+def _plan(graph: GroupGraph, group: int) -> Plan:
+    nodes = graph.members[group]
+    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(nodes), graph.facts, graph.hints)
+    if isinstance(plan, Refusal):
+        raise PassError(f"the calls of this group cannot become one kernel: {plan.message}", graph.deps.nodes[nodes[0]].op.location)
+    names = {d: sym(f"d{i}") for i, d in enumerate(plan.extents)}
+    extents = {f"d{i}": e for i, e in enumerate(plan.extents.values())}
+    for instance in plan.instances:
+        instance.dims = {d: e.subs(names) for d, e in instance.dims.items()}
+    return Plan(plan.members, extents, plan.instances, graph.facts.with_extents(extents))
+
+
+def _schedule(graph: GroupGraph) -> list[int]:
+    """Groups in an order that keeps every dependence: of those that are ready, the one that began first."""
+    waiting: dict[int, set[int]] = {g: set() for g in graph.members}
+    for edge in graph.deps.edges:
+        a, b = graph.group_of[edge.before], graph.group_of[edge.after]
+        if a != b:
+            waiting[b].add(a)
+    followers: dict[int, list[int]] = {g: [] for g in graph.members}
+    for group in sorted(waiting):
+        for before in sorted(waiting[group]):
+            followers[before].append(group)
+    ready = [g for g in sorted(waiting) if not waiting[g]]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        group = heapq.heappop(ready)
+        order.append(group)
+        for follower in followers[group]:
+            waiting[follower].discard(group)
+            if not waiting[follower]:
+                heapq.heappush(ready, follower)
+    if len(order) < len(graph.members):
+        stuck = min(g for g in graph.members if waiting[g] and len(graph.members[g]) > 1)
+        raise PassError("this group must run both before and after another operation", graph.deps.nodes[stuck].op.location)
+    return order
+
+
+def _name(program: Program, graph: GroupGraph, group: int) -> str:
+    parts: list[str] = []
+    for node in graph.members[group]:
+        base = re.sub(r"(_\d+)+$", "", graph.deps.nodes[node].name).removeprefix("fused_")
+        if not parts or parts[-1] != base:
+            parts.append(base)
+    text = ""
+    for part in parts:
+        if text and len(text) + len(part) >= NAME_LENGTH:
+            break
+        text += f"_{part}"
+    number = 0
+    while f"fused{text}_{number}" in program.functions:
+        number += 1
+    return f"fused{text}_{number}"
+
+
+def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.Operation) -> ir.Operation:
+    """Builds the group's kernel after ``@main``'s other kernels, and its call in front of ``end``; erases the old calls."""
+    nodes = [graph.deps.nodes[n] for n in graph.members[group]]
+    escaping = graph.escaping(graph.members[group])
+    inputs = _Inputs.of(graph, plan, escaping)
+    kept = [r for n in nodes for r in n.results if r in escaping]
+    types = [graph.deps.values[r].type for r in kept]
+    location = ir.Location.fused([n.op.location for n in nodes])
+    name = _name(program, graph, group)
+    after = max((program.functions[n.name] for n in nodes), key=lambda f: list(program.functions).index(string(f.attributes["sym_name"])))
+    arguments = [graph.deps.values[v].type for v in inputs.values]
+    attributes: dict[str, ir.Attribute] = {
+        "sym_name": ir.StringAttr.get(name),
+        "sym_visibility": ir.StringAttr.get("private"),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, types)),
+        "fuse.kernel": ir.UnitAttr.get(),
+        "fuse.dims": dims_attribute(plan.extents),
+    }
+    if any(inputs.attributes):
+        attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in inputs.attributes])
+    kernel = ir.Operation.create("func.func", [], [], attributes, regions=1, loc=location, ip=ir.InsertionPoint(after))
+    kernel.move_after(after)
+    block = kernel.regions[0].blocks.append(*arguments, arg_locs=[location] * len(arguments))
+    body = _Body(graph, plan, escaping, dict(zip(inputs.values, block.arguments, strict=True)), ir.InsertionPoint(block))
+    for index in range(len(plan.instances)):
+        body.emit(index)
+    ir.Operation.create("func.return", [], [body.results[r] for r in kept], loc=location, ip=body.ip)
+    position = {v: i for i, v in enumerate(inputs.values)}
+    destination = {r: d for n in nodes for r, d in zip(n.results, n.destinations, strict=True)}
+    kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([position[destination[r]] for r in kept])
+    program.functions[name] = kernel
+    call = ir.Operation.create(
+        "func.call",
+        types,
+        [graph.deps.values[v] for v in inputs.values],
+        {"callee": ir.FlatSymbolRefAttr.get(name)},
+        loc=location,
+        ip=ir.InsertionPoint(end),
+    )
+    program.callers[name] = 1
+    _replace(program, graph, nodes, dict(zip(kept, call.results, strict=True)), call)
+    return kernel
+
+
+def _replace(program: Program, graph: GroupGraph, nodes: list, new: dict[int, ir.Value], call: ir.Operation) -> None:
+    """Gives the old calls' uses to the new one and erases them; the numbers of ``graph`` name the new values from then on."""
+    for node in nodes:
+        for number in node.results:
+            value = graph.deps.values[number]
+            if number in new:
+                value.replace_all_uses_with(new[number])
+                graph.deps.values[number] = new[number]
+                continue
+            for use in list(value.uses):
+                if use.owner.operation.name == "fuse.after":
+                    if not new:
+                        raise PassError("something is ordered after a value that fusion removes with all others", node.op.location)
+                    use.owner.operation.operands[0] = call.results[0]
+    for node in reversed(nodes):
+        program.erase_call(node.op)
+
+
+@dataclass
+class _Inputs:
+    """Arguments of the new kernel, as numbers of values: tensors, other values, sizes, tokens, each in order of first use."""
+
+    values: list[int]
+    attributes: list[dict[str, ir.Attribute]]
+
+    @staticmethod
+    def of(graph: GroupGraph, plan: Plan, escaping: frozenset[int]) -> "_Inputs":
+        made = {r for m in plan.members for r in m.results}
+        found: dict[int, dict[str, ir.Attribute]] = {}
+        for member in plan.members:
+            node = graph.deps.nodes[member.node]
+            dropped = {t for t, r in zip(member.summary.ties, member.results, strict=True) if r not in escaping}
+            read = {r.argument for r in member.summary.reads}
+            for position, (value, attributes) in enumerate(zip(member.operands, argument_attributes(node.callee), strict=True)):
+                tensor = isinstance(graph.deps.values[value].type, ir.RankedTensorType)
+                unused = position in dropped or not (position in read or position in member.summary.ties)
+                if value in made or (tensor and unused and position not in read):
+                    continue
+                found.setdefault(value, attributes)
+        order = sorted(found, key=lambda v: _rank(graph.deps.values[v].type))
+        return _Inputs(order, [found[v] for v in order])
+
+
+def _rank(type_: ir.Type) -> int:
+    if isinstance(type_, ir.RankedTensorType):
+        return 0
+    if isinstance(type_, fuse.Token):
+        return 3
+    return 2 if isinstance(type_, ir.IndexType) else 1
+
+
+@dataclass
+class _Body:
+    """Copies the instances of a plan into one block."""
+
+    graph: GroupGraph
+    plan: Plan
+    escaping: frozenset[int]
+    arguments: dict[int, ir.Value]
+    ip: ir.InsertionPoint
+    done: set[int] = field(default_factory=set)
+    stored: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, result) -> the scalar
+    guards: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, read) -> its guard
+    results: dict[int, ir.Value] = field(default_factory=dict)
+    dims: dict[ir.Value, frozenset[str]] = field(default_factory=dict)
+
+    def emit(self, index: int) -> None:
+        """Copies one instance, and before each load of what another makes, that one."""
+        if index in self.done:
+            return
+        self.done.add(index)
+        instance = self.plan.instances[index]
+        member = self.plan.members[instance.member]
+        node = self.graph.deps.nodes[member.node]
+        block = node.callee.regions[0].blocks[0]
+        values: dict[ir.Value, ir.Value] = {}
+        operands = {argument: v for argument, v in zip(block.arguments, member.operands, strict=True)}
+        for argument, value in operands.items():
+            if value in self.arguments:
+                values[argument] = self.arguments[value]
+        guard = self.guards[instance.guard] if instance.guard is not None else None
+        loads = 0
+        stores = {w.argument: w for w in member.summary.writes}
+        positions = {argument: i for i, argument in enumerate(block.arguments)}
+        for op in kernel_body(node.callee):
+            if op.name == "func.return":
+                continue
+            if op.name == "fuse.load":
+                values[op.results[0]] = self.load(op, index, loads, values, guard)
+                loads += 1
+            elif op.name == "fuse.store":
+                result = stores[positions[op.operands[0]]].result
+                self.stored[index, result] = values[op.operands[1]]
+                number = member.results[result]
+                if number in self.escaping:
+                    self.results[number] = self.copy(op, instance, values).results[0]
+            else:
+                values.update(zip(op.results, self.copy(op, instance, values).results, strict=True))
+
+    def load(self, op: ir.Operation, index: int, position: int, values: dict[ir.Value, ir.Value], extra: ir.Value | None) -> ir.Value:
+        """The value of a load: a copy of it, or what the group stored there."""
+        instance = self.plan.instances[index]
+        guard = values[op.operands[1]]
+        if extra is not None:
+            guard = self.binary("arith.andi", guard, extra, op.location)
+        source = instance.sources.get(position)
+        if source is None:
+            return self.copy(op, instance, {**values, op.operands[1]: guard}).results[0]
+        self.guards[index, position] = guard
+        self.emit(source)
+        member = self.plan.members[instance.member]
+        number = member.operands[member.summary.reads[position].argument]
+        maker = self.plan.members[self.plan.instances[source].member]
+        value = self.stored[source, maker.results.index(number)]
+        if value.type != op.results[0].type:
+            raise PassError(f"a tensor is stored as {value.type} and loaded as {op.results[0].type}", op.location)
+        if is_true(guard):
+            return value
+        other = values[op.operands[2]]
+        select = ir.Operation.create("arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip)
+        return self.note(select).results[0]
+
+    def copy(self, op: ir.Operation, instance: Instance, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+        """A copy of an operation over the dims of the space."""
+        new = op.clone(self.ip)
+        for i, operand in enumerate(op.operands):
+            new.operands[i] = values[operand]
+        rewrite_dims(new, lambda e: self.expression(e, instance), lambda names: self.crossed(names, instance))
+        if op.name in REDUCTIONS or op.name == "fuse.scan":
+            for i in range(len(new.operands)):
+                if op.name != "fuse.dot":
+                    new.operands[i] = self.spread(new, new.operands[i])
+        return self.note(new)
+
+    def expression(self, e: Expr, instance: Instance) -> Expr:
+        return simplify(e.subs(instance.dims), self.plan.facts)
+
+    def crossed(self, names: "list[str] | tuple[str, ...]", instance: Instance) -> list[str]:
+        found = {s for n in names for s in instance.dims[n].symbols() if s in self.plan.extents}
+        return sorted(found, key=natural)
+
+    def spread(self, reduction: ir.Operation, value: ir.Value) -> ir.Value:
+        """``value`` as a value of every dim that ``reduction`` crosses, also where fusion made it a constant along one."""
+        missing = sorted(set(over(reduction)) - self.dims.get(value, frozenset()), key=natural)
+        for dim in missing:
+            here = ir.InsertionPoint(reduction)
+            i64 = ir.IntegerType.get_signless(64)
+            at = ir.Operation.create("fuse.index", [i64], [], {"expr": ir.StringAttr.get(dim)}, loc=reduction.location, ip=here)
+            zero = ir.Operation.create("arith.constant", [i64], [], {"value": ir.IntegerAttr.get(i64, 0)}, loc=reduction.location, ip=here)
+            sge = ir.IntegerAttr.get(i64, 5)
+            inside = ir.Operation.create(
+                "arith.cmpi", [ir.IntegerType.get_signless(1)], [at.results[0], zero.results[0]], {"predicate": sge}, loc=reduction.location, ip=here
+            )
+            select = ir.Operation.create(
+                "arith.select", [value.type], [inside.results[0], value, value], loc=reduction.location, ip=here
+            )
+            for op in (at, zero, inside, select):
+                self.note(op)
+            value = select.results[0]
+        return value
+
+    def binary(self, name: str, a: ir.Value, b: ir.Value, location: ir.Location) -> ir.Value:
+        return self.note(ir.Operation.create(name, [a.type], [a, b], loc=location, ip=self.ip)).results[0]
+
+    def note(self, op: ir.Operation) -> ir.Operation:
+        """Records the dims of an operation's results."""
+        dims = frozenset().union(*(self.dims.get(v, frozenset()) for v in op.operands))
+        attributes = op.attributes
+        texts = strings(attributes["at"]) if "at" in attributes else (string(attributes["expr"]),) if "expr" in attributes else ()
+        for text in texts:
+            dims |= parse(text).symbols() & self.plan.extents.keys()
+        if op.name in REDUCTIONS:
+            dims -= set(over(op))
+        for result in op.results:
+            self.dims[result] = dims
+        return op
+
+
