@@ -40,7 +40,8 @@ def position_of(location: ir.Location | None) -> Position | None:
 def position_of_text(text: str, context: ir.Context) -> Position | None:
     """``position_of`` a location as MLIR prints it (``loc("m.py":3:1)``); None for text that is no location."""
     try:
-        return position_of(ir.Location.from_attr(ir.Attribute.parse(text, context), context))
+        # As the location of a module: the bindings cannot parse one as an attribute.
+        return position_of(ir.Module.parse(f"module {{}} {text}", context).operation.location)
     except (ValueError, ir.MLIRError):
         return None
 
