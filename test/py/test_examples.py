@@ -4,9 +4,11 @@ import ast
 import dataclasses
 import importlib.util
 import re
+import shlex
 import sys
 import tomllib
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -19,9 +21,10 @@ from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline_text import parse_pipeline
 from fuse_mlir.passes.registry import all_passes
+from fuse_mlir.tools import fuse_opt
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
+EXAMPLES, README = ROOT / "examples", ROOT / "README.md"
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +138,7 @@ def test_a_name_in_use_is_refused(plugin):
 
 def blocks(language: str) -> list[str]:
     """The fenced blocks of README.md in one language."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -145,21 +148,35 @@ def test_readme_shows_the_example_file():
     assert [line for line in shown.splitlines() if line.strip() and line not in source] == []
 
 
-def test_readme_shows_what_fuse_opt_prints():
-    """The second block of IR is what the command above it prints, with `...` for what is left out."""
-    (command,) = [
-        line for block in blocks("sh") for line in block.splitlines() if "fuse-opt examples/softmax" in line
+def test_readme_shows_what_fuse_opt_prints(monkeypatch, capsys):
+    """IR below a command is what the command prints, in order, with `...` for what is left out."""
+    fences = re.findall(
+        r"^```(\w+)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    shown = [
+        (command.strip(), text)
+        for (first, command), (second, text) in pairwise(fences)
+        if first == "sh" and command.startswith("fuse-opt ") and second == "mlir"
     ]
-    pipeline = re.search(r"--pass-pipeline='(.*?)'", command)[1]
-    module = softmax_module()
-    PassManager(parse_pipeline(pipeline)).run(module)
-    printed = [line.strip() for line in str(module).splitlines()]
-    shown = [line.strip() for line in blocks("mlir")[1].splitlines() if line.strip() not in ("", "...")]
-    position = 0
-    for line in shown:
-        assert line in printed[position:], f"fuse-opt does not print (here): {line}"
-        position = printed.index(line, position) + 1
-    assert softmax_error(module) < 1e-6
+    assert len(shown) == 2
+    monkeypatch.chdir(ROOT)
+    for command, text in shown:
+        assert fuse_opt.main(shlex.split(command)[1:]) == 0
+        printed = [unnumbered(line) for line in capsys.readouterr().out.splitlines()]
+        position = 0
+        for line in text.splitlines():
+            if line.strip() != "...":
+                assert unnumbered(line) in printed[position:], f"paste anew what `{command}` prints: {line}"
+                position = printed.index(unnumbered(line), position) + 1
+        pipeline = re.search(r"--pass-pipeline='(.*?)'", command)[1]
+        module = softmax_module()
+        PassManager(parse_pipeline(pipeline)).run(module)
+        assert softmax_error(module) < 1e-6
+
+
+def unnumbered(line: str) -> str:
+    """A line of IR without the numbers of its values."""
+    return re.sub(r"%\w+", "%", line.strip())
 
 
 def test_readme_uses_torch_compile():
@@ -198,7 +215,7 @@ def without_docstrings(source: str) -> str:
 
 
 def test_readme_links_exist():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     assert links and [link for link in links if not (ROOT / link).exists()] == []
 
