@@ -1,0 +1,74 @@
+"""What the card was doing, asked of nvidia-smi and never set: clocks, heat, power, why it slowed down."""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+_FIELDS = ("clocks.sm", "clocks.max.sm", "clocks.mem", "temperature.gpu", "power.draw")
+#: Newer and older name of the same bit mask.
+_REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
+#: Bits of the mask that make a measurement worthless.
+THROTTLING = {
+    0x04: "power cap",
+    0x08: "hardware slowdown",
+    0x20: "software thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "power brake",
+}
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """One reading. sm, sm_max, memory: MHz; temperature: degrees Celsius; power: W; None if not reported."""
+
+    sm: float | None
+    sm_max: float | None
+    memory: float | None
+    temperature: float | None
+    power: float | None
+    throttled: tuple[str, ...] = ()
+
+
+def read_clocks(device_index: int = 0) -> Clocks | None:
+    """The present reading of one GPU, by nvidia-smi's index; None without nvidia-smi."""
+    if shutil.which("nvidia-smi") is None:
+        return None
+    for reasons in _REASONS:
+        query = ",".join((*_FIELDS, reasons))
+        command = [
+            "nvidia-smi",
+            f"--id={device_index}",
+            f"--query-gpu={query}",
+            "--format=csv,noheader,nounits",
+        ]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        if done.returncode == 0:
+            return parse_clocks(done.stdout)
+    return None
+
+
+def parse_clocks(line: str) -> Clocks | None:
+    """A reading from the line "sm, max sm, memory, temperature, power, mask"; None for other columns."""
+    columns = [column.strip() for column in line.strip().split(",")]
+    if len(columns) != len(_FIELDS) + 1:
+        return None
+    *numbers, mask = columns
+    return Clocks(*map(_number, numbers), throttled=_reasons(mask))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _reasons(mask: str) -> tuple[str, ...]:
+    try:
+        bits = int(mask, 16)
+    except ValueError:
+        return ()
+    return tuple(reason for bit, reason in THROTTLING.items() if bits & bit)

@@ -1,0 +1,87 @@
+"""What the kernel benchmark needs of a graph: how to build it at a size, what it must move, what is right."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+BOTH_DTYPES = (torch.float32, torch.bfloat16)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A graph ready to run: `fn(*args)`.
+
+    bytes: the fewest bytes that device memory must move: every input element that is needed read once, every
+    output element written once.
+    """
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    bytes: int
+
+
+class Source:
+    """Seeded random arguments, drawn on the device; another seed gives other numbers."""
+
+    def __init__(self, device: torch.device, dtype: torch.dtype, seed: int) -> None:
+        self.device, self.dtype = device, dtype
+        self._generator = torch.Generator(device).manual_seed(seed)
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element of the graph's dtype."""
+        return self.dtype.itemsize
+
+    def normal(self, *shape: int, dtype: torch.dtype | None = None) -> Tensor:
+        """Normal numbers, rounded from float32 to the graph's dtype unless told."""
+        values = torch.randn(shape, generator=self._generator, device=self.device)
+        return values.to(dtype or self.dtype)
+
+    def uniform(self, low: float, high: float, *shape: int) -> Tensor:
+        """Uniform in [low, high), in the graph's dtype."""
+        values = torch.rand(shape, generator=self._generator, device=self.device)
+        return (values * (high - low) + low).to(self.dtype)
+
+    def integers(self, high: int, *shape: int) -> Tensor:
+        """int64 in [0, high)."""
+        return torch.randint(0, high, shape, generator=self._generator, device=self.device)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One memory-bound graph of the benchmark.
+
+    name:     unique key in `GRAPHS`, with its size.
+    build:    (source, *sizes) -> `Built`.   sizes, small: of the benchmark, and of a dry run.
+    dtypes:   of the floating arguments.
+    reduces:  writes far less than it reads, so that a read-only pass is the fairer baseline.
+    mutates:  writes into its arguments, which are compared then as well.
+    dropout:  probability with which `fn(x, residual) = dropout(x) + residual` drops; None for every graph
+              without random numbers. Such a graph is checked by properties (`graph_check.check_dropout`).
+    """
+
+    name: str
+    build: Callable[..., Built]
+    sizes: tuple[int, ...]
+    small: tuple[int, ...]
+    dtypes: tuple[torch.dtype, ...] = BOTH_DTYPES
+    reduces: bool = False
+    mutates: bool = False
+    dropout: float | None = None
+
+    def new(self, dtype: torch.dtype, device: torch.device, *, small: bool = False, seed: int = 0) -> Built:
+        """Function, arguments and bytes at the benchmark's size or the small one."""
+        return self.build(Source(device, dtype, seed), *(self.small if small else self.sizes))
+
+
+def graph_table(graphs: Iterable[Graph]) -> Mapping[str, Graph]:
+    """One read-only table by name. Raises AssertionError on a name used twice."""
+    table: dict[str, Graph] = {}
+    for graph in graphs:
+        assert graph.name not in table, f"two graphs are named {graph.name!r}"
+        table[graph.name] = graph
+    return MappingProxyType(table)

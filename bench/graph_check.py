@@ -1,0 +1,128 @@
+"""Is a graph's answer right?  Against float64, by the rule of `tolerance.py`, before anything is timed.
+
+Memory that a compiled graph is likely to get for its outputs is filled with NaN before it runs, so that an
+element nobody wrote cannot pass by holding an older, right answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from .graph import Built, Graph
+from .models.case import named_tensors
+from .randomness import mask_statistics
+from .reference import float64_reference
+from .tolerance import TensorError, judge_all
+
+Call = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class GraphVerdict:
+    """passed: every tensor is within its limit.   note: the worst tensor in one line, or what is wrong.
+
+    ratio: largest error / limit.   repeatable: two runs gave the same bits.
+    """
+
+    passed: bool
+    note: str
+    ratio: float
+    repeatable: bool
+
+
+class GraphChecker:
+    """Holds the float64 reference and the eager answer of one graph; judges any number of other runs."""
+
+    def __init__(self, graph: Graph, built: Built, dtype: torch.dtype) -> None:
+        self._graph, self._built, self._eps = graph, built, torch.finfo(dtype).eps
+        if graph.dropout is None:
+            with float64_reference():
+                self._reference = self._observe(built.fn, double=True)
+            self._eager = self._observe(built.fn)
+
+    def check(self, call: Call) -> GraphVerdict:
+        """Judge `call`, which takes what the graph's function takes. Raises what it raises."""
+        if self._graph.dropout is not None:
+            return check_dropout(call, *self._built.args, p=self._graph.dropout)
+        self._poison()
+        first = self._observe(call)
+        second = self._observe(call)
+        rows = judge_all(self._reference, self._eager, first, self._eps)
+        worst = max(rows, key=lambda row: row.ratio)
+        passed = all(row.passed for row in rows)
+        return GraphVerdict(passed, f"{worst.name}: {_describe(worst)}", worst.ratio, _equal(first, second))
+
+    def _observe(self, call: Call, double: bool = False) -> dict[str, Tensor]:
+        """Outputs, and mutated arguments, of one run on copies of the arguments."""
+        copies = pytree.tree_map_only(Tensor, _double if double else Tensor.clone, self._built.args)
+        with torch.no_grad():
+            outputs = call(*copies)
+        outs = named_tensors(outputs)
+        found = {f"output:{name}" if name else "output": tensor for name, tensor in outs.items()}
+        if self._graph.mutates:
+            found.update({f"input:{name}": tensor for name, tensor in named_tensors(copies).items()})
+        return found
+
+    def _poison(self) -> None:
+        """Fill free memory of the outputs' sizes; all bits set is NaN in every floating dtype."""
+        sizes = [tensor.numel() * tensor.element_size() for tensor in self._eager.values()]
+        device = next(iter(self._eager.values())).device
+        blocks = [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes for _ in range(2)]
+        for block in blocks:
+            block.fill_(0xFF)
+
+
+def check_dropout(call: Call, x: Tensor, residual: Tensor, *, p: float) -> GraphVerdict:
+    """Judge `call(x, residual) = dropout(x, p) + residual`, whatever its generator.
+
+    The mask's statistics are those of independent draws; one seed gives one mask, another seed another; and
+    with the seed fixed the residual is added to exactly what comes out without it. x must hold no zeros.
+    """
+
+    def run(seed: int, other: Tensor) -> Tensor:
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            return call(x.clone(), other.clone())
+
+    devices = [x.device] if x.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        alone, added, again, redrawn = (
+            run(0, torch.zeros_like(residual)),
+            run(0, residual),
+            run(0, residual),
+            run(1, residual),
+        )
+    statistics = mask_statistics(x, alone, p)
+    eps = torch.finfo(x.dtype).eps
+    exact = alone.double() + residual.double()
+    error = float((added.double() - exact).abs().max() / exact.abs().max())
+    findings = {
+        f"mask is not that of independent draws: {statistics}": statistics.passed,
+        f"the residual is added with an error of {error:.1e}": error <= 2 * eps,
+        "another seed gives the same mask": not torch.equal(added, redrawn),
+        "the same seed gives another mask": torch.equal(added, again),
+    }
+    wrong = [text for text, right in findings.items() if not right]
+    note = "; ".join(wrong) or f"kept {statistics.kept:.4f}, residual error {error:.1e}"
+    return GraphVerdict(not wrong, note, error / (2 * eps), torch.equal(added, again))
+
+
+def _double(tensor: Tensor) -> Tensor:
+    return tensor.double() if tensor.is_floating_point() else tensor.clone()
+
+
+def _equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def _describe(row: TensorError) -> str:
+    if row.note:
+        return row.note
+    return (
+        f"norm {row.compiled_norm:.1e} (limit {row.limit_norm:.1e}) "
+        f"max {row.compiled_largest:.1e} (limit {row.limit_largest:.1e})"
+    )

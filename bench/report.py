@@ -1,0 +1,138 @@
+"""Records of benchmark runs as sections of a Markdown document.
+
+`python -m fuse_mlir.bench.report --doc docs/performance.md kernels.json models.json` rewrites what lies
+between `<!-- bench:kernels -->` and `<!-- /bench:kernels -->`, one section for each suite, and leaves the rest
+alone; a section that the document does not have yet is added at its end. Without `--doc` they are printed.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .session import SCHEMA
+from .tables import accuracy_cell, accuracy_rows, kernel_rows, launch_rows, model_rows, summary
+
+Run = Mapping[str, Any]
+
+TITLES = {
+    "kernels": "Memory-bound graphs",
+    "models": "Models",
+    "accuracy": "Accuracy",
+    "launches": "Kernels per transformer block",
+}
+LEGENDS = {
+    "kernels": "Median device time in microseconds with a cold L2 cache; in brackets the speed as a fraction "
+    "of a copy of the same number of bytes, measured in the same run. `vs x`: how many times as fast as x the "
+    "last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
+    "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, loss "
+    "and backward. `=` and `!` mean what they mean for the graphs.",
+    "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
+    "launches": "Kernels generated (+ calls of library ops, where known) -> kernels that one call ran.",
+}
+ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
+    "kernels": kernel_rows,
+    "models": model_rows,
+    "accuracy": lambda records, backends: accuracy_rows(records),
+    "launches": launch_rows,
+}
+
+
+def load_run(path: Path) -> Run:
+    """A run to publish. Raises ValueError for another schema, a dry run, or times that are not a GPU's."""
+    run = json.loads(path.read_text())
+    if run.get("schema") != SCHEMA or run.get("suite") not in TITLES:
+        raise ValueError(f"{path} is no benchmark run of schema {SCHEMA}")
+    if run["small"]:
+        raise ValueError(f"{path} is a dry run (--small) and says nothing about speed")
+    if run["device"]["type"] != "cuda" and run["suite"] in ("kernels", "models"):
+        raise ValueError(f"{path} holds times of the {run['device']['type']}, not of a GPU")
+    return run
+
+
+def section(run: Run) -> str:
+    """The Markdown of one run: where and how, the table, the summary."""
+    suite, backends, records = run["suite"], run["backends"], run["results"]
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    commit = (run["commit"] or "unknown")[:12] + (" with local changes" if run["modified"] else "")
+    lines = [
+        f"### {TITLES[suite]}",
+        "",
+        f"{run['device']['name']}; {versions}; commit {commit}; {run['date'][:10]}.",
+        f"`{_command(run)}`",
+        "",
+        LEGENDS[suite],
+        "",
+    ]
+    if records:
+        lines += [markdown_table(ROWS[suite](records, backends)), ""]
+    if suite in ("kernels", "models"):
+        lines += [f"- {line}" for line in summary(records, backends)]
+    if suite == "accuracy":
+        right = sum(accuracy_cell(record) == "ok" for record in records)
+        lines.append(f"- {right} of {len(records)} comparisons passed.")
+    if run["failed"]:
+        lines.append(f"- {len(run['failed'])} with a failure: {', '.join(run['failed'])}.")
+    if run["skipped"]:
+        lines.append(f"- {len(run['skipped'])} not run for lack of time.")
+    return "\n".join(lines).rstrip()
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """Header and rows as a Markdown table."""
+    header, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    rule = ["---", *("---:" for _ in header[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
+
+
+def replace_section(document: str, suite: str, text: str) -> str:
+    """`document` with `text` between the suite's marks; they are added at the end if it has none.
+
+    Raises ValueError for marks that do not pair up.
+    """
+    start, end = f"<!-- bench:{suite} -->", f"<!-- /bench:{suite} -->"
+    marks = document.count(start), document.count(end)
+    whole = f"{start}\n{text}\n{end}"
+    if marks == (0, 0):
+        return f"{document.rstrip()}\n\n{whole}\n".lstrip()
+    if marks != (1, 1) or document.index(start) > document.index(end):
+        raise ValueError(f"the document must hold '{start}' once, and '{end}' once after it")
+    return re.sub(f"{re.escape(start)}.*{re.escape(end)}", lambda _: whole, document, flags=re.DOTALL)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or print the sections; returns the exit status, 2 for a run or document that cannot be used."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {__package__}.report", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("runs", nargs="+", type=Path, help="JSON files of the benchmark, one for each suite")
+    parser.add_argument("--doc", type=Path, help="Markdown file to rewrite; made if missing")
+    args = parser.parse_args(arguments)
+    try:
+        sections = [(run["suite"], section(run)) for run in map(load_run, args.runs)]
+        if args.doc is None:
+            print("\n\n".join(text for _, text in sections))
+            return 0
+        document = args.doc.read_text() if args.doc.exists() else "# Performance\n"
+        for suite, text in sections:
+            document = replace_section(document, suite, text)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    args.doc.write_text(document)
+    return 0
+
+
+def _command(run: Run) -> str:
+    """The command without where its file went."""
+    words = list(run["command"])
+    if "--out" in words:
+        at = words.index("--out")
+        del words[at : at + 2]
+    return " ".join(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""The table of suites: each makes tasks from settings, and a table from their records."""
+
+from . import accuracy, kernels, launches, models
+from .settings import Settings, Suite
+
+SUITES: dict[str, Suite] = {
+    "kernels": Suite(kernels.tasks, kernels.line, kernels.table),
+    "models": Suite(models.tasks, models.line, models.table),
+    "accuracy": Suite(accuracy.tasks, accuracy.line, accuracy.table),
+    "launches": Suite(launches.tasks, launches.line, launches.table),
+}
+
+__all__ = ["SUITES", "Settings", "Suite"]

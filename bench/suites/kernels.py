@@ -1,0 +1,111 @@
+"""The memory-bound graphs of `cases.py`: checked, then timed together with a copy of the same bytes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import torch
+
+from ..backends import BACKENDS, CompileReport, compile_function, fresh_compilation
+from ..cases import GRAPHS
+from ..clocks import read_clocks
+from ..graph import Built, Graph
+from ..graph_check import GraphChecker
+from ..session import Task, attempt
+from ..tables import kernel_line, kernel_table
+from ..timing import Stopwatch, measure, stopwatch
+from .settings import Settings, short_dtype
+
+line, table = kernel_line, kernel_table
+
+
+def tasks(settings: Settings) -> Iterator[Task]:
+    """One task for each graph and dtype."""
+    watches: list[Stopwatch] = []  # one, made by the first task: it holds the flush buffer
+
+    def watch() -> Stopwatch:
+        if not watches:
+            watches.append(stopwatch(settings.device))
+        return watches[0]
+
+    for graph in GRAPHS.values():
+        for dtype in settings.dtypes_or(graph.dtypes):
+            yield Task(f"{graph.name}/{short_dtype(dtype)}", partial(run, graph, dtype, settings, watch))
+
+
+def run(
+    graph: Graph,
+    dtype: torch.dtype,
+    settings: Settings,
+    watch: Callable[[], Stopwatch],
+    stage: Callable[[str], None],
+) -> dict[str, Any]:
+    """Check every backend on one graph, then time those that ran, a copy and a read in turns."""
+    failures: list[str] = []
+    stage("build and reference")
+    built = graph.new(dtype, settings.device, small=settings.small, seed=settings.seed)
+    torch._dynamo.reset()
+    checker = GraphChecker(graph, built, dtype)
+    calls: dict[str, Callable[[], Any]] = {}
+    backends: dict[str, dict[str, Any]] = {}
+    for name in settings.backends:
+        stage(f"{name}: first call")
+        report = CompileReport()
+        call = attempt(failures, name, partial(_compiled, name, built, report, checker, backends))
+        if call is None:
+            backends.setdefault(name, {"error": failures[-1]})
+            continue
+        if not backends[name]["passed"]:
+            failures.append(f"{name}: wrong answer: {backends[name]['note']}")
+        calls[name] = call
+    del checker
+    calls.update(baselines(built.bytes, settings.device, reads=graph.reduces))
+    before = read_clocks(settings.device.index or 0) if settings.device.type == "cuda" else None
+    stage(f"timing {', '.join(calls)}")
+    timings = measure(calls, watch(), samples=settings.samples)
+    after = read_clocks(settings.device.index or 0) if settings.device.type == "cuda" else None
+    for name, timing in timings.items():
+        backends.setdefault(name, {})["timing"] = timing.to_json()
+    clocks = [asdict(reading) for reading in (before, after) if reading is not None]
+    throttled = sorted({reason for reading in clocks for reason in reading["throttled"]})
+    return {
+        "case": graph.name,
+        "dtype": short_dtype(dtype),
+        "bytes": built.bytes,
+        "reduces": graph.reduces,
+        "backends": backends,
+        "clocks": clocks,
+        "throttled": throttled,
+        "failures": failures,
+    }
+
+
+def _compiled(
+    name: str, built: Built, report: CompileReport, checker: GraphChecker, backends: dict[str, dict[str, Any]]
+) -> Callable[[], Any]:
+    """The graph under one backend, checked; its verdict and compile report go to `backends`."""
+    spec = BACKENDS[name]
+    function = compile_function(spec, built.fn, report, dynamic=False, fullgraph=True)
+    with fresh_compilation(spec, report):
+        verdict = checker.check(function)
+    backends[name] = {**asdict(verdict), "compiled": asdict(report)}
+
+    def call() -> Any:
+        with torch.no_grad():
+            return function(*built.args)
+
+    return call
+
+
+def baselines(moved: int, device: torch.device, *, reads: bool) -> dict[str, Callable[[], Any]]:
+    """A copy that moves `moved` bytes (half of them read, half written); with `reads`, a sum over as many."""
+    half = max(moved // 2, 4) // 4
+    source = torch.ones(half, dtype=torch.float32, device=device)
+    target = torch.empty_like(source)
+    calls: dict[str, Callable[[], Any]] = {"copy": lambda: target.copy_(source)}
+    if reads:
+        whole = torch.ones(max(moved // 4, 1), dtype=torch.float32, device=device)
+        sink = torch.empty((), dtype=torch.float32, device=device)
+        calls["read"] = lambda: torch.sum(whole, 0, out=sink)
+    return calls

@@ -1,0 +1,143 @@
+"""The published-size models: compared with float64 first, then the device and wall time of a step."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..accuracy import compare
+from ..backends import BACKENDS, CompileReport, compile_function, compile_options, fresh_compilation
+from ..clocks import read_clocks
+from ..models import CASES, ModelCase
+from ..models.case import Inputs
+from ..session import Task, attempt
+from ..tables import model_line, model_table
+from ..timing import Stopwatch, measure, stopwatch
+from .settings import Settings, short_dtype
+
+line, table = model_line, model_table
+
+OWN_DTYPES = (torch.bfloat16,)
+CHECKED_BATCH = 2
+SECONDS = 20.0
+
+
+def tasks(settings: Settings) -> Iterator[Task]:
+    """One task for each model of the size, mode and dtype; inference of all models first."""
+    watches: list[Stopwatch] = []
+
+    def watch() -> Stopwatch:
+        if not watches:
+            watches.append(stopwatch(settings.device))
+        return watches[0]
+
+    size = "tiny" if settings.small else "base"
+    for mode in ("inference", "training"):
+        for case in CASES.values():
+            if case.size != size or mode not in case.modes:
+                continue
+            for dtype in settings.dtypes or OWN_DTYPES:
+                key = f"{case.name}/{mode}/{short_dtype(dtype)}"
+                yield Task(key, partial(run, case, mode == "training", dtype, settings, watch))
+
+
+def run(
+    case: ModelCase,
+    training: bool,
+    dtype: torch.dtype,
+    settings: Settings,
+    watch: Callable[[], Stopwatch],
+    stage: Callable[[str], None],
+) -> dict[str, Any]:
+    """Check every compiler on one model, then time those that ran in turns."""
+    reason = case.unavailable()
+    if reason:
+        return {"unavailable": reason}
+    failures: list[str] = []
+    backends: dict[str, dict[str, Any]] = {}
+    checked = settings.check and not (case.random and training)
+    for name in settings.backends:
+        backends[name] = {}
+        if checked and BACKENDS[name].load is not None:
+            stage(f"{name}: comparison with float64")
+            found = attempt(
+                failures, f"{name}: comparison", partial(_check, name, case, training, dtype, settings)
+            )
+            backends[name] = found or {"error": failures[-1]}
+            if found and not found["passed"]:
+                failures.append(f"{name}: wrong: {found['note']}")
+    torch._dynamo.reset()
+    stage("build")
+    module = case.new_module(settings.device, dtype).train(training)
+    inputs = case.inputs(settings.batch, settings.device, dtype)
+    calls: dict[str, Callable[[], Any]] = {}
+    for name in settings.backends:
+        if "error" in backends[name]:
+            continue
+        stage(f"{name}: first call")
+        report = CompileReport()
+        step = attempt(failures, name, partial(_first_step, name, case, module, inputs, training, report))
+        backends[name]["compiled"] = asdict(report)
+        if step is None:
+            backends[name]["error"] = failures[-1]
+        else:
+            calls[name] = step
+    stage(f"timing {', '.join(calls)}")
+    timings = measure(calls, watch(), samples=settings.samples, seconds=SECONDS)
+    clocks = read_clocks(settings.device.index or 0) if settings.device.type == "cuda" else None
+    for name, timing in timings.items():
+        backends[name]["timing"] = timing.to_json()
+    return {
+        "case": case.name,
+        "mode": "training" if training else "inference",
+        "dtype": short_dtype(dtype),
+        "batch": settings.batch,
+        "backends": backends,
+        "clocks": [asdict(clocks)] if clocks else [],
+        "throttled": list(clocks.throttled) if clocks else [],
+        "failures": failures,
+    }
+
+
+def _check(
+    name: str, case: ModelCase, training: bool, dtype: torch.dtype, settings: Settings
+) -> dict[str, Any]:
+    spec = BACKENDS[name]
+    assert spec.load is not None
+    report = compare(
+        case,
+        spec.load(),
+        dtype,
+        settings.device,
+        training,
+        batches=(CHECKED_BATCH,),
+        mode=spec.mode,
+        options=compile_options(spec, CompileReport()),
+    )
+    return {"passed": report.passed, "note": report.explain()[:2000]}
+
+
+def _first_step(
+    name: str, case: ModelCase, module: nn.Module, inputs: Inputs, training: bool, report: CompileReport
+) -> Callable[[], Any]:
+    """One step of the model as a function, compiled by being called twice."""
+    spec = BACKENDS[name]
+    call = compile_function(spec, module, report, dynamic=False)
+
+    def infer() -> Any:
+        with torch.no_grad():
+            return call(*inputs.args, **inputs.kwargs)
+
+    def train() -> None:
+        module.zero_grad(set_to_none=True)
+        case.loss(call(*inputs.args, **inputs.kwargs)).backward()
+
+    step = train if training else infer
+    with fresh_compilation(spec, report) if spec.load is not None else contextlib.nullcontext():
+        step()
+        step()
+    return step

@@ -1,0 +1,296 @@
+"""Records of the suites as text: one line of progress per record, and a table for the end of a run.
+
+Every function takes the plain dicts of the JSON file, so that old files can be printed too.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .timing import Timing, compare_timings
+
+Record = Mapping[str, Any]
+BASELINES = ("copy", "read")
+SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+
+
+def timing_of(entry: Mapping[str, Any] | None) -> Timing | None:
+    """The `Timing` of a backend's entry in a record, None if it was not timed."""
+    if not entry or "timing" not in entry:
+        return None
+    return Timing(**{name: value for name, value in entry["timing"].items() if name != "device"})
+
+
+def flag(entry: Mapping[str, Any] | None) -> str:
+    """ "" for a right answer, "wrong" or "error" otherwise, "-" for a backend that was not run."""
+    if entry is None:
+        return "-"
+    if "error" in entry:
+        return "error"
+    return "" if entry.get("passed", True) else "wrong"
+
+
+def verdict(subject: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> tuple[float, str] | None:
+    """(time of other / time of subject, "faster", "same" or "slower"); None unless both are right and timed."""
+    if flag(subject) or flag(other):
+        return None
+    mine, theirs = timing_of(subject), timing_of(other)
+    if mine is None or theirs is None or not mine.device:
+        return None
+    return theirs.device / mine.device, compare_timings(mine, theirs)
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """None for no values."""
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def grid(rows: Sequence[Sequence[str]], left: int = 2) -> str:
+    """Rows as aligned columns; the first `left` columns flush left, the others flush right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    aligned = (
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+    return "\n".join(aligned)
+
+
+def failure_lines(records: Sequence[Record], width: int = 220, most: int = 25) -> Iterator[str]:
+    """A line for every failure, cut to `width`; at most `most`, then their number."""
+    found = [f"{record['key']}: {failure}" for record in records for failure in record.get("failures", ())]
+    for text in found[:most]:
+        text = " ".join(text.split())
+        yield f"FAIL {text if len(text) <= width else text[: width - 3] + '...'}"
+    if len(found) > most:
+        yield f"... and {len(found) - most} more failures, see the JSON file"
+
+
+def summary(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]:
+    """The last backend against each other one: geometric mean of the ratios, and how often it is faster."""
+    *others, subject = backends
+    for other in others:
+        entries = [record.get("backends", {}) for record in records]
+        verdicts = [verdict(entry.get(subject), entry.get(other)) for entry in entries]
+        known = [pair for pair in verdicts if pair is not None]
+        mean = geometric_mean(ratio for ratio, _ in known)
+        if mean is None:
+            yield f"{subject} against {other}: nothing to compare"
+            continue
+        counts = Counter(word for _, word in known)
+        tally = ", ".join(f"{counts[word]} {word}" for word in ("faster", "same", "slower"))
+        of = f"geometric mean of {len(known)} of {len(records)}"
+        yield f"{subject} against {other}: {mean:.3f} times as fast ({of}): {tally}"
+
+
+# Kernels
+
+
+def kernel_line(record: Record) -> str:
+    """Progress of one graph."""
+    return _timed_line(record, "us", 1.0)
+
+
+def kernel_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[str]]:
+    """Header and rows: device times in microseconds; in brackets the speed as a fraction of the copy's."""
+    *others, subject = backends
+    header = ["case", "dtype", "MB", "copy us", *(f"{name} us" for name in backends)]
+    header += [f"vs {name}" for name in others] + ["kernels", "note"]
+    rows = [header]
+    for record in records:
+        entries = record.get("backends", {})
+        if not entries:
+            rows.append([record["key"], *("-" for _ in header[1:-1]), "failed"])
+            continue
+        copy = timing_of(entries.get("copy"))
+        cells = [record["case"], SHORT.get(record["dtype"], record["dtype"]), f"{record['bytes'] / 1e6:.1f}"]
+        cells.append(f"{copy.device:.1f}" if copy else "-")
+        cells += [_kernel_cell(entries.get(name), copy) for name in backends]
+        cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
+        compiled = (entries.get(subject) or {}).get("compiled") or {}
+        cells += [_count(compiled.get("generated")), _kernel_note(record, subject)]
+        rows.append(cells)
+    return rows
+
+
+def kernel_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
+    """The table, the summary, and what failed."""
+    parts = [grid(kernel_rows(records, backends))] if records else []
+    return "\n".join([*parts, *summary(records, backends), *failure_lines(records)])
+
+
+def _kernel_cell(entry: Mapping[str, Any] | None, copy: Timing | None) -> str:
+    timing = timing_of(entry)
+    if timing is None:
+        return flag(entry) or "-"
+    fraction = f" ({copy.device / timing.device:.2f})" if copy and timing.device else ""
+    return f"{timing.device:.1f}{fraction}{'!' if flag(entry) else ''}"
+
+
+def _kernel_note(record: Record, subject: str) -> str:
+    entries = record["backends"]
+    notes = list(record.get("throttled", ()))
+    read = timing_of(entries.get("read"))
+    mine = timing_of(entries.get(subject))
+    if read and mine and mine.device:
+        notes.append(f"{read.device / mine.device:.2f} of read")
+    if (entries.get(subject) or {}).get("repeatable") is False:
+        notes.append("bits vary")
+    fallbacks = ((entries.get(subject) or {}).get("compiled") or {}).get("fallbacks")
+    if fallbacks:
+        notes.append(f"{fallbacks} fallbacks")
+    if mine and mine.kernels is not None:
+        notes.append("profiler")
+    return ", ".join(notes)
+
+
+# Models
+
+
+def model_line(record: Record) -> str:
+    """Progress of one model."""
+    return _timed_line(record, "ms", 1e-3)
+
+
+def model_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[str]]:
+    """Header and rows: device time and wall time of a step in milliseconds."""
+    *others, subject = backends
+    header = ["case", "mode", "dtype", "batch", *(f"{name} ms (wall)" for name in backends)]
+    header += [f"vs {name}" for name in others] + ["note"]
+    rows = [header]
+    for record in records:
+        entries = record.get("backends", {})
+        if not entries:
+            reason = record.get("unavailable") or "failed"
+            rows.append([record["key"], *("-" for _ in header[1:-1]), reason[:60]])
+            continue
+        dtype = SHORT.get(record["dtype"], record["dtype"])
+        cells = [record["case"], record["mode"], dtype, str(record["batch"])]
+        for name in backends:
+            timing = timing_of(entries.get(name))
+            text = flag(entries.get(name)) or "-"
+            if timing is not None:
+                mark = "!" if flag(entries[name]) else ""
+                text = f"{timing.device / 1e3:.2f} ({timing.wall / 1e3:.2f}){mark}"
+            cells.append(text)
+        cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
+        rows.append([*cells, ", ".join(record.get("throttled", ()))])
+    return rows
+
+
+def model_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
+    """The table, the summary, and what failed."""
+    parts = [grid(model_rows(records, backends))] if records else []
+    return "\n".join([*parts, *summary(records, backends), *failure_lines(records)])
+
+
+# Accuracy
+
+
+def accuracy_line(record: Record) -> str:
+    """The report's own line."""
+    if "unavailable" in record:
+        return f"SKIP   {record['key']}: {record['unavailable']}"
+    return record.get("text") or f"ERROR  {record['key']}: {' '.join(record['failures'])[:200]}"
+
+
+def accuracy_rows(records: Sequence[Record]) -> list[list[str]]:
+    """Header and one row for each case and backend; columns are the kinds of run."""
+    kinds = list(dict.fromkeys(record["key"].split("/", 2)[2] for record in records))
+    table: dict[tuple[str, str], dict[str, str]] = {}
+    for record in records:
+        backend, case, kind = record["key"].split("/", 2)
+        table.setdefault((case, backend), {})[kind] = accuracy_cell(record)
+    rows = [["case", "backend", *kinds]]
+    for (case, backend), cells in table.items():
+        rows.append([case, backend, *(cells.get(kind, "") for kind in kinds)])
+    return rows
+
+
+def accuracy_cell(record: Record) -> str:
+    """ "ok", "FAIL", "ERROR" (an exception) or "n/a" (a missing library)."""
+    if "unavailable" in record:
+        return "n/a"
+    if not record.get("failures"):
+        return "ok"
+    return "FAIL" if "report" in record else "ERROR"
+
+
+def accuracy_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
+    """The grid, how many passed, and what failed."""
+    counts = Counter(accuracy_cell(record) for record in records)
+    tally = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+    parts = [grid(accuracy_rows(records))] if records else []
+    result = f"accuracy of {', '.join(backends)}: {tally or 'nothing was run'}"
+    return "\n".join([*parts, *failure_lines(records), result])
+
+
+# Launches
+
+
+def launch_line(record: Record) -> str:
+    """Progress of one block and mode."""
+    cells = ", ".join(f"{name} {launch_cell(entry)}" for name, entry in record.get("backends", {}).items())
+    return f"{record['key']}: {cells}{_failed(record)}"
+
+
+def launch_cell(entry: Mapping[str, Any] | None) -> str:
+    """ "generated + library calls -> kernels that ran"."""
+    if not entry or "error" in entry:
+        return flag(entry)
+    compiled = entry["compiled"]
+    parts = [_count(compiled["generated"])]
+    if compiled["externs"] is not None:
+        parts.append(f"+{compiled['externs']}")
+    return f"{''.join(parts)} -> {_count(entry['kernels'])}"
+
+
+def launch_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[str]]:
+    """Header and rows of `launch_cell`s."""
+    rows = [["case", "mode", *backends]]
+    for record in records:
+        entries = record.get("backends", {})
+        case, _, mode = record["key"].partition("/")
+        rows.append([case, mode, *(launch_cell(entries.get(name)) for name in backends)])
+    return rows
+
+
+def launch_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
+    """The table and what failed."""
+    title = "generated kernels (+ library calls, where known) -> kernels of one call (on the CPU: ATen calls)"
+    parts = [title, grid(launch_rows(records, backends))] if records else []
+    return "\n".join([*parts, *failure_lines(records)])
+
+
+# Cells
+
+
+def _timed_line(record: Record, unit: str, factor: float) -> str:
+    cells = []
+    for name, entry in record.get("backends", {}).items():
+        timing = timing_of(entry)
+        time = f" {timing.device * factor:.2f}" if timing else ""
+        cells.append(f"{name}{time}{' ' + flag(entry) if flag(entry) else ''}")
+    reason = f" {record['unavailable']}" if "unavailable" in record else ""
+    return f"{record['key']}: {', '.join(cells)} {unit}{reason}{_failed(record)}"
+
+
+def _failed(record: Record) -> str:
+    if not record.get("failures"):
+        return ""
+    return " FAIL " + " ".join(record["failures"][0].split())[:160]
+
+
+def _ratio_cell(found: tuple[float, str] | None) -> str:
+    if found is None:
+        return "-"
+    ratio, word = found
+    return f"{ratio:.2f}{'=' if word == 'same' else ''}"
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else str(value)
