@@ -81,6 +81,13 @@ class Diagnostics:
         position = location if isinstance(location, Position) else position_of(location)
         self.items.append(Diagnostic(severity, message, position))
 
+    def attach(self, note: str) -> None:
+        """Appends a note to the last error."""
+        for i in reversed(range(len(self.items))):
+            if self.items[i].severity == "error":
+                self.items[i] = replace(self.items[i], notes=(*self.items[i].notes, Diagnostic("note", note)))
+                return
+
     @property
     def failed(self) -> bool:
         """Whether there was an error."""

@@ -2,13 +2,23 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 
+from ..passes.manager import Observer
+from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import PipelineError, parse_pipeline
+from ..passes.registry import all_passes
 from ._expectations import ExpectationError, expectations, unmet
+from ._observers import PrintIR, Watcher, WriteReproducer
+from ._reproducer import NotAReproducer, read_reproducer
 from ._session import Outcome, PrintStyle, Session
-from ._source import Source, read, split
+from ._source import SEPARATOR, Source, read, split
+
+#: Exit codes: all went well, the input or a pass failed, the command line makes no sense.
+OK, FAILED, USAGE = 0, 1, 2
 
 
 class UsageError(Exception):
@@ -16,78 +26,216 @@ class UsageError(Exception):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="fuse-opt", allow_abbrev=False, description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="fuse-opt",
+        allow_abbrev=False,
+        description="Reads a module, runs passes over it, prints it.",
+        epilog="Any other --NAME or --NAME=OPTIONS runs the pass NAME, in the order given; see --list-passes.",
+    )
     add = parser.add_argument
     add("input", nargs="?", default="-", help="file, or - for stdin (the default)")
     add("-o", dest="output", default="-", metavar="FILE", help="where the module goes; - is stdout")
-    add("--pass-pipeline", metavar="TEXT", help='"builtin.module(a,b{option=1},canonicalize)"')
-    add(
+    group = parser.add_argument_group("passes").add_argument
+    group("--pass-pipeline", metavar="TEXT", help='"builtin.module(a,b{option=1},canonicalize)"')
+    group(
+        "--default-pipeline",
+        nargs="?",
+        const="planned",
+        metavar="LEVEL",
+        help="the compiler's own, up to a level",
+    )
+    group("--hardware", default="generic", metavar="NAME", help="hardware model of the default pipeline")
+    group("--run-reproducer", action="store_true", help="run the pipeline that a reproducer names")
+    group("--list-passes", action="store_true", help="list the passes with their options, and stop")
+    group("--show-dialects", action="store_true", help="list the project's dialects, and stop")
+    group = parser.add_argument_group("input").add_argument
+    group(
         "--split-input-file",
         action="store_true",
-        help="treat parts between `// -----` lines as separate inputs",
+        help=f"parts between `{SEPARATOR}` lines are separate inputs",
     )
-    add(
+    group("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
+    group = parser.add_argument_group("checks").add_argument
+    group(
+        "--verify-each",
+        default="on",
+        choices=("on", "off", "numeric"),
+        help="what is checked after every pass",
+    )
+    group(
+        "--verify-roundtrip", action="store_true", help="printing and parsing the result gives the same text"
+    )
+    group(
         "--verify-diagnostics",
         nargs="?",
         const="all",
         choices=("all", "only-expected"),
-        help="check expected-* comments",
+        help="compare what is said with the input's expected-* comments",
     )
-    add(
-        "--verify-roundtrip",
-        action="store_true",
-        help="check that printing and parsing gives the same module",
+    group = parser.add_argument_group("output").add_argument
+    group("--mlir-print-debuginfo", action="store_true", help="print locations")
+    group("--mlir-print-op-generic", action="store_true", help="print the generic form of every op")
+    group("--mlir-print-ir-before", action="append", default=[], metavar="PASS", help="print IR to stderr")
+    group("--mlir-print-ir-after", action="append", default=[], metavar="PASS", help="print IR to stderr")
+    group("--mlir-print-ir-before-all", action="store_true", help="print IR to stderr before every pass")
+    group("--mlir-print-ir-after-all", action="store_true", help="print IR to stderr after every pass")
+    group("--mlir-print-ir-after-failure", action="store_true", help="print IR to stderr when a pass failed")
+    group("--dump-dir", metavar="DIR", help="write the input and the IR after every pass to numbered files")
+    group(
+        "--reproducer",
+        metavar="FILE",
+        help="when a pass fails, write the module before it and the rest to run",
     )
-    add("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
-    add("--mlir-print-debuginfo", action="store_true", help="print locations")
-    add("--mlir-print-op-generic", action="store_true", help="print the generic form of every op")
-    add("--debug", action="store_true", help="print tracebacks of exceptions inside passes")
+    group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
+    group("--timing", action="store_true", help="print to stderr where the time went")
+    group("--debug", action="store_true", help="print tracebacks of exceptions inside passes")
     return parser
 
 
 def run(arguments: list[str]) -> int:
-    """The tool's exit code: 0 when all went well, 1 when the input or a pass failed, 2 for a bad command line."""
+    """Runs the tool; the exit code is 0, 1 when the input or a pass failed, 2 for a bad command line."""
     options, flags = _parser().parse_known_args(arguments)
+    start = perf_counter()
+    if options.list_passes or options.show_dialects:
+        from ._listing import list_passes, show_dialects
+
+        sys.stdout.write(list_passes(all_passes()) if options.list_passes else show_dialects())
+        return OK
     try:
-        passes = _passes(options, flags)
         source = read(options.input)
-    except (UsageError, PipelineError) as error:
-        print(f"fuse-opt: error: {error}", file=sys.stderr)
-        return 2
+        source, session = _session(options, flags, source)
+    except (UsageError, PipelineError, NotAReproducer) as error:
+        return _say(f"fuse-opt: error: {error}", USAGE)
     except (OSError, UnicodeDecodeError) as error:
-        print(f"fuse-opt: error: cannot read {options.input}: {error}", file=sys.stderr)
-        return 1
+        return _say(f"fuse-opt: error: cannot read '{options.input}': {error}", FAILED)
+    parts = list(split(source)) if options.split_input_file else [source]
+    outcomes = [session.run(part, number) for number, part in enumerate(parts)]
+    if options.verify_diagnostics:
+        good = _as_expected(source, outcomes, options.verify_diagnostics == "only-expected")
+    else:
+        good = [_reported(outcome) for outcome in outcomes]
+    if options.remarks:
+        for outcome in outcomes:
+            if outcome.remarks.items:
+                sys.stderr.write(outcome.remarks.render(options.remarks) + "\n")
+    outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
+    if outputs:
+        try:
+            _write(options.output, f"\n{SEPARATOR}\n\n".join(outputs))
+        except OSError as error:
+            return _say(f"fuse-opt: error: cannot write '{options.output}': {error}", FAILED)
+    if options.timing:
+        session.timing.seconds = perf_counter() - start
+        sys.stderr.write(session.timing.report())
+    return OK if all(good) else FAILED
+
+
+def _say(text: str, code: int) -> int:
+    print(text, file=sys.stderr)
+    return code
+
+
+def _session(options: argparse.Namespace, flags: list[str], source: Source) -> tuple[Source, Session]:
+    """The input, without what is not IR, and what to do with it."""
+    verify_each = options.verify_each != "off"
+    if options.run_reproducer:
+        if flags or options.pass_pipeline is not None or options.default_pipeline is not None:
+            raise UsageError("--run-reproducer takes the passes from the input, not from the command line")
+        reproducer = read_reproducer(source)
+        source, verify_each = reproducer.source, verify_each and reproducer.verify_each
+        passes = parse_pipeline(reproducer.pipeline)
+    else:
+        passes = _passes(options, flags)
     session = Session(
         passes,
         style=PrintStyle(options.mlir_print_debuginfo, options.mlir_print_op_generic),
+        verify_each=verify_each,
         allow_unregistered=options.allow_unregistered_dialect,
         roundtrip=options.verify_roundtrip,
         debug=options.debug,
     )
-    parts = list(split(source)) if options.split_input_file else [source]
-    outcomes = [session.run(part) for part in parts]
-    if options.verify_diagnostics:
-        good = [_as_expected(p, o, options.verify_diagnostics) for p, o in zip(parts, outcomes, strict=True)]
-    else:
-        good = [_reported(outcome) for outcome in outcomes]
-    outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
-    if outputs:
-        _write(options.output, "// -----\n".join(outputs))
-    return 0 if all(good) else 1
+    _watch(session, options)
+    return source, session
 
 
 def _passes(options: argparse.Namespace, flags: list[str]) -> list[Pass]:
+    """From --pass-pipeline, from --default-pipeline, or else from the flags that name passes."""
+    given = [
+        n
+        for n in ("--pass-pipeline", "--default-pipeline")
+        if getattr(options, n[2:].replace("-", "_")) is not None
+    ]
+    if len(given) + bool(flags) > 1:
+        raise UsageError(
+            f"'{given[0]}' and '{(given[1:] + flags)[0]}' cannot be used together: both say what to run"
+        )
     if options.pass_pipeline is not None:
-        if flags:
-            raise UsageError(f"'{flags[0]}' cannot be used together with --pass-pipeline")
         return parse_pipeline(options.pass_pipeline)
+    if options.default_pipeline is not None:
+        return _default_passes(options.default_pipeline, options.hardware)
     passes: list[Pass] = []
     for flag in flags:
         if not flag.startswith("--"):
-            raise UsageError(f"unknown argument '{flag}'")
+            raise UsageError(f"unexpected argument '{flag}'")
         name, equals, rest = flag[2:].partition("=")
         passes += parse_pipeline(f"{name}{{{rest}}}" if equals else name)
     return passes
+
+
+def _default_passes(level: str, hardware: str) -> list[Pass]:
+    try:
+        from ..passes.pipeline import default_pipeline
+
+        return default_pipeline(level, hardware)
+    except ImportError as error:
+        raise UsageError(f"the default pipeline is incomplete: {error}") from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _watch(session: Session, options: argparse.Namespace) -> None:
+    """Gives the session the watchers and checks that the command line asks for."""
+    names = {p.name for p in session.passes}
+    for name in (*options.mlir_print_ir_before, *options.mlir_print_ir_after):
+        if name not in names:
+            raise UsageError(f"cannot print IR around '{name}': it is not among the passes to run")
+
+    def watchers(number: int) -> list[Watcher]:
+        made: list[Watcher] = []
+        printing = PrintIR(
+            session.style.text,
+            sys.stderr.write,
+            frozenset(options.mlir_print_ir_before),
+            frozenset(options.mlir_print_ir_after),
+            options.mlir_print_ir_before_all,
+            options.mlir_print_ir_after_all,
+            options.mlir_print_ir_after_failure,
+        )
+        made.append(printing)
+        if options.reproducer and not any(w.kept for w in reproducers):
+            reproducers.append(WriteReproducer(Path(options.reproducer), session.passes, session.verify_each))
+            made.append(reproducers[-1])
+        return made
+
+    reproducers: list[WriteReproducer] = []
+
+    def checks(number: int) -> Sequence[Observer]:
+        made: list[Observer] = []
+        if options.dump_dir:
+            folder = Path(options.dump_dir)
+            made.append(DumpIR(folder / f"{number:02d}" if options.split_input_file else folder))
+        if options.verify_each == "numeric":
+            from ..compiler.runtime.numeric_check import NumericVerifier
+
+            made.append(NumericVerifier())
+        return made
+
+    session.watchers, session.checks = watchers, checks
+    if options.verify_each == "numeric":
+        from ..compiler.runtime.errors import RunError
+        from ..compiler.runtime.numeric_check import NumericMismatch
+
+        session.expected = (*session.expected, NumericMismatch, RunError)
 
 
 def _reported(outcome: Outcome) -> bool:
@@ -97,16 +245,19 @@ def _reported(outcome: Outcome) -> bool:
     return outcome.ok
 
 
-def _as_expected(part: Source, outcome: Outcome, mode: str) -> bool:
+def _as_expected(source: Source, outcomes: list[Outcome], only_expected: bool) -> list[bool]:
+    """Compares the comments of the whole input with what all parts said.  A file that expects no remark says nothing about remarks."""
     try:
-        wanted = expectations(part.text)
+        wanted = expectations(source.text)
     except ExpectationError as error:
-        print(f"{part.name}:{error.line}:1: error: {error}", file=sys.stderr)
-        return False
-    wrong = unmet(wanted, outcome.diagnostics.items, part.name, only_expected=mode == "only-expected")
+        return [_say(f"{source.name}:{error.line}:1: error: {error}", FAILED) == OK]
+    said = [d for outcome in outcomes for d in outcome.diagnostics.items]
+    if not any(e.severity == "remark" for e in wanted):
+        said = [d for d in said if d.severity != "remark"]
+    wrong = unmet(wanted, said, source.name, only_expected=only_expected)
     for diagnostic in wrong:
         print("\n".join(diagnostic.lines()), file=sys.stderr)
-    return not wrong
+    return [not wrong]
 
 
 def _write(path: str, text: str) -> None:

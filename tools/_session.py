@@ -1,17 +1,20 @@
 """One part of an input from text to text: parse, verify, run the passes, print."""
 
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..compiler.analysis.remarks import Remark, Remarks
 from ..compiler.context import make_context
 from ..compiler.diagnostics import Diagnostic, Diagnostics, collecting, position_of_text
 from ..compiler.dialects.verifier import VerificationError, verify
+from ..compiler.errors import CompileError
 from ..compiler.mlir import ir
 from ..passes.manager import Observer, PassManager
 from ..passes.pass_base import Pass, PassError
+from ._observers import Progress, Watcher
 from ._source import ParseError, Source, parse
+from ._timing import Timing
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,11 @@ class Outcome:
 
 @dataclass
 class Session:
-    """What is done to every part of an input."""
+    """What is done to every part of an input.
+
+    ``watchers`` makes the watchers of one part (its number from 0), ``checks`` further observers that may raise.  ``expected`` are the
+    exceptions whose text is the whole story; any other that a pass raises is a bug of the pass and is reported as such.
+    """
 
     passes: list[Pass]
     style: PrintStyle = field(default_factory=PrintStyle)
@@ -47,56 +54,76 @@ class Session:
     allow_unregistered: bool = False
     roundtrip: bool = False
     debug: bool = False
-    observers: Callable[[Source], list[Observer]] = lambda source: []
+    watchers: Callable[[int], list[Watcher]] = lambda number: []
+    checks: Callable[[int], Sequence[Observer]] = lambda number: []
+    expected: tuple[type[Exception], ...] = (PassError, CompileError)
+    timing: Timing = field(default_factory=lambda: Timing("root"))
 
-    def run(self, source: Source) -> Outcome:
+    def run(self, source: Source, number: int = 0) -> Outcome:
         """Never raises for what is wrong with the input or a pass: the outcome says so."""
         outcome = Outcome()
-        context = make_context()
+        with self.timing.measured("Context"):
+            context = make_context()
         context.allow_unregistered_dialects = self.allow_unregistered
         try:
-            module = parse(source, context, outcome.diagnostics)
+            with self.timing.measured("Parser"):
+                module = parse(source, context, outcome.diagnostics)
         except ParseError as error:
-            if not outcome.diagnostics.failed:
-                outcome.diagnostics.add("error", str(error))
+            _ensure_error(outcome, str(error))
             return outcome
         with collecting(context, outcome.diagnostics):
-            outcome.ok = self._verified(module, outcome) and self._run_passes(module, source, outcome)
+            outcome.ok = self._verified(module, outcome) and self._run_passes(module, number, outcome)
             if outcome.ok and self.roundtrip:
                 outcome.ok = self._round_trips(module, outcome)
         for remark in outcome.remarks.items:
-            outcome.diagnostics.items += remark_diagnostics(remark, context)
+            outcome.diagnostics.items.append(remark_diagnostic(remark, context))
         if outcome.ok:
-            outcome.output = self.style.text(module)
+            with self.timing.measured("Output"):
+                outcome.output = self.style.text(module)
         return outcome
 
     def _verified(self, module: ir.Module, outcome: Outcome) -> bool:
         try:
-            with module.context, ir.Location.unknown(module.context):
+            with self.timing.measured("Verifier"):
                 verify(module)
         except (VerificationError, ir.MLIRError) as error:
             _ensure_error(outcome, str(error), module)
             return False
         return True
 
-    def _run_passes(self, module: ir.Module, source: Source, outcome: Outcome) -> bool:
-        manager = PassManager(self.passes, self.verify_each, [*self.observers(source), where := _Where()])
+    def _run_passes(self, module: ir.Module, number: int, outcome: Outcome) -> bool:
+        progress = Progress()
+        watchers = [progress, *self.watchers(number)]
+        manager = PassManager(self.passes, self.verify_each, [*watchers, *self.checks(number)])
         try:
             manager.run(module, outcome.remarks)
-        except PassError as error:
-            location = error.location if error.location is not None else module.operation.location
-            outcome.diagnostics.add("error", str(error), location)
-        except (VerificationError, ir.MLIRError) as error:
-            _ensure_error(outcome, f"{error} (after pass '{where.name}')", module)
         except Exception as error:
-            name, place = type(error).__name__, getattr(error, "location", None)
-            location = place if isinstance(place, ir.Location) else module.operation.location
-            outcome.diagnostics.add("error", f"pass '{where.name}' raised {name}: {error}", location)
-            if self.debug:
-                traceback.print_exc()
-        else:
-            return True
-        return False
+            self._failed(error, progress.running, module, outcome)
+            for watcher in watchers:
+                if progress.running is not None:
+                    watcher.failed(progress.running, module)
+            return False
+        finally:
+            for time in manager.times:
+                self.timing.add(time.name, time.run + time.verify).add("verify", time.verify)
+        for watcher in watchers:
+            watcher.finished()
+        return True
+
+    def _failed(self, error: Exception, running: Pass | None, module: ir.Module, outcome: Outcome) -> None:
+        name = running.name if running is not None else "none"
+        if isinstance(error, (VerificationError, ir.MLIRError)):
+            _ensure_error(outcome, f"pass '{name}' failed: {error}", module)
+            outcome.diagnostics.attach(f"after pass '{name}'")
+            return
+        place = getattr(error, "location", None)
+        location = place if isinstance(place, ir.Location) else module.operation.location
+        if isinstance(error, self.expected):
+            outcome.diagnostics.add("error", str(error), location)
+            return
+        outcome.diagnostics.add("error", f"pass '{name}' raised {type(error).__name__}: {error}", location)
+        if self.debug:
+            traceback.print_exception(error)
 
     def _round_trips(self, module: ir.Module, outcome: Outcome) -> bool:
         """Whether text -> module -> text gives the same bytes, in the custom and in the generic form."""
@@ -110,30 +137,20 @@ class Session:
             if again != text:
                 form = "generic" if generic else "custom"
                 what = "cannot be parsed" if again is None else "does not print as it was read"
-                outcome.diagnostics.add(
-                    "error", f"the module's {form} form {what}", module.operation.location
-                )
+                message = f"the module's {form} form {what}"
+                outcome.diagnostics.add("error", message, module.operation.location)
                 return False
         return True
 
 
-class _Where(Observer):
-    """Remembers which pass is running."""
-
-    name = ""
-
-    def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
-        self.name = p.name
-
-
-def _ensure_error(outcome: Outcome, message: str, module: ir.Module) -> None:
+def _ensure_error(outcome: Outcome, message: str, module: ir.Module | None = None) -> None:
     """An exception that left no diagnostic becomes one."""
     if not outcome.diagnostics.failed:
-        outcome.diagnostics.add("error", message, module.operation.location)
+        outcome.diagnostics.add("error", message, None if module is None else module.operation.location)
 
 
-def remark_diagnostics(remark: Remark, context: ir.Context) -> list[Diagnostic]:
-    """A remark as a diagnostic at its first location, with a note at each other one."""
-    places = [position_of_text(text, context) for text in remark.locations] or [None]
-    message = f"{remark.message} [{remark.kind}: {remark.pass_name}, {remark.rule}]"
-    return [Diagnostic("remark", message, places[0])]
+def remark_diagnostic(remark: Remark, context: ir.Context) -> Diagnostic:
+    """A remark as a diagnostic at the first of its locations that is in a file."""
+    places = (position_of_text(text, context) for text in remark.locations)
+    position = next((p for p in places if p is not None), None)
+    return Diagnostic("remark", Remarks([replace(remark, locations=())]).render("text"), position)

@@ -122,9 +122,13 @@ def argument_symbols(func: ir.Operation) -> dict[str, int]:
             continue
         symbol = text_of(attributes["fuse.sym"], "fuse.sym")
         if not isinstance(inputs[number], ir.IndexType):
-            raise Broken(f"expected the size '{symbol}' to be an index, got {inputs[number]} as argument {number}")
+            raise Broken(
+                f"expected the size '{symbol}' to be an index, got {inputs[number]} as argument {number}"
+            )
         if symbol in found:
-            raise Broken(f"expected one argument for the size '{symbol}', got arguments {found[symbol]} and {number}")
+            raise Broken(
+                f"expected one argument for the size '{symbol}', got arguments {found[symbol]} and {number}"
+            )
         found[symbol] = number
     return found
 
@@ -150,7 +154,9 @@ def check_tied(func: ir.Operation, report: Report) -> tuple[int, ...]:
         raise Broken(f"expected one tie for each of {len(results)} results, got fuse.ties of {len(ties)}")
     for number, (tie, result) in enumerate(zip(ties, results, strict=True)):
         if not 0 <= tie < len(inputs):
-            raise Broken(f"expected the tie of result {number} to be one of {len(inputs)} arguments, got {tie}")
+            raise Broken(
+                f"expected the tie of result {number} to be one of {len(inputs)} arguments, got {tie}"
+            )
         if report.spec(result) is None:
             raise Broken(f"expected result {number} to be a ranked tensor, got {result}")
         if inputs[tie] != result:
@@ -172,4 +178,6 @@ def check_arguments(func: ir.Operation, symbols: Iterable[str], report: Report) 
             raise Broken(f"expected tokens after all tensors, got the tensor argument {number} after a token")
         missing = [s for s in spec.symbols if s not in symbols]
         if missing:
-            raise Broken(f"argument {number} of type {type_} needs the size {missing[0]}, which is no argument")
+            raise Broken(
+                f"argument {number} of type {type_} needs the size {missing[0]}, which is no argument"
+            )

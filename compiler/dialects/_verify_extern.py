@@ -54,7 +54,9 @@ def _collect(attribute: ir.Attribute, count: int, used: set[int]) -> None:
         text = text_of(attribute.params[0], "#fuse.torch")
         kind, colon, name = text.partition(":")
         if kind not in TORCH_KINDS or not colon or not name:
-            raise Broken(f"expected #fuse.torch of 'kind:name' with a kind of {', '.join(TORCH_KINDS)}, got '{text}'")
+            raise Broken(
+                f"expected #fuse.torch of 'kind:name' with a kind of {', '.join(TORCH_KINDS)}, got '{text}'"
+            )
     elif isinstance(attribute, ir.ArrayAttr):
         for element in attribute:
             _collect(element, count, used)
@@ -62,7 +64,9 @@ def _collect(attribute: ir.Attribute, count: int, used: set[int]) -> None:
         for _, element in items_of(attribute, "an argument"):
             _collect(element, count, used)
     elif not isinstance(attribute, _LITERALS):
-        raise Broken(f"expected arguments made of literals, lists, types, #fuse.arg and #fuse.torch, got {attribute}")
+        raise Broken(
+            f"expected arguments made of literals, lists, types, #fuse.arg and #fuse.torch, got {attribute}"
+        )
 
 
 def _all_used(func: ir.Operation, used: set[int]) -> None:

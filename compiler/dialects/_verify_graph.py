@@ -48,7 +48,9 @@ class _Graph:
     names: dict[ir.Value, str]
     roots: dict[ir.Value, ir.Value] = field(default_factory=dict)
     gone: dict[ir.Value, str] = field(default_factory=dict)  #: root -> why its storage is no longer there
-    owned: dict[ir.Value, ir.Operation] = field(default_factory=dict)  #: root of planned storage -> what took it
+    owned: dict[ir.Value, ir.Operation] = field(
+        default_factory=dict
+    )  #: root of planned storage -> what took it
     planned: bool = False
 
     def root(self, value: ir.Value) -> ir.Value:
@@ -89,7 +91,9 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
         report.check(op, _sizes_defined, graph, type_)
     for root, op in graph.owned.items():
         if root not in graph.gone:
-            report.complain(op, "takes storage that is neither given back (fuse.free, fuse.reuse) nor returned")
+            report.complain(
+                op, "takes storage that is neither given back (fuse.free, fuse.reuse) nor returned"
+            )
 
 
 def _sizes_defined(graph: _Graph, type_: ir.Type) -> None:
@@ -120,10 +124,14 @@ def _syms(graph: _Graph, op: ir.Operation, operands: list[ir.Value], used: set[s
     for name, value in zip(names, operands, strict=True):
         if graph.names.get(value) != name:
             known = graph.names.get(value)
-            raise Broken(f"expected the operand for '{name}' to be that size, got {'another value' if known is None else known}")
+            raise Broken(
+                f"expected the operand for '{name}' to be that size, got {'another value' if known is None else known}"
+            )
     missing = used.difference(names)
     if missing:
-        raise Broken(f"needs the size {listed(missing)}, which is not among its operands (syms: {listed(names)})")
+        raise Broken(
+            f"needs the size {listed(missing)}, which is not among its operands (syms: {listed(names)})"
+        )
 
 
 def _sym(graph: _Graph, op: ir.Operation) -> None:
@@ -139,7 +147,9 @@ def _size(graph: _Graph, op: ir.Operation) -> None:
     if not 0 <= dim < spec.rank:
         raise Broken(f"expected dim to be below the rank of {op.operands[0].type}, got {dim}")
     if str(spec.sizes[dim]) != symbol:
-        raise Broken(f"expected dim {dim} of {op.operands[0].type} to have the extent {symbol}, got {spec.sizes[dim]}")
+        raise Broken(
+            f"expected dim {dim} of {op.operands[0].type} to have the extent {symbol}, got {spec.sizes[dim]}"
+        )
     graph.define(symbol, op.results[0])
 
 
@@ -189,9 +199,13 @@ def _view(graph: _Graph, op: ir.Operation) -> None:
     result = graph.report.tensor(op.results[0], "the result")
     coords = expressions_of(op.attributes["map"], "map")
     if len(coords) != source.rank:
-        raise Broken(f"expected {source.rank} coordinates, one for each dim of {op.operands[0].type}, got {len(coords)}")
+        raise Broken(
+            f"expected {source.rank} coordinates, one for each dim of {op.operands[0].type}, got {len(coords)}"
+        )
     if source.element != result.element or (source.device or "") != (result.device or ""):
-        raise Broken(f"expected the source's element type and device, got {op.results[0].type} of {op.operands[0].type}")
+        raise Broken(
+            f"expected the source's element type and device, got {op.results[0].type} of {op.operands[0].type}"
+        )
     dims = {f"v{n}" for n in range(result.rank)}
     used: set[str] = set().union(*(c.symbols() for c in coords))
     wrong = {n for n in used if n[0] == "v" and n[1:].isdigit()} - dims
@@ -279,7 +293,9 @@ def _sizes_of_call(graph: _Graph, op: ir.Operation, callee: ir.Operation) -> Non
     for symbol, number in argument_symbols(callee).items():
         if symbol in named and graph.names.get(op.operands[number]) != symbol:
             found = graph.names.get(op.operands[number], "another value")
-            raise Broken(f"expected operand {number} to be the size '{symbol}' of the callee's types, got {found}")
+            raise Broken(
+                f"expected operand {number} to be the size '{symbol}' of the callee's types, got {found}"
+            )
 
 
 def _destinations(graph: _Graph, op: ir.Operation, name: str, destinations: tuple[int, ...]) -> None:
@@ -333,7 +349,9 @@ def _return(graph: _Graph, op: ir.Operation) -> None:
             raise Broken(f"expected one new value of argument {number}, got a second as result {key}")
         seen.add(number)
         if graph.root(op.operands[int(key)]) != arguments[number]:
-            raise Broken(f"expected result {key} to be in the storage of argument {number}, whose new value it is")
+            raise Broken(
+                f"expected result {key} to be in the storage of argument {number}, whose new value it is"
+            )
 
 
 _RULES: dict[str, Callable[[_Graph, ir.Operation], None]] = {

@@ -54,7 +54,9 @@ class _Body:
     symbols: dict[str, int]
     arguments: dict[ir.Value, int]
     value_dims: dict[ir.Value, frozenset[str]] = field(default_factory=dict)
-    versions: dict[ir.Value, int] = field(default_factory=dict)  #: argument or result of a store -> the argument
+    versions: dict[ir.Value, int] = field(
+        default_factory=dict
+    )  #: argument or result of a store -> the argument
     latest: dict[int, ir.Value] = field(default_factory=dict)  #: stored argument -> result of its last store
     loads: list[tuple[ir.Operation, int, tuple[Expr, ...]]] = field(default_factory=list)
     stores: list[tuple[ir.Operation, int, tuple[Expr, ...]]] = field(default_factory=list)
@@ -109,7 +111,9 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
         rule = _RULES.get(op.name)
         if rule is None:
             if op.name.partition(".")[0] not in ("arith", "math"):
-                report.complain(op, "is not allowed in a kernel: expected arith, math and the fuse dialect's kernel ops")
+                report.complain(
+                    op, "is not allowed in a kernel: expected arith, math and the fuse dialect's kernel ops"
+                )
                 continue
             rule = _scalar
         dims_of_results = report.check(op, rule, body, op)
@@ -125,7 +129,9 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
     return Accesses(_by_argument(body.loads), _by_argument(body.stores))
 
 
-def _by_argument(accesses: list[tuple[ir.Operation, int, tuple[Expr, ...]]]) -> dict[int, list[tuple[Expr, ...]]]:
+def _by_argument(
+    accesses: list[tuple[ir.Operation, int, tuple[Expr, ...]]],
+) -> dict[int, list[tuple[Expr, ...]]]:
     found: dict[int, list[tuple[Expr, ...]]] = {}
     for _, argument, coords in accesses:
         found.setdefault(argument, []).append(coords)
@@ -145,7 +151,9 @@ def _dims(func: ir.Operation, symbols: dict[str, int]) -> dict[str, Expr]:
         extent = dims[name] = parse(text_of(attribute, f"the extent of {name}"))
         unknown = extent.symbols() - symbols.keys()
         if unknown:
-            raise Broken(f"the extent '{extent}' of {name} needs the size {listed(unknown)}, which is no argument")
+            raise Broken(
+                f"the extent '{extent}' of {name} needs the size {listed(unknown)}, which is no argument"
+            )
         if extent.is_constant and extent.constant < 0:
             raise Broken(f"expected {name} to have an extent of at least 0, got {extent}")
     return dims
@@ -165,7 +173,9 @@ def _reduced_in_one_axis(tile: Tile, op: ir.Operation) -> None:
     over = _over_names(op)
     axes = {tile.axis_of(d) for d in over}
     if len(axes) > 1:
-        raise Broken(f"expected the dims {listed(over)} of one reduction in one axis of fuse.tile, got {len(axes)} axes")
+        raise Broken(
+            f"expected the dims {listed(over)} of one reduction in one axis of fuse.tile, got {len(axes)} axes"
+        )
     for axis in axes:
         if tile.axes[axis].kind == "grid":
             raise Broken(f"reduces over {listed(over)}, which fuse.tile spreads over programs (a grid axis)")
@@ -175,7 +185,9 @@ def _only_accessed(argument: ir.Value, number: int) -> None:
     for use in argument.uses:
         name = use.owner.operation.name
         if not (name in ("fuse.load", "fuse.store") and use.operand_number == 0) and name != "func.return":
-            raise Broken(f"expected the tensor argument {number} to be only loaded and stored, got a use by '{name}'")
+            raise Broken(
+                f"expected the tensor argument {number} to be only loaded and stored, got a use by '{name}'"
+            )
 
 
 def _every_store_is_tied(body: _Body, ties: tuple[int, ...]) -> None:
@@ -214,10 +226,14 @@ def _scalar(body: _Body, op: ir.Operation) -> frozenset[str]:
     return body.dims_of(op)
 
 
-def _coordinates(body: _Body, op: ir.Operation, first_index: int, rank: int) -> tuple[tuple[Expr, ...], frozenset[str]]:
+def _coordinates(
+    body: _Body, op: ir.Operation, first_index: int, rank: int
+) -> tuple[tuple[Expr, ...], frozenset[str]]:
     coords = expressions_of(op.attributes["at"], "at")
     if len(coords) != rank:
-        raise Broken(f"expected {rank} coordinates, one for each dim of {op.operands[0].type}, got {len(coords)}")
+        raise Broken(
+            f"expected {rank} coordinates, one for each dim of {op.operands[0].type}, got {len(coords)}"
+        )
     return coords, body.names(coords, len(op.operands) - first_index, "coordinates")
 
 

@@ -52,7 +52,9 @@ def _grid(func: ir.Operation, symbols: dict[str, int]) -> None:
     for extent in grid:
         unknown = extent.symbols() - symbols.keys()
         if unknown:
-            raise Broken(f"the extent '{extent}' of fuse.grid needs the size {listed(unknown)}, which is no argument")
+            raise Broken(
+                f"the extent '{extent}' of fuse.grid needs the size {listed(unknown)}, which is no argument"
+            )
 
 
 def _returned(numbers: dict[ir.Value, int], ties: tuple[int, ...], op: ir.Operation) -> None:
@@ -131,14 +133,18 @@ def _launch(func: ir.Operation, tt_functions: dict[str, ir.Operation], symbols: 
     parameters = function_type(tt_functions[target.value]).inputs
     given = texts_of(func.attributes["fuse.params"], "fuse.params")
     if len(given) != len(parameters):
-        raise Broken(f"expected {len(parameters)} fuse.params, one for each argument of @{target.value}, got {len(given)}")
+        raise Broken(
+            f"expected {len(parameters)} fuse.params, one for each argument of @{target.value}, got {len(given)}"
+        )
     for text, parameter in zip(given, parameters, strict=True):
         number, _, kind = text.partition(":")
         if not number.isdigit() or int(number) >= len(inputs):
             raise Broken(f"expected a parameter `N:kind` with N below {len(inputs)}, got '{text}'")
         found = "ptr" if isinstance(parameter, Ptr) else str(parameter)
         if kind != found:
-            raise Broken(f"expected the parameter '{number}:{found}' for an argument of type {parameter}, got '{text}'")
+            raise Broken(
+                f"expected the parameter '{number}:{found}' for an argument of type {parameter}, got '{text}'"
+            )
 
 
 def symbol_name(op: ir.Operation) -> str:

@@ -1,0 +1,89 @@
+"""What ``fuse-opt`` watches a pipeline with: IR printed before and after passes, and the reproducer of a crash."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..compiler.mlir import ir
+from ..passes.pass_base import Pass
+from ..passes.pipeline_text import pipeline_text
+from ._reproducer import reproducer_text
+
+
+class Watcher:
+    """An observer that also hears of failures; the default is to do nothing."""
+
+    def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        """Called before pass ``number`` (from 0) runs."""
+
+    def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        """Called after the pass ran and the module was verified."""
+
+    def failed(self, p: Pass, module: ir.Module) -> None:
+        """Called when the pass, or a check after it, failed; the module may be half changed."""
+
+    def finished(self) -> None:
+        """Called after the last pass when none failed."""
+
+
+@dataclass
+class Progress(Watcher):
+    """Which pass is running."""
+
+    running: Pass | None = None
+
+    def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        self.running = p
+
+
+@dataclass
+class PrintIR(Watcher):
+    """Prints the module around passes, under mlir-opt's banners.  ``before`` and ``after`` are names of passes."""
+
+    text: Callable[[ir.Module], str]
+    write: Callable[[str], object]
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+    before_all: bool = False
+    after_all: bool = False
+    after_failure: bool = False
+
+    def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        if self.before_all or p.name in self.before:
+            self._print("Before", p, module)
+
+    def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        if self.after_all or p.name in self.after:
+            self._print("After", p, module)
+
+    def failed(self, p: Pass, module: ir.Module) -> None:
+        if self.after_all or self.after_failure or p.name in self.after:
+            self._print("After", p, module, " Failed")
+
+    def _print(self, when: str, p: Pass, module: ir.Module, how: str = "") -> None:
+        banner = f"// -----// IR Dump {when} {type(p).__name__}{how} ({p.name}) //----- //"
+        self.write(f"{banner}\n{self.text(module)}\n\n")
+
+
+@dataclass
+class WriteReproducer(Watcher):
+    """Keeps in ``path`` the module before the running pass and the passes from there on.
+
+    The file is written before the pass starts, so that it is there even when the process dies; it goes when all passes are done.
+    """
+
+    path: Path
+    passes: list[Pass]
+    verify_each: bool
+    kept: bool = field(default=False, init=False)
+
+    def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        text = module.operation.get_asm(enable_debug_info=True)
+        rest = pipeline_text(self.passes[number:])
+        self.path.write_text(reproducer_text(text, rest, verify_each=self.verify_each), encoding="utf-8")
+
+    def failed(self, p: Pass, module: ir.Module) -> None:
+        self.kept = True
+
+    def finished(self) -> None:
+        self.path.unlink(missing_ok=True)

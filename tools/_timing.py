@@ -1,0 +1,57 @@
+"""``--timing``: where the wall time of a run went, as a tree in the form of mlir-opt's report."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+_RULE = "===" + "-" * 73 + "==="
+
+
+@dataclass
+class Timing:
+    """Seconds by name, and what they consist of; names keep the order of their first use."""
+
+    name: str
+    seconds: float = 0.0
+    parts: dict[str, "Timing"] = field(default_factory=dict)
+
+    def part(self, name: str) -> "Timing":
+        """The part of that name, made at need."""
+        return self.parts.setdefault(name, Timing(name))
+
+    def add(self, name: str, seconds: float) -> "Timing":
+        """Adds to a part; returns it."""
+        part = self.part(name)
+        part.seconds += seconds
+        return part
+
+    @contextmanager
+    def measured(self, name: str) -> Iterator[None]:
+        """Adds the time that the block takes to a part."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.add(name, perf_counter() - start)
+
+    def report(self) -> str:
+        """The whole, which is this node's seconds, and every part below it."""
+        total = max(self.seconds, 1e-9)
+        lines = [_RULE, "... Execution time report ...".center(len(_RULE)).rstrip(), _RULE]
+        lines += [f"  Total Execution Time: {total:.4f} seconds", "", "  ----Wall Time----  ----Name----"]
+        lines += self._lines(total, 0)
+        lines.append(f"{_share(total, total)}  Total")
+        return "\n".join(lines) + "\n"
+
+    def _lines(self, total: float, depth: int) -> Iterator[str]:
+        for part in self.parts.values():
+            yield f"{_share(part.seconds, total)}  {'  ' * depth}{part.name}"
+            yield from part._lines(total, depth + 1)
+        if depth == 0:
+            rest = self.seconds - sum(part.seconds for part in self.parts.values())
+            yield f"{_share(max(rest, 0.0), total)}  Rest"
+
+
+def _share(seconds: float, total: float) -> str:
+    return f"  {seconds:8.4f} ({100 * seconds / total:5.1f}%)"
