@@ -449,8 +449,8 @@ def _remainder(x: Tensor, y: Tensor) -> Tensor:
     """IEEE 754's remainder: x - n*y with n the integer nearest to x/y, even where two are."""
     size = y.abs()
     rest = torch.fmod(x, 2 * size).abs()
-    rest = torch.where(2 * rest > size, rest - size, rest)
-    rest = torch.where(2 * rest >= size, rest - size, rest)
+    less = rest - size
+    rest = torch.where(2 * rest > size, torch.where(2 * less >= size, less - size, less), rest)
     return torch.where(torch.signbit(x), -rest, rest)
 
 
