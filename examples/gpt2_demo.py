@@ -12,6 +12,7 @@ by torch, a smaller one.
 import argparse
 import copy
 import linecache
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -244,11 +245,14 @@ def file_lines(location: ir.Location) -> Iterator[Line]:
 
 def print_fallbacks(graphs: list[Any]) -> None:
     """Ops that the compiler should generate and does not: they run as themselves."""
+    places: dict[tuple[str, str], list[str]] = {}
     for graph in graphs:
         for fallback in graph.fallbacks:
-            where = f"{graph.name} graph, {fallback.location}"
-            print(f"fallback: {fallback.target} runs as itself ({where}): {fallback.reason}")
-    if any(graph.fallbacks for graph in graphs):
+            where = f"{graph.name} graph: {short(fallback.location)}"
+            places.setdefault((fallback.target, fallback.reason), []).append(where)
+    for (target, reason), where in places.items():
+        print(f"fallback: {target} runs as itself, {reason} ({len(where)} times; {where[0]})")
+    if places:
         print()
 
 
@@ -279,8 +283,9 @@ def print_dumps(out: Path) -> None:
 
 
 def short(path: str) -> str:
-    """A path below the repository without its beginning."""
-    return path.removeprefix(f"{ROOT}/")
+    """A path, or a text that ends with one, in which files below the repository begin there."""
+    text, _, file = path.rpartition(" ")
+    return f"{text} {os.path.realpath(file).removeprefix(f'{ROOT}{os.sep}')}".lstrip()
 
 
 if __name__ == "__main__":
