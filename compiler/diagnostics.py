@@ -24,7 +24,10 @@ class Position:
 
 
 def position_of(location: ir.Location | None) -> Position | None:
-    """The first file position inside a location (through names, fusions and call sites); None where it has none."""
+    """The first file position inside a location (through names, fusions and call sites);
+
+    None where it has none.
+    """
     if isinstance(location, ir.FileLineColLoc):
         return Position(location.filename, location.start_line, location.start_col)
     inner: list[Any] = []
@@ -38,7 +41,10 @@ def position_of(location: ir.Location | None) -> Position | None:
 
 
 def position_of_text(text: str, context: ir.Context) -> Position | None:
-    """``position_of`` a location as MLIR prints it (``loc("m.py":3:1)``); None for text that is no location."""
+    """``position_of`` a location as MLIR prints it (``loc("m.py":3:1)``);
+
+    None for text that is no location.
+    """
     try:
         # As the location of a module: the bindings cannot parse one as an attribute.
         return position_of(ir.Module.parse(f"module {{}} {text}", context).operation.location)

@@ -1,4 +1,4 @@
-"""Runs passes over a module: verifies after each, and tells observers (prints, dumps, numeric checks) what happened."""
+"""Runs passes over a module, verifies after each, and tells observers (prints, dumps, checks) about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,8 @@
 """Pipelines as text: ``builtin.module(fold-views,choose-tiling{hardware=h200},canonicalize)``.
 
-Names of the registry become its passes, with options typed by their dataclass fields; any other name is handed to
-upstream's pass manager (``canonicalize``, ``cse``, ``func.func(cse)``), which cannot parse passes written in Python.
+Names of the registry become its passes, with options typed by their dataclass fields; any other name is
+handed to upstream's pass manager (``canonicalize``, ``cse``, ``func.func(cse)``), which cannot parse passes
+written in Python.
 """
 
 import dataclasses
@@ -49,7 +50,10 @@ class Upstream(Pass):
 
 
 def parse_pipeline(text: str, passes: Mapping[str, type[Pass]] | None = None) -> list[Pass]:
-    """The passes that ``text`` names, in order; ``passes`` are those of the registry by default.  Raises ``PipelineError``."""
+    """The passes that ``text`` names, in order;
+
+    ``passes`` are those of the registry by default.  Raises ``PipelineError``.
+    """
     known = all_passes() if passes is None else passes
     text = text.strip()
     if text.startswith("builtin.module(") and text.endswith(")"):
@@ -166,7 +170,7 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
-# --- values of options ----------------------------------------------------------------------------------------
+# --- values of options --------------------------------------------------------------------------------------
 
 _BOOLS = {"true": True, "false": False}
 

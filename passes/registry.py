@@ -1,8 +1,8 @@
 """All passes by name.  A new pass is one file of this folder: nothing else has to be told.
 
 A module is a pass when its name is neither private (``_helpers.py``) nor one of ``_NOT_PASSES``:
-``fuse_vertical.py`` defines the pass ``fuse-vertical`` as the class ``FuseVertical``.  Passes are imported when
-they are asked for, so that a tool which runs one pass loads one pass.
+``fuse_vertical.py`` defines the pass ``fuse-vertical`` as the class ``FuseVertical``.  Passes are imported
+when they are asked for, so that a tool which runs one pass loads one pass.
 """
 
 import pkgutil
@@ -35,8 +35,8 @@ def pass_modules(folder: Path = Path(__file__).parent) -> list[str]:
 class PassTable(Mapping[str, type[Pass]]):
     """Pass name -> class, in sorted order; a lookup imports the module.
 
-    Iteration and ``in`` import nothing.  A lookup raises KeyError on an unknown name, and TypeError where what was
-    imported is not the pass that its place promises.
+    Iteration and ``in`` import nothing.  A lookup raises KeyError on an unknown name, and TypeError where
+    what was imported is not the pass that its place promises.
     """
 
     def __init__(self, sources: Mapping[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """``--verify-diagnostics``: comments of the input say which diagnostics it must produce.
 
-``// expected-error {{text}}`` expects on its own line an error that contains ``text``; in the text, ``{{..}}`` nested once more is a regular
-expression.  ``@+2`` and ``@-1`` count lines from the comment's, ``@above`` and ``@below`` mean the nearest line without a comment of this kind,
-``@unknown`` a diagnostic without a position in the input.
+``// expected-error {{text}}`` expects on its own line an error that contains ``text``; in the text,
+``{{..}}`` nested once more is a regular expression.  ``@+2`` and ``@-1`` count lines from the comment's,
+``@above`` and ``@below`` mean the nearest line without a comment of this kind, ``@unknown`` a diagnostic
+without a position in the input.
 """
 
 import re
@@ -20,7 +21,11 @@ _MISSPELLED = re.compile(r"expected-(?:error|warning|remark|note)\b")
 
 @dataclass(frozen=True)
 class Expectation:
-    """One comment: ``line`` is where the diagnostic must be, None for anywhere outside the input; ``at`` is the comment's own line."""
+    """One comment:
+
+    ``line`` is where the diagnostic must be, None for anywhere outside the input; ``at`` is the comment's own
+    line.
+    """
 
     severity: str
     pattern: re.Pattern[str]
@@ -87,7 +92,7 @@ def _line(lines: list[str], number: int, designator: str | None) -> int | None:
 def unmet(
     expected: list[Expectation], produced: Iterable[Diagnostic], file: str, *, only_expected: bool = False
 ) -> list[Diagnostic]:
-    """What is wrong: expectations that nothing met, and diagnostics (notes too) that nobody expected unless ``only_expected``."""
+    """What is wrong: expectations that nothing met and, unless ``only_expected``, what nobody expected."""
     waiting = list(expected)
     wrong: list[Diagnostic] = []
     for diagnostic in _flatten(produced):

@@ -10,7 +10,10 @@ from ..passes.pipeline_text import option_name, option_text, option_types
 
 
 def list_passes(passes: Mapping[str, type[Pass]]) -> str:
-    """Each pass with its options: what it does, their types and defaults.  One that cannot be imported says why."""
+    """Each pass with its options: what it does, their types and defaults.
+
+    One that cannot be imported says why.
+    """
     return "".join(f"{line}\n" for name in passes for line in _pass_lines(name, passes))
 
 

@@ -1,4 +1,7 @@
-"""What ``fuse-opt`` watches a pipeline with: IR printed before and after passes, and the reproducer of a crash."""
+"""What ``fuse-opt`` watches a pipeline with:
+
+IR printed before and after passes, and the reproducer of a crash.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,7 +41,10 @@ class Progress(Watcher):
 
 @dataclass
 class PrintIR(Watcher):
-    """Prints the module around passes, under mlir-opt's banners.  ``before`` and ``after`` are names of passes."""
+    """Prints the module around passes, under mlir-opt's banners.
+
+    ``before`` and ``after`` are names of passes.
+    """
 
     text: Callable[[ir.Module], str]
     write: Callable[[str], object]
@@ -69,7 +75,8 @@ class PrintIR(Watcher):
 class WriteReproducer(Watcher):
     """Keeps in ``path`` the module before the running pass and the passes from there on.
 
-    The file is written before the pass starts, so that it is there even when the process dies; it goes when all passes are done.
+    The file is written before the pass starts, so that it is there even when the process dies; it goes when
+    all passes are done.
     """
 
     path: Path

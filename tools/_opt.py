@@ -30,7 +30,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fuse-opt",
         allow_abbrev=False,
         description="Reads a module, runs passes over it, prints it.",
-        epilog="Any other --NAME or --NAME=OPTIONS runs the pass NAME, in the order given; see --list-passes.",
+        epilog="Any other --NAME or --NAME=OPTIONS runs the pass NAME, in order; see --list-passes.",
     )
     add = parser.add_argument
     add("input", nargs="?", default="-", help="file, or - for stdin (the default)")
@@ -246,7 +246,10 @@ def _reported(outcome: Outcome) -> bool:
 
 
 def _as_expected(source: Source, outcomes: list[Outcome], only_expected: bool) -> list[bool]:
-    """Compares the comments of the whole input with what all parts said.  A file that expects no remark says nothing about remarks."""
+    """Compares the comments of the whole input with what all parts said.
+
+    A file that expects no remark says nothing about remarks.
+    """
     try:
         wanted = expectations(source.text)
     except ExpectationError as error:

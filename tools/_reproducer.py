@@ -17,7 +17,10 @@ class NotAReproducer(ValueError):
 
 @dataclass(frozen=True)
 class Reproducer:
-    """What a reproducer asks for.  ``source`` is the input with the resource blanked out, so that lines keep their numbers."""
+    """What a reproducer asks for.
+
+    ``source`` is the input with the resource blanked out, so that lines keep their numbers.
+    """
 
     source: Source
     pipeline: str

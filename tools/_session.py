@@ -44,8 +44,8 @@ class Outcome:
 class Session:
     """What is done to every part of an input.
 
-    ``watchers`` makes the watchers of one part (its number from 0), ``checks`` further observers that may raise.  ``expected`` are the
-    exceptions whose text is the whole story; any other that a pass raises is a bug of the pass and is reported as such.
+    ``watchers`` makes the watchers of one part (its number from 0), ``checks`` observers that may raise.
+    ``expected`` are the exceptions whose text is the whole story; any other is a bug of the pass, reported so.
     """
 
     passes: list[Pass]

@@ -20,7 +20,10 @@ class ParseError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A text and the name under which locations show it.  Parts of a split input begin with empty lines, so that lines count from the file's start."""
+    """A text and the name under which locations show it.
+
+    Parts of a split input begin with empty lines, so that lines count from the file's start.
+    """
 
     name: str
     text: str

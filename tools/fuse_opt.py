@@ -1,4 +1,7 @@
-"""``fuse-opt``: reads a module, runs passes over it, prints it; mlir-opt for this project.  ``fuse-opt --help`` lists the options."""
+"""``fuse-opt``: reads a module, runs passes over it, prints it; mlir-opt for this project.
+
+``fuse-opt --help`` lists the options.
+"""
 
 import sys
 

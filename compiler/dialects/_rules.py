@@ -1,4 +1,4 @@
-"""What the verifier's parts share: how a rule says that it is broken, and readers that say so of malformed attributes."""
+"""What the verifier's parts share: how a rule says it is broken, and readers of attributes that say so."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,7 +27,7 @@ class Report:
         op.operation.location.emit_error(f"'{op.operation.name}' op {sentence}")
 
     def check(self, op: ir.Operation, rule: Callable[..., Any], *arguments: Any) -> Any:
-        """``rule(*arguments)``; a broken rule or malformed text is a complaint about ``op`` (and the result None)."""
+        """``rule(*arguments)``; where it is broken, a complaint about ``op`` and the result None."""
         try:
             return rule(*arguments)
         except (Broken, ValueError) as error:
@@ -146,7 +146,7 @@ def is_token(type_: ir.Type) -> bool:
 
 
 def check_tied(func: ir.Operation, report: Report) -> tuple[int, ...]:
-    """``fuse.ties`` of a function whose results are all tied to an argument of the same type; no two to one."""
+    """``fuse.ties``: every result is tied, each to an argument of its own and of the same type."""
     ties = integers_of(func.attributes["fuse.ties"], "fuse.ties") if "fuse.ties" in func.attributes else ()
     type_ = function_type(func)
     inputs, results = type_.inputs, type_.results

@@ -1,4 +1,4 @@
-"""Rules of graph functions (``@main``, ordered groups): sizes, views, calls, mutation, and who owns which storage when."""
+"""Rules of graph functions (``@main``, ordered groups): sizes, views, calls, mutation, lifetimes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,8 +24,11 @@ from ._verify_kernel import KERNEL_OPS, Accesses
 
 #: What a call can run, by the callee's attribute.
 CALLEE_KINDS = {
-    "fuse.kernel": "kernel", "fuse.extern": "extern", "fuse.launch": "launch", "fuse.control_deps": "ordered group",
-}  # fmt: skip
+    "fuse.kernel": "kernel",
+    "fuse.extern": "extern",
+    "fuse.launch": "launch",
+    "fuse.control_deps": "ordered group",
+}
 _PLANNED_OPS = ("fuse.alloc", "fuse.reuse", "fuse.free")
 
 
@@ -113,7 +116,7 @@ def _alive(graph: _Graph, op: ir.Operation) -> None:
             raise Broken(f"uses storage that {why}")
 
 
-# --- sizes ---------------------------------------------------------------------------------------------------------------------
+# --- sizes --------------------------------------------------------------------------------------------------
 
 
 def _syms(graph: _Graph, op: ir.Operation, operands: list[ir.Value], used: set[str]) -> None:
@@ -123,10 +126,8 @@ def _syms(graph: _Graph, op: ir.Operation, operands: list[ir.Value], used: set[s
         raise Broken(f"expected syms to name {len(operands)} index operands, got {len(names)} names")
     for name, value in zip(names, operands, strict=True):
         if graph.names.get(value) != name:
-            known = graph.names.get(value)
-            raise Broken(
-                f"expected the operand for '{name}' to be that size, got {'another value' if known is None else known}"
-            )
+            found = graph.names.get(value, "another value")
+            raise Broken(f"expected the operand for '{name}' to be that size, got {found}")
     missing = used.difference(names)
     if missing:
         raise Broken(
@@ -153,7 +154,7 @@ def _size(graph: _Graph, op: ir.Operation) -> None:
     graph.define(symbol, op.results[0])
 
 
-# --- storage -------------------------------------------------------------------------------------------------------------------
+# --- storage ------------------------------------------------------------------------------------------------
 
 
 def _fresh(graph: _Graph, op: ir.Operation) -> None:
@@ -200,11 +201,11 @@ def _view(graph: _Graph, op: ir.Operation) -> None:
     coords = expressions_of(op.attributes["map"], "map")
     if len(coords) != source.rank:
         raise Broken(
-            f"expected {source.rank} coordinates, one for each dim of {op.operands[0].type}, got {len(coords)}"
+            f"expected {source.rank} coordinates, one a dim of {op.operands[0].type}, got {len(coords)}"
         )
     if source.element != result.element or (source.device or "") != (result.device or ""):
         raise Broken(
-            f"expected the source's element type and device, got {op.results[0].type} of {op.operands[0].type}"
+            f"expected the element type and device of {op.operands[0].type}, got {op.results[0].type}"
         )
     dims = {f"v{n}" for n in range(result.rank)}
     used: set[str] = set().union(*(c.symbols() for c in coords))
@@ -217,7 +218,7 @@ def _view(graph: _Graph, op: ir.Operation) -> None:
 
 
 def _same_address(source: TensorSpec, result: TensorSpec, coords: tuple[Expr, ...]) -> None:
-    """The layout of a view says where its map says: exact for polynomials, and tried at corners for static layouts."""
+    """The layout of a view and its map agree: exact for polynomials, tried at corners for static layouts."""
     if any(size.constant == 0 for size in result.sizes):
         return
     point = {f"v{n}": parse(f"v{n}") for n, size in enumerate(result.sizes) if size.constant != 1}
@@ -248,7 +249,7 @@ def _corners(sizes: list[int]) -> list[dict[str, int]]:
     return [zero, last, middle, *({**zero, name: value} for name, value in last.items())]
 
 
-# --- calls ---------------------------------------------------------------------------------------------------------------------
+# --- calls --------------------------------------------------------------------------------------------------
 
 
 def _call(graph: _Graph, op: ir.Operation) -> None:
@@ -270,7 +271,7 @@ def _call(graph: _Graph, op: ir.Operation) -> None:
 
 
 def _shared_storage(callee: ir.Operation, kind: str) -> dict[int, int]:
-    """Result -> operand whose storage it shares; nothing where the callee's own complaint says that its attributes are wrong."""
+    """Result -> operand whose storage it shares, as far as the callee's attributes make sense."""
     type_ = function_type(callee)
     pairs: dict[int, int] = {}
     if kind == "extern" and "fuse.aliases" in callee.attributes:
@@ -299,7 +300,7 @@ def _sizes_of_call(graph: _Graph, op: ir.Operation, callee: ir.Operation) -> Non
 
 
 def _destinations(graph: _Graph, op: ir.Operation, name: str, destinations: tuple[int, ...]) -> None:
-    """No two destinations share storage, and what shares a destination's storage is read only where that is written."""
+    """No two destinations share storage; what shares one's storage is read only where that is written."""
     roots = {number: graph.root(op.operands[number]) for number in destinations}
     if len(set(roots.values())) != len(roots):
         raise Broken("expected destinations in different storage, got two in the same")

@@ -1,4 +1,4 @@
-"""Rules of kernels: functions with ``fuse.kernel`` whose body is scalar code over named dims (tile code once they have ``fuse.grid``)."""
+"""Rules of kernels: functions with ``fuse.kernel`` whose body is scalar code over named dims."""
 
 import re
 from collections.abc import Callable
@@ -39,7 +39,7 @@ _NO_DIMS: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Accesses:
-    """What a scalar kernel reads and writes, for rules about its calls: argument -> coordinates of each access."""
+    """What a scalar kernel reads and writes: argument -> coordinates of each access."""
 
     loads: dict[int, list[tuple[Expr, ...]]]
     stores: dict[int, list[tuple[Expr, ...]]]
@@ -138,7 +138,7 @@ def _by_argument(
     return found
 
 
-# --- the function --------------------------------------------------------------------------------------------------------------
+# --- the function -------------------------------------------------------------------------------------------
 
 
 def _dims(func: ir.Operation, symbols: dict[str, int]) -> dict[str, Expr]:
@@ -174,7 +174,7 @@ def _reduced_in_one_axis(tile: Tile, op: ir.Operation) -> None:
     axes = {tile.axis_of(d) for d in over}
     if len(axes) > 1:
         raise Broken(
-            f"expected the dims {listed(over)} of one reduction in one axis of fuse.tile, got {len(axes)} axes"
+            f"expected the reduced dims {listed(over)} in one axis of fuse.tile, got {len(axes)} axes"
         )
     for axis in axes:
         if tile.axes[axis].kind == "grid":
@@ -215,7 +215,7 @@ def _reads_no_write(body: _Body, argument: int, coords: tuple[Expr, ...]) -> Non
         )
 
 
-# --- single ops: each rule gives the dim set of the op's results ---------------------------------------------------------------
+# --- single ops: each rule gives the dim set of the op's results --------------------------------------------
 
 
 def _scalar(body: _Body, op: ir.Operation) -> frozenset[str]:

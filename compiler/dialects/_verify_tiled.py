@@ -1,4 +1,4 @@
-"""Rules of the lower levels: tiled kernels (``fuse.grid`` on a kernel), launches (``fuse.launch``) and ``tt.func``s."""
+"""Rules of the lower levels: tiled kernels (with ``fuse.grid``), launches (``fuse.launch``), ``tt.func``s."""
 
 from ..analysis.tile import Tile
 from ..mlir import ir
@@ -134,7 +134,7 @@ def _launch(func: ir.Operation, tt_functions: dict[str, ir.Operation], symbols: 
     given = texts_of(func.attributes["fuse.params"], "fuse.params")
     if len(given) != len(parameters):
         raise Broken(
-            f"expected {len(parameters)} fuse.params, one for each argument of @{target.value}, got {len(given)}"
+            f"expected {len(parameters)} fuse.params, one an argument of @{target.value}, got {len(given)}"
         )
     for text, parameter in zip(given, parameters, strict=True):
         number, _, kind = text.partition(":")

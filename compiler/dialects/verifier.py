@@ -1,8 +1,9 @@
-"""What the signatures of single ops cannot say: checked after every pass, each complaint one located sentence.
+"""What signatures of single ops cannot say, checked after every pass: each complaint is a located sentence.
 
-The rules are those of docs/architecture.md, by the kind of function: ``_verify_graph`` (``@main``, ordered groups), ``_verify_kernel``
-(scalar kernels), ``_verify_tiled`` (tile code, launches), ``_verify_extern`` (declarations of extern ops).  A rule of one op that is broken
-is one error at that op: what was expected, what was found.
+The rules are those of docs/architecture.md, by the kind of function: ``_verify_graph`` (``@main``, ordered
+groups), ``_verify_kernel`` (scalar kernels), ``_verify_tiled`` (tile code, launches), ``_verify_extern``
+(declarations of extern ops).  A rule of one op that is broken is one error at that op: what was expected,
+what was found.
 """
 
 from ..analysis.dependences import check_order
@@ -19,7 +20,10 @@ class VerificationError(Exception):
 
 
 def verify(module: ir.Module) -> None:
-    """Checks the whole module.  Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics."""
+    """Checks the whole module.
+
+    Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics.
+    """
     module.operation.verify()
     report = Report()
     with module.context, ir.Location.unknown(module.context):
