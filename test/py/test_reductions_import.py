@@ -1,0 +1,306 @@
+"""Reductions: imported, verified, run by the interpreter, compared with eager and with float64."""
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from fuse_mlir.compiler.errors import UnsupportedOp
+from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from lowering import check, externs, kernels, lower, run, trace  # noqa: E402
+
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+#: Name -> reduction of one tensor over a dim, or over everything where dim is None.
+OVER = {
+    "sum": lambda x, dim, keep: x.sum() if dim is None else x.sum(dim, keep),
+    "mean": lambda x, dim, keep: x.mean() if dim is None else x.mean(dim, keep),
+    "prod": lambda x, dim, keep: x.prod() if dim is None else x.prod(dim, keep),
+    "amax": lambda x, dim, keep: torch.amax(x, () if dim is None else dim, keep),
+    "amin": lambda x, dim, keep: torch.amin(x, () if dim is None else dim, keep),
+    "max": lambda x, dim, keep: x.max() if dim is None else tuple(x.max(dim, keep)),
+    "min": lambda x, dim, keep: x.min() if dim is None else tuple(x.min(dim, keep)),
+    "aminmax": lambda x, dim, keep: tuple(torch.aminmax(x, dim=dim, keepdim=keep)),
+    "argmax": lambda x, dim, keep: x.argmax(dim, keep),
+    "argmin": lambda x, dim, keep: x.argmin(dim, keep),
+    "any": lambda x, dim, keep: x.any() if dim is None else x.any(dim, keep),
+    "all": lambda x, dim, keep: x.all() if dim is None else x.all(dim, keep),
+    "var": lambda x, dim, keep: x.var(dim, keepdim=keep),
+    "std": lambda x, dim, keep: x.std(dim, correction=0, keepdim=keep),
+    "var_mean": lambda x, dim, keep: torch.var_mean(x, dim, keepdim=keep),
+    "std_mean": lambda x, dim, keep: torch.std_mean(x, dim, correction=2, keepdim=keep),
+    "logsumexp": lambda x, dim, keep: torch.logsumexp(x, tuple(range(x.dim())) if dim is None else dim, keep),
+    "norm": lambda x, dim, keep: torch.linalg.vector_norm(x, 2, dim, keep),
+    "count_nonzero": lambda x, dim, keep: torch.ops.aten.count_nonzero.default(x, dim),
+    "nansum": lambda x, dim, keep: x.nansum() if dim is None else x.nansum(dim, keep),
+}
+FLOAT_ONLY = ("mean", "var", "std", "var_mean", "std_mean", "norm")
+#: Values that no reduction confuses by rounding: all different, small.
+SHAPES = ((), (1,), (5,), (3, 4), (2, 1, 3))
+
+
+def numbers(shape: tuple[int, ...], dtype: torch.dtype, seed: int = 0) -> torch.Tensor:
+    """Different small numbers, exact in every dtype: no two roundings decide an index."""
+    generator = torch.Generator().manual_seed(seed)
+    size = math.prod(shape)
+    order = torch.randperm(max(size, 1), generator=generator)[:size].reshape(shape)
+    if dtype == torch.bool:
+        return order % 2 == 0
+    if dtype.is_floating_point:
+        return ((order - size // 2).double() / 4 + 0.25).to(dtype)
+    return (order + (0 if dtype == torch.uint8 else -size // 2)).to(dtype)
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_shapes(name):
+    """Every dim, keepdim, 0-d, one element, static and dynamic."""
+    function = OVER[name]
+    for shape in SHAPES:
+        x = numbers(shape, torch.float32)
+        for dim in (None, *range(-1, x.dim())):
+            for keep in (False, True):
+                if x.dim() == 0 and dim is not None and name in ("aminmax",):
+                    continue
+                check(lambda x, f=function, d=dim, k=keep: f(x, d, k), x, dynamic=keep and x.dim() > 1)
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_dtypes(name):
+    function = OVER[name]
+    for dtype in (*FLOATS, *INTEGERS, torch.bool):
+        if name in FLOAT_ONLY and not dtype.is_floating_point:
+            continue
+        if name == "logsumexp" and dtype == torch.bool:
+            continue
+        x = numbers((4, 3), dtype)
+        for dim in (None, 0):
+            if name == "prod" and dim is None and dtype in (torch.float16, torch.bfloat16):
+                x = x[:2]
+            check(lambda x, f=function, d=dim: f(x, d, False), x)
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_layouts(name):
+    """Transposed, sliced and expanded operands."""
+    function = OVER[name]
+    whole = numbers((4, 6), torch.float32)
+    for view in (lambda x: x.t(), lambda x: x[1:3, ::2], lambda x: x[:1].expand(3, 6)):
+        check(lambda x, v=view: function(v(x), 0, False), whole)
+    check(lambda x: function(x, 1, True), whole.t())
+
+
+SEVERAL = {
+    "sum": lambda x, d: x.sum(d),
+    "mean": lambda x, d: x.mean(d, keepdim=True),
+    "amax": lambda x, d: x.amax(d),
+    "var": lambda x, d: x.var(d),
+    "var_mean": lambda x, d: torch.var_mean(x, d, correction=0),
+    "logsumexp": lambda x, d: torch.logsumexp(x, d),
+    "norm": lambda x, d: torch.linalg.vector_norm(x, 3, d),
+    "any": lambda x, d: torch.any(x, d),
+    "all": lambda x, d: torch.all(x, d),
+    "count_nonzero": lambda x, d: torch.count_nonzero(x, d),
+    "nansum": lambda x, d: x.nansum(d),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("dynamic", (False, True))
+def test_several_dims(name, dynamic):
+    x = numbers((2, 3, 4), torch.float32)
+    for dims in ((0, 2), (1, -1), (0, 1, 2)):
+        check(lambda x, d=dims: SEVERAL[name](x, d), x, dynamic=dynamic)
+    if name not in ("logsumexp",):
+        check(lambda x: SEVERAL[name](x, ()), x, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.int64, torch.bfloat16))
+def test_dtype_argument(dtype):
+    """``dtype=`` converts before the sum."""
+    for source in (torch.float32, torch.int32, torch.bool, torch.float16):
+        x = numbers((3, 5), source)
+        check(lambda x: x.sum(dtype=dtype), x)
+        check(lambda x: x.sum(1, dtype=dtype), x)
+        check(lambda x: x.prod(0, dtype=dtype), x)
+        if dtype.is_floating_point:
+            check(lambda x: x.mean(1, dtype=dtype), x)
+    x = torch.tensor([0.7, 0.7, 0.7])
+    assert run(lambda x: x.sum(dtype=torch.int64), x).item() == 0
+
+
+def test_integers_wrap():
+    x = torch.full((4,), 2**62)
+    check(lambda x: x.sum(), x)
+    check(lambda x: x.prod(), x)
+    check(lambda x: x.sum(dtype=torch.int32), torch.full((3,), 2**31 - 1, dtype=torch.int32))
+    check(lambda x: x.sum(dtype=torch.int8), torch.full((3,), 127, dtype=torch.int8))
+
+
+def test_half_accumulates_in_float32():
+    """The sum of many ones is exact in float32 and would stop at 2048 in float16; so is a mean beyond its range."""
+    ones = torch.ones(4096, dtype=torch.float16)
+    assert run(lambda x: x.sum(), ones).item() == 4096
+    assert run(lambda x: x.mean(), torch.full((8,), 60000.0, dtype=torch.float16)).item() == 60000
+    assert run(lambda x: x.sum(), torch.ones(1024, dtype=torch.bfloat16)).item() == 1024
+
+
+def test_float64_stays_float64():
+    x = torch.tensor([1.0, 2.0**-40, -1.0], dtype=torch.float64)
+    assert run(lambda x: x.sum(), x).item() == 2.0**-40
+
+
+NAN = torch.tensor([[1.0, math.nan, 3.0, math.nan], [math.inf, -math.inf, 0.0, -0.0], [2.0, 2.0, -5.0, -5.0]])
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_special_values(name):
+    """NaN wins every extreme; of equals the first counts; infinities."""
+    if name == "norm":
+        pytest.skip("its own test")
+    for dim in (None, 1):
+        for row in (NAN, NAN[1:], NAN[2:]):
+            check(lambda x, d=dim: OVER[name](x, d, False), row)
+
+
+@pytest.mark.parametrize("order", (0, 1, 2, 3.5, -1, -2.5, math.inf, -math.inf))
+def test_norms(order):
+    x = numbers((3, 4), torch.float32)
+    check(lambda x: torch.linalg.vector_norm(x, order), x)
+    check(lambda x: torch.linalg.vector_norm(x, order, 1, True), x, dynamic=True)
+    check(lambda x: torch.linalg.vector_norm(x, order, 0, dtype=torch.float64), x)
+    check(lambda x: torch.linalg.vector_norm(x, order, 0), NAN)
+    check(lambda x: torch.linalg.vector_norm(x, order), torch.tensor(-2.0))
+
+
+EMPTY = {
+    "sum": lambda x: (x.sum(), x.sum(1), x.sum(0)),
+    "integer sum": lambda x: (x.int().sum(), x.bool().sum(1)),
+    "prod": lambda x: (x.prod(), x.prod(1)),
+    "mean": lambda x: (x.mean(), x.mean(1)),
+    "any": lambda x: (x.any(), x.any(1)),
+    "all": lambda x: (x.all(), x.all(1)),
+    "var": lambda x: (x.var(), x.var(1), *torch.var_mean(x, 1), *torch.std_mean(x, 0)),
+    "logsumexp": lambda x: torch.logsumexp(x, 1),
+    "norm": lambda x: (torch.linalg.vector_norm(x), torch.linalg.vector_norm(x, 0, 1)),
+    "count_nonzero": lambda x: torch.count_nonzero(x, 1),
+    "extremes of rows": lambda x: (*x.t().max(1), *torch.aminmax(x, dim=0), x.amax(0), x.argmin(0)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("name", EMPTY)
+def test_no_elements(name):
+    x = torch.empty(3, 0)
+    if name == "extremes of rows":
+        x = torch.empty(3, 0)
+        check(lambda x: (*x.max(0), *torch.aminmax(x, dim=0), x.amax(0), x.argmin(0)), x)
+        return
+    check(EMPTY[name], x)
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_too_few_degrees_of_freedom():
+    check(lambda x: x.var(1), torch.ones(2, 1))
+    check(lambda x: x.var(1, correction=5), numbers((2, 3), torch.float32))
+    check(lambda x: x.var(1, correction=0.5), numbers((2, 3), torch.float32), dynamic=True)
+
+
+def test_unsigned_extremes():
+    """200 is larger than 100, also where a signed byte would say otherwise; 64 bits fall back."""
+    x = torch.tensor([[100, 200], [3, 255]], dtype=torch.uint8)
+    check(lambda x: (x.max(), x.min(), *x.max(1), x.amin(0), x.argmax()), x)
+    with pytest.raises(UnsupportedOp, match="64-bit unsigned"):
+        lower(trace(lambda x: torch.ops.aten.amax.default(x), [x.to(torch.uint64)]))
+
+
+def test_one_kernel_each():
+    """A reduction is one kernel, with one load, whatever it returns."""
+    for function in (lambda x: x.sum(1), lambda x: tuple(x.max(1)), lambda x: torch.var_mean(x, 1), lambda x: torch.logsumexp(x, 1)):
+        imported = lower(trace(function, [numbers((3, 4), torch.float32)]))
+        assert len(kernels(imported)) == 1
+        assert str(imported.module).count('"fuse.load"') == 1
+
+
+def test_welford_is_stable():
+    """A variance far from zero, where the difference of two sums would have no digit left."""
+    x = torch.linspace(0, 1, 64) + 10000
+    got = run(lambda x: x.var(), x)
+    torch.testing.assert_close(got.double(), x.double().var(), rtol=1e-4, atol=0)
+
+
+def test_a_size_that_may_be_zero_is_asserted():
+    """The extreme over a data-dependent number of elements."""
+    from fuse_mlir.compiler.runtime.errors import DeviceAssertError
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    def function(x):
+        return torch.amax(torch.nonzero(x), (0,))
+
+    with torch._functorch.config.patch(fake_tensor_allow_unsafe_data_ptr_access=False):
+        gm = _trace_unbacked(function, torch.tensor([0, 1, 1]), ShapeEnv())
+    imported = lower(gm)
+    assert externs(imported) == ["aten.nonzero.default"]
+    from import_one import outputs
+
+    assert outputs(imported, [torch.tensor([0, 1, 1])]).tolist() == [2]
+    with pytest.raises(DeviceAssertError, match="non-zero size"):
+        outputs(imported, [torch.tensor([0, 0, 0])])
+
+
+def _trace_unbacked(function, x, env):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    with FakeTensorMode(shape_env=env, allow_non_fake_inputs=True) as mode:
+        fake = mode.from_tensor(x, static_shapes=True)
+        env.allow_dynamic_output_shape_ops = True
+        mode.allow_scalar_outputs = True
+        return make_fx(function, tracing_mode="real")(fake)
+
+
+#: Reductions of core ATen and their kin that are not lowered, and why.
+EXCEPTIONS = {
+    "aten.median.default": "sorting: the vendor's library runs it",
+    "aten.median.dim": "sorting: the vendor's library runs it",
+    "aten.mode.default": "sorting: the vendor's library runs it",
+    "aten.kthvalue.default": "sorting: the vendor's library runs it",
+    "aten.topk.default": "sorting: the vendor's library runs it",
+    "aten.sort.default": "sorting: the vendor's library runs it",
+}
+CORE = (
+    "aten.sum.default aten.sum.dim_IntList aten.mean.default aten.mean.dim aten.prod.default aten.prod.dim_int aten.amax.default "
+    "aten.amin.default aten.max.default aten.min.default aten.max.dim aten.min.dim aten.argmax.default aten.argmin.default aten.any.default "
+    "aten.any.dim aten.any.dims aten.all.default aten.all.dim aten.all.dims aten.var.default aten.var.dim aten.var.correction aten.std.default "
+    "aten.std.dim aten.std.correction aten.var_mean.default aten.var_mean.dim aten.var_mean.correction aten.std_mean.default "
+    "aten.std_mean.dim aten.std_mean.correction aten.logsumexp.default aten.linalg_vector_norm.default aten.aminmax.default "
+    "aten.count_nonzero.default aten.count_nonzero.dim_IntList aten.nansum.default prims.sum.default prims.prod.default prims.amax.default "
+    "prims.amin.default prims.var.default"
+).split()
+
+
+def test_every_reduction_is_accounted_for():
+    for overload in CORE:
+        assert overload in LOWERINGS, f"{overload} is a reduction without lowering or exception"
+    for overload, reason in EXCEPTIONS.items():
+        assert KEPT_WHOLE[overload] == reason
+
+
+def test_core_aten_tags_name_no_other_reduction():
+    """Every overload that torch tags both core and reduction is in the lists above."""
+    tag = getattr(torch.Tag, "reduction", None)
+    if tag is None:
+        pytest.skip("this torch has no tag for reductions")
+    missing = []
+    for name in dir(torch.ops.aten):
+        packet = getattr(torch.ops.aten, name)
+        if not isinstance(packet, torch._ops.OpOverloadPacket):
+            continue
+        for overload in packet.overloads():
+            op = getattr(packet, overload)
+            if torch.Tag.core in op.tags and tag in op.tags and str(op) not in (*CORE, *EXCEPTIONS):
+                missing.append(str(op))
+    assert not missing
