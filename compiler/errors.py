@@ -46,7 +46,9 @@ class UnboundSymbol(ImportGraphError):
 class UnsupportedSize(ImportGraphError):
     """A size expression outside the index algebra."""
 
-    template = "the size {expression} is not made of sums, products, floor divisions, remainders, minima and maxima"
+    template = (
+        "the size {expression} is not made of sums, products, floor divisions, remainders, minima and maxima"
+    )
 
 
 class MissingValue(ImportGraphError):

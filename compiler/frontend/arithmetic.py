@@ -75,9 +75,22 @@ class Arithmetic:
         self._constants: dict[tuple[Any, ...], ir.Value] = {}
 
     # Ops and constants.
-    def emit(self, op: str, type_: ir.Type, operands: Sequence[ir.Value], attributes: Mapping[str, ir.Attribute] | None = None) -> ir.Value:
+    def emit(
+        self,
+        op: str,
+        type_: ir.Type,
+        operands: Sequence[ir.Value],
+        attributes: Mapping[str, ir.Attribute] | None = None,
+    ) -> ir.Value:
         """Appends ``op`` with one result."""
-        return ir.Operation.create(op, results=[type_], operands=operands, attributes=attributes or {}, loc=self.location, ip=self.point).result
+        return ir.Operation.create(
+            op,
+            results=[type_],
+            operands=operands,
+            attributes=attributes or {},
+            loc=self.location,
+            ip=self.point,
+        ).result
 
     def type_of(self, dtype: torch.dtype) -> ir.Type:
         """The type of a value of ``dtype``: signless."""
@@ -123,7 +136,9 @@ class Arithmetic:
     def binary(self, operation: str, a: Operand, b: Operand) -> Scalar:
         """An operation of the table above, undefined cases and all."""
         left, right = self.pair(a, b)
-        return Scalar(self.emit(_BINARY[operation, left.kind], left.value.type, [left.value, right.value]), left.dtype)
+        return Scalar(
+            self.emit(_BINARY[operation, left.kind], left.value.type, [left.value, right.value]), left.dtype
+        )
 
     def math(self, name: str, *operands: Operand) -> Scalar:
         """``math.<name>`` on floats."""
@@ -135,7 +150,9 @@ class Arithmetic:
         """``fuse.libm``: a C function that the math dialect lacks, on floats."""
         first = next(x for x in operands if isinstance(x, Scalar))
         values = [self.lift(x, first.dtype).value for x in operands]
-        return Scalar(self.emit("fuse.libm", first.value.type, values, {"fn": self.builder.string(name)}), first.dtype)
+        return Scalar(
+            self.emit("fuse.libm", first.value.type, values, {"fn": self.builder.string(name)}), first.dtype
+        )
 
     # Arithmetic that MLIR defines everywhere.
     def add(self, a: Operand, b: Operand) -> Scalar:
@@ -191,7 +208,9 @@ class Arithmetic:
     def select(self, condition: Scalar, a: Operand, b: Operand) -> Scalar:
         """``a`` where ``condition``, else ``b``."""
         left, right = self.pair(a, b)
-        return Scalar(self.emit("arith.select", left.value.type, [condition.value, left.value, right.value]), left.dtype)
+        return Scalar(
+            self.emit("arith.select", left.value.type, [condition.value, left.value, right.value]), left.dtype
+        )
 
     def bit_and(self, a: Operand, b: Operand) -> Scalar:
         return self.binary("and", a, b)
@@ -291,7 +310,9 @@ class Arithmetic:
             return result
         even = self.compare("eq", self.bit_and(power, 1), 0)
         one = self.constant(1, base.dtype)
-        inverse = self.cast(self.compare("eq", base, 1), base.dtype)  # 1 ** -n is 1, and other integers round to 0
+        inverse = self.cast(
+            self.compare("eq", base, 1), base.dtype
+        )  # 1 ** -n is 1, and other integers round to 0
         inverse = self.select(self.compare("eq", base, -1), self.select(even, one, -1), inverse)
         return self.select(self.compare("lt", power, 0), inverse, result)
 
@@ -309,7 +330,13 @@ class Arithmetic:
             return self._float_to_integer(x, dtype)
         if source.bits == target.bits:
             return Scalar(x.value, dtype)
-        op = "arith.trunci" if source.bits > target.bits else "arith.extsi" if source.kind == "signed" else "arith.extui"
+        op = (
+            "arith.trunci"
+            if source.bits > target.bits
+            else "arith.extsi"
+            if source.kind == "signed"
+            else "arith.extui"
+        )
         return Scalar(self.emit(op, self.type_of(dtype), [x.value]), dtype)
 
     def widen(self, x: Scalar) -> Scalar:
@@ -343,7 +370,9 @@ class Arithmetic:
         floor = self.math("floor", whole)
         floor = self.select(self.compare("gt", self.sub(whole, floor), 0.5), self.add(floor, 1), floor)
         plain = self.div(a, b)
-        result = self.select(self.compare("ne", whole, 0), floor, self.math("copysign", self.constant(0, a.dtype), plain))
+        result = self.select(
+            self.compare("ne", whole, 0), floor, self.math("copysign", self.constant(0, a.dtype), plain)
+        )
         return self.select(self.compare("eq", b, 0), plain, result)
 
     def _power_of(self, base: Scalar, exponent: int) -> Scalar:
@@ -381,5 +410,11 @@ class Arithmetic:
         x = self.widen(x)
         if dtype == torch.uint64:
             return Scalar(self.emit("arith.fptoui", self.type_of(dtype), [x.value]), dtype)
-        middle = dtype if target.kind == "signed" and target.bits >= 32 else torch.int32 if target.kind == "signed" else torch.int64
+        middle = (
+            dtype
+            if target.kind == "signed" and target.bits >= 32
+            else torch.int32
+            if target.kind == "signed"
+            else torch.int64
+        )
         return self.cast(Scalar(self.emit("arith.fptosi", self.type_of(middle), [x.value]), middle), dtype)

@@ -48,7 +48,11 @@ class KernelBuilder(Arithmetic):
         self.dims: dict[str, Expr] = {}
         self.op = builder.function(self.name, location)
         specs = [t.spec for t in self.inputs] + [o.spec if isinstance(o, Tensor) else o for o in self.outputs]
-        types = [t.value.type for t in self.inputs] + [self._destination_type(o) for o in self.outputs] + [n.value.type for n in self.numbers]
+        types = (
+            [t.value.type for t in self.inputs]
+            + [self._destination_type(o) for o in self.outputs]
+            + [n.value.type for n in self.numbers]
+        )
         self.block = self.op.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
         self.point = ir.InsertionPoint(self.block)
         arguments = list(self.block.arguments)
@@ -75,29 +79,60 @@ class KernelBuilder(Arithmetic):
     def broadcast(tensor: Tensor, at: Sequence[Expr]) -> tuple[Expr, ...]:
         """The coordinates of ``tensor`` at the point ``at`` of a shape that it broadcasts to."""
         aligned = at[len(at) - tensor.rank :]
-        return tuple(const(0) if size.constant == 1 else c for size, c in zip(tensor.sizes, aligned, strict=True))
+        return tuple(
+            const(0) if size.constant == 1 else c for size, c in zip(tensor.sizes, aligned, strict=True)
+        )
 
     # Memory.
-    def load(self, tensor: Tensor, at: Sequence[Expr], guard: Scalar | None = None, other: Operand = 0, indices: Sequence[Scalar] = ()) -> Scalar:
+    def load(
+        self,
+        tensor: Tensor,
+        at: Sequence[Expr],
+        guard: Scalar | None = None,
+        other: Operand = 0,
+        indices: Sequence[Scalar] = (),
+    ) -> Scalar:
         """``tensor[at]`` in its compute dtype, ``other`` where ``guard`` is false.  ``indices`` are ``i0``, ``i1``.. of the coordinates."""
         return self.widen(self.load_raw(tensor, at, guard, other, indices))
 
-    def load_raw(self, tensor: Tensor, at: Sequence[Expr], guard: Scalar | None = None, other: Operand = 0, indices: Sequence[Scalar] = ()) -> Scalar:
+    def load_raw(
+        self,
+        tensor: Tensor,
+        at: Sequence[Expr],
+        guard: Scalar | None = None,
+        other: Operand = 0,
+        indices: Sequence[Scalar] = (),
+    ) -> Scalar:
         """As ``load``, in the dtype that is stored."""
         assert len(at) == tensor.rank, f"{len(at)} coordinates for rank {tensor.rank}"
         fallback = self.cast(self.lift(other, tensor.dtype), tensor.dtype)
-        operands = (self._argument[tensor.value], (guard or self.true()).value, fallback.value, *(i.value for i in indices))
+        operands = (
+            self._argument[tensor.value],
+            (guard or self.true()).value,
+            fallback.value,
+            *(i.value for i in indices),
+        )
         key = (operands, tuple(at))
         if key not in self._loads:
-            self._loads[key] = self.emit("fuse.load", self.type_of(tensor.dtype), operands, {"at": self._coordinates(at)})
+            self._loads[key] = self.emit(
+                "fuse.load", self.type_of(tensor.dtype), operands, {"at": self._coordinates(at)}
+            )
         return Scalar(self._loads[key], tensor.dtype)
 
     def store(
-        self, output: int, at: Sequence[Expr], value: Operand, guard: Scalar | None = None, mode: str = "set", indices: Sequence[Scalar] = ()
+        self,
+        output: int,
+        at: Sequence[Expr],
+        value: Operand,
+        guard: Scalar | None = None,
+        mode: str = "set",
+        indices: Sequence[Scalar] = (),
     ) -> None:
         """Stores to destination number ``output``, converting to its dtype.  ``mode``: set, add, min, max."""
         destination = self.outputs[output]
-        dtype = destination.dtype if isinstance(destination, Tensor) else BY_ELEMENT[destination.element].torch
+        dtype = (
+            destination.dtype if isinstance(destination, Tensor) else BY_ELEMENT[destination.element].torch
+        )
         stored = self.cast(self.lift(value, dtype), dtype)
         target = self._stored[output] or self._destinations[output]
         attributes = {"at": self._coordinates(at), "mode": self.builder.string(mode)}
@@ -112,13 +147,18 @@ class KernelBuilder(Arithmetic):
         """The value of an index expression, an int64."""
         self._used |= expression.symbols() - self.dims.keys()
         attributes = {"expr": self.builder.string(str(expression))}
-        return Scalar(self.emit("fuse.index", self.type_of(torch.int64), [i.value for i in indices], attributes), torch.int64)
+        return Scalar(
+            self.emit("fuse.index", self.type_of(torch.int64), [i.value for i in indices], attributes),
+            torch.int64,
+        )
 
     def assert_(self, condition: Scalar, message: str, guard: Scalar | None = None) -> None:
         """``fuse.device_assert``: stops the program where ``guard`` holds and ``condition`` does not."""
         attributes = {"message": self.builder.string(message)}
         operands = [condition.value, (guard or self.true()).value]
-        ir.Operation.create("fuse.device_assert", operands=operands, attributes=attributes, loc=self.location, ip=self.point)
+        ir.Operation.create(
+            "fuse.device_assert", operands=operands, attributes=attributes, loc=self.location, ip=self.point
+        )
 
     def round_to(self, x: Scalar, dtype: torch.dtype) -> Scalar:
         """``x`` as it would be after a store to ``dtype`` and a load: the rounding that eager does between two ops."""
@@ -129,7 +169,9 @@ class KernelBuilder(Arithmetic):
         """Closes the function, makes the destinations and calls it; returns the new value of each destination."""
         builder = self.builder
         assert all(v is not None for v in self._stored), f"a destination of {self.name} is never stored"
-        names = sorted((self._used | {s for e in self.dims.values() for s in e.symbols()}) & builder.symbol_values.keys())
+        names = sorted(
+            (self._used | {s for e in self.dims.values() for s in e.symbols()}) & builder.symbol_values.keys()
+        )
         for _ in names:
             self.block.add_argument(builder.index_type, self.location)
         ir.Operation.create("func.return", operands=self._stored, loc=self.location, ip=self.point)
@@ -138,14 +180,26 @@ class KernelBuilder(Arithmetic):
         attributes["function_type"] = builder.function_type([a.type for a in self.block.arguments], results)
         with builder.context:
             attributes["fuse.kernel"] = builder.unit
-            attributes["fuse.dims"] = ir.DictAttr.get({n: builder.string(str(e)) for n, e in self.dims.items()})
+            attributes["fuse.dims"] = ir.DictAttr.get(
+                {n: builder.string(str(e)) for n, e in self.dims.items()}
+            )
             attributes["fuse.ties"] = builder.int64s([len(self.inputs) + i for i in range(len(self.outputs))])
             if names:
                 plain = [ir.DictAttr.get({})] * (len(self.block.arguments) - len(names))
-                sizes = [ir.DictAttr.get({"fuse.sym": builder.string(n), **builder.symbol_attributes[n]}) for n in names]
+                sizes = [
+                    ir.DictAttr.get({"fuse.sym": builder.string(n), **builder.symbol_attributes[n]})
+                    for n in names
+                ]
                 attributes["arg_attrs"] = ir.ArrayAttr.get(plain + sizes)
-        destinations = [o.value if isinstance(o, Tensor) else builder.empty(o, self.location) for o in self.outputs]
-        operands = [t.value for t in self.inputs] + destinations + [n.value for n in self.numbers] + builder.values(names)
+        destinations = [
+            o.value if isinstance(o, Tensor) else builder.empty(o, self.location) for o in self.outputs
+        ]
+        operands = (
+            [t.value for t in self.inputs]
+            + destinations
+            + [n.value for n in self.numbers]
+            + builder.values(names)
+        )
         return builder.call(self.name, operands, results, self.location)
 
     def discard(self) -> None:
@@ -155,7 +209,11 @@ class KernelBuilder(Arithmetic):
 
     # Helpers.
     def _destination_type(self, destination: Destination) -> ir.Type:
-        return destination.value.type if isinstance(destination, Tensor) else self.builder.tensor_type(destination)
+        return (
+            destination.value.type
+            if isinstance(destination, Tensor)
+            else self.builder.tensor_type(destination)
+        )
 
     def _coordinates(self, at: Sequence[Expr]) -> ir.Attribute:
         for coordinate in at:

@@ -1,7 +1,7 @@
 """One FX node being imported, as the builders of ``ops/`` see it."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 _MISSING = object()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _signature(overload: torch._ops.OpOverload) -> tuple[tuple[str, Any], ...]:
     """(name, default) of every argument, in schema order."""
-    return tuple((a.name, a.default_value if a.has_default_value() else _MISSING) for a in overload._schema.arguments)
+    return tuple(
+        (a.name, a.default_value if a.has_default_value() else _MISSING) for a in overload._schema.arguments
+    )
 
 
 class Call:
@@ -74,7 +76,11 @@ class Call:
         raise Refused(reason)
 
     def kernel(
-        self, inputs: Sequence[Tensor] = (), outputs: Sequence[Destination] | None = None, numbers: Sequence[Number] = (), name: str | None = None
+        self,
+        inputs: Sequence[Tensor] = (),
+        outputs: Sequence[Destination] | None = None,
+        numbers: Sequence[Number] = (),
+        name: str | None = None,
     ) -> KernelBuilder:
         """A kernel for this node; refuses dtypes and devices that a kernel of this module cannot touch.
 
@@ -90,7 +96,9 @@ class Call:
         self._kernels.append(kernel)
         return kernel
 
-    def finish(self, kernel: KernelBuilder, fakes: Sequence[torch.Tensor] | None = None) -> Tensor | list[Tensor]:
+    def finish(
+        self, kernel: KernelBuilder, fakes: Sequence[torch.Tensor] | None = None
+    ) -> Tensor | list[Tensor]:
         """Closes ``kernel``; one tensor for one destination, else a list.  ``fakes`` None means the node's value."""
         self._kernels.remove(kernel)
         values = kernel.finish()

@@ -8,7 +8,7 @@
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 import torch
@@ -60,8 +60,12 @@ BY_TORCH: dict[torch.dtype, Dtype] = {row.torch: row for row in _ROWS}
 BY_ELEMENT: dict[str, Dtype] = {row.element: row for row in _ROWS}
 
 assert len(BY_TORCH) == len(BY_ELEMENT) == len(_ROWS), "a dtype or an element type has two rows"
-assert BY_ELEMENT.keys() == ELEMENT_BYTES.keys(), "the table and analysis/layout.py name different element types"
-assert all(row.torch.itemsize == ELEMENT_BYTES[row.element] for row in _ROWS), "an element has another size in memory"
+assert BY_ELEMENT.keys() == ELEMENT_BYTES.keys(), (
+    "the table and analysis/layout.py name different element types"
+)
+assert all(row.torch.itemsize == ELEMENT_BYTES[row.element] for row in _ROWS), (
+    "an element has another size in memory"
+)
 assert all(row.compute in BY_TORCH for row in _ROWS)
 
 
@@ -73,7 +77,7 @@ def is_unsigned(dtype: torch.dtype) -> bool:
     return BY_TORCH[dtype].kind == "unsigned"
 
 
-@lru_cache(maxsize=None)
+@cache
 def largest_when_saturating(dtype: torch.dtype) -> float | None:
     """The value that eager stores for numbers beyond an 8-bit float's range, or None where it stores inf or NaN.
 

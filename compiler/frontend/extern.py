@@ -220,4 +220,3 @@ def _effects(node: fx.Node, encoder: _Encoder, kept: list[int]) -> dict[str, ir.
     if random or node.is_impure() or not kept:
         found["fuse.effect"] = builder.unit
     return found
-

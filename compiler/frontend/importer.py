@@ -18,7 +18,14 @@ from torch.utils import _pytree as pytree
 from ..analysis.index import Expr, const
 from ..analysis.layout import TensorSpec
 from ..analysis.remarks import Remarks
-from ..errors import MissingValue, ReadAfterMutation, UnsupportedDtype, UnsupportedOp, UnsupportedSize, UnsupportedValue
+from ..errors import (
+    MissingValue,
+    ReadAfterMutation,
+    UnsupportedDtype,
+    UnsupportedOp,
+    UnsupportedSize,
+    UnsupportedValue,
+)
 from ..mlir import ir
 from . import ops
 from .call import Call
@@ -75,7 +82,12 @@ class ImportedGraph:
 
 
 def import_graph(
-    gm: fx.GraphModule, example_inputs: Sequence[Any] = (), *, context: ir.Context, device: str, strict: bool = False
+    gm: fx.GraphModule,
+    example_inputs: Sequence[Any] = (),
+    *,
+    context: ir.Context,
+    device: str,
+    strict: bool = False,
 ) -> ImportedGraph:
     """Imports ``gm``.  Shapes, strides and dtypes come from ``node.meta["val"]``, for placeholders without it from ``example_inputs``.
 
@@ -128,7 +140,14 @@ class Importer:
                 raise UnsupportedValue(name=node.name, kind=f"{node.op} node")
         spec, tree = self._finish(output.args[0] if output is not None else ())
         return ImportedGraph(
-            self.builder.module, self.objects, self.constants, inputs, spec, tree, tuple(self.fallbacks), self.remarks
+            self.builder.module,
+            self.objects,
+            self.constants,
+            inputs,
+            spec,
+            tree,
+            tuple(self.fallbacks),
+            self.remarks,
         )
 
     # What builders ask.
@@ -138,10 +157,16 @@ class Importer:
             return node.meta["val"]
         raise MissingValue(name=describe(node))
 
-    def spec(self, fake: torch.Tensor, user: str, *, fresh: bool = False, origin: Expr | None = None) -> TensorSpec:
+    def spec(
+        self, fake: torch.Tensor, user: str, *, fresh: bool = False, origin: Expr | None = None
+    ) -> TensorSpec:
         """Layout of ``fake``: its offset is 0 when ``fresh``, else relative to ``origin``."""
         sizes, strides = tuple(fake.shape), fake.stride()
-        offset = const(0) if fresh else self.symbols.expr(fake.storage_offset(), user) - (0 if origin is None else origin)
+        offset = (
+            const(0)
+            if fresh
+            else self.symbols.expr(fake.storage_offset(), user) - (0 if origin is None else origin)
+        )
         static = all(type(n) is int for n in (*sizes, *strides))
         key = (sizes, strides, offset, fake.dtype, fake.device) if static else None
         known = None if key is None else self._elements.get(key)
@@ -149,10 +174,16 @@ class Importer:
             return known
         row = BY_TORCH.get(fake.dtype)
         if row is None or fake.is_sparse or fake.layout != torch.strided or fake.is_quantized:
-            raise UnsupportedDtype(name=user, dtype=fake.dtype if row is None else f"{fake.dtype} in {fake.layout} layout")
+            raise UnsupportedDtype(
+                name=user, dtype=fake.dtype if row is None else f"{fake.dtype} in {fake.layout} layout"
+            )
         expr = self.symbols.expr
         spec = TensorSpec(
-            tuple(expr(n, user) for n in sizes), tuple(expr(n, user) for n in strides), offset, row.element, self._device(fake.device)
+            tuple(expr(n, user) for n in sizes),
+            tuple(expr(n, user) for n in strides),
+            offset,
+            row.element,
+            self._device(fake.device),
         )
         if key is not None:
             self._elements[key] = spec
@@ -200,17 +231,33 @@ class Importer:
         """Counts an unplanned extern call; raises UnsupportedOp when strict."""
         target, where = target_name(node.target), describe(node)
         if self.strict:
-            operands = ", ".join(_shape_of(v) for v in pytree.tree_leaves((node.args, node.kwargs)) if isinstance(v, fx.Node)) or "nothing"
+            operands = (
+                ", ".join(
+                    _shape_of(v)
+                    for v in pytree.tree_leaves((node.args, node.kwargs))
+                    if isinstance(v, fx.Node)
+                )
+                or "nothing"
+            )
             raise UnsupportedOp(op=target, operands=operands, reason=reason, location=where)
         self.fallbacks.append(Fallback(target, reason, where))
-        self.remarks.add("import", "missed", "fallback", f"{target} runs as itself: {reason}", ops=(node.name,), locations=(where,))
+        self.remarks.add(
+            "import",
+            "missed",
+            "fallback",
+            f"{target} runs as itself: {reason}",
+            ops=(node.name,),
+            locations=(where,),
+        )
 
     # Arguments.
     def _placeholders(self) -> tuple[int, ...]:
         """The arguments of ``@main``, in the placeholders' order; returns the placeholders' numbers."""
         nodes = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
         examples = [*self.example_inputs, *[None] * len(nodes)]
-        fakes = [n.meta["val"] if "val" in n.meta else example for n, example in zip(nodes, examples, strict=False)]
+        fakes = [
+            n.meta["val"] if "val" in n.meta else example for n, example in zip(nodes, examples, strict=False)
+        ]
         self.symbols.announce(fakes)
         inputs: list[int] = []
         for position, (node, fake) in enumerate(zip(nodes, fakes, strict=True)):
@@ -225,14 +272,18 @@ class Importer:
                 self.values[node], self._argument_attributes[-1] = self.symbols.argument(fake, value)
             elif isinstance(fake, (torch.SymFloat, torch.SymBool)):
                 dtype = torch.float64 if isinstance(fake, torch.SymFloat) else torch.bool
-                self.values[node] = Number(self._argument(self.builder.element_type(BY_TORCH[dtype].value), {}, location), dtype)
+                self.values[node] = Number(
+                    self._argument(self.builder.element_type(BY_TORCH[dtype].value), {}, location), dtype
+                )
             else:
                 raise UnsupportedValue(name=describe(node), kind=type(fake).__name__)
             inputs.append(position)
         self._bind_symbols(nodes, fakes)
         return tuple(inputs)
 
-    def _tensor_argument(self, name: str, fake: torch.Tensor, attributes: dict[str, ir.Attribute], location: ir.Location) -> Tensor:
+    def _tensor_argument(
+        self, name: str, fake: torch.Tensor, attributes: dict[str, ir.Attribute], location: ir.Location
+    ) -> Tensor:
         """A tensor argument is the root of its storage: its offset counts from its own first element."""
         spec = self.spec(fake, name, fresh=True)
         number = len(self._argument_attributes)
@@ -258,7 +309,9 @@ class Importer:
                 continue
             name = str(node.target)
             if name in self.constants:
-                self.values[node] = next(v for n, v in self.values.items() if n.op == "get_attr" and n.target == name)
+                self.values[node] = next(
+                    v for n, v in self.values.items() if n.op == "get_attr" and n.target == name
+                )
                 continue
             self.constants[name] = tensor
             attributes = {"fuse.constant": self.builder.string(name)}
@@ -286,7 +339,12 @@ class Importer:
             return call_extern(self, node, name, location)
         call = Call(self, node, location)
         try:
-            if not lowering.view and isinstance(value, torch.Tensor) and _is_empty(value) and not _has_effect(node):
+            if (
+                not lowering.view
+                and isinstance(value, torch.Tensor)
+                and _is_empty(value)
+                and not _has_effect(node)
+            ):
                 spec = call.result
                 return call.made(self.builder.empty(spec, location), value, spec)
             return lowering.build(call)
@@ -311,32 +369,47 @@ class Importer:
         for leaf in leaves:
             value = self.resolve(leaf)
             if isinstance(value, Expr):
-                value = OutputConstant(value.constant) if value.is_constant else self.symbols.value(value, builder.unknown)
+                value = (
+                    OutputConstant(value.constant)
+                    if value.is_constant
+                    else self.symbols.value(value, builder.unknown)
+                )
             elif isinstance(value, (Tensor, Number)):
                 value = value.value
             if isinstance(value, ir.Value):
                 spec.append(OutputResult(results.setdefault(value, len(results))))
             else:
                 spec.append(value if isinstance(value, OutputConstant) else OutputConstant(value))
-        mutates = {str(results.setdefault(v, len(results))): builder.int64(a) for a, v in sorted(self.mutated.items())}
+        mutates = {
+            str(results.setdefault(v, len(results))): builder.int64(a)
+            for a, v in sorted(self.mutated.items())
+        }
         types = [v.type for v in results]
         with self.context:
             attributes = {"fuse.mutates": ir.DictAttr.get(mutates)} if mutates else {}
             builder.op("func.return", [], list(results), attributes, builder.unknown)
             main = builder.main.attributes
-            main["function_type"] = builder.function_type([a.type for a in builder.main_block.arguments], types)
+            main["function_type"] = builder.function_type(
+                [a.type for a in builder.main_block.arguments], types
+            )
             if any(self._argument_attributes):
                 main["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self._argument_attributes])
         return tuple(spec), tree
 
     # Helpers.
-    def _argument(self, type_: ir.Type, attributes: dict[str, ir.Attribute], location: ir.Location) -> ir.Value:
+    def _argument(
+        self, type_: ir.Type, attributes: dict[str, ir.Attribute], location: ir.Location
+    ) -> ir.Value:
         self._argument_attributes.append(attributes)
         return self.builder.main_block.add_argument(type_, location)
 
     def _device(self, device: torch.device) -> str | None:
         if device not in self._devices:
-            text = str(device) if device.index is not None or device.type in ("cpu", "meta") else f"{device.type}:0"
+            text = (
+                str(device)
+                if device.index is not None or device.type in ("cpu", "meta")
+                else f"{device.type}:0"
+            )
             self._devices[device] = None if text == self.device else text
         return self._devices[device]
 

@@ -27,7 +27,9 @@ def location_of(node: fx.Node, context: ir.Context) -> ir.Location:
     frame = user_frame(node.meta.get("stack_trace") or "")
     if frame is None:
         return ir.Location.name(node.name, context=context)
-    return ir.Location.name(node.name, ir.Location.file(frame[0], frame[1], 0, context=context), context=context)
+    return ir.Location.name(
+        node.name, ir.Location.file(frame[0], frame[1], 0, context=context), context=context
+    )
 
 
 def describe(node: fx.Node) -> str:

@@ -30,8 +30,12 @@ class ModuleBuilder:
         self._strings: dict[str, ir.Attribute] = {}
         self._names: set[str] = {"main"}
         self.declarations: dict[str, ir.Operation] = {}
-        self.symbol_values: dict[str, ir.Value] = {}  #: every size symbol defined so far -> its index value in @main
-        self.symbol_attributes: dict[str, dict[str, ir.Attribute]] = {}  #: bounds that kernels repeat on their arguments
+        self.symbol_values: dict[
+            str, ir.Value
+        ] = {}  #: every size symbol defined so far -> its index value in @main
+        self.symbol_attributes: dict[
+            str, dict[str, ir.Attribute]
+        ] = {}  #: bounds that kernels repeat on their arguments
         self.module.operation.attributes["fuse.device"] = self.string(device)
         self.main = self.function("main", self.unknown, public=True)
         self.main_block = self.main.regions[0].blocks.append()
@@ -93,9 +97,18 @@ class ModuleBuilder:
         return ir.Operation.create("func.func", attributes=attributes, regions=1, loc=location, ip=self._body)
 
     def function_type(self, inputs: Sequence[ir.Type], results: Sequence[ir.Type]) -> ir.Attribute:
-        return ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results), context=self.context), context=self.context)
+        return ir.TypeAttr.get(
+            ir.FunctionType.get(list(inputs), list(results), context=self.context), context=self.context
+        )
 
-    def declare(self, name: str, inputs: Sequence[ir.Type], results: Sequence[ir.Type], attributes: Mapping[str, ir.Attribute], location: ir.Location) -> str:
+    def declare(
+        self,
+        name: str,
+        inputs: Sequence[ir.Type],
+        results: Sequence[ir.Type],
+        attributes: Mapping[str, ir.Attribute],
+        location: ir.Location,
+    ) -> str:
         """A private declaration, renamed where ``name`` is taken; returns its name."""
         unique = self.unique(name)
         op = self.declarations[unique] = self.function(unique, location)
@@ -105,11 +118,22 @@ class ModuleBuilder:
         return unique
 
     # Ops of @main.
-    def op(self, name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], attributes: Mapping[str, ir.Attribute], location: ir.Location) -> ir.Operation:
+    def op(
+        self,
+        name: str,
+        results: Sequence[ir.Type],
+        operands: Sequence[ir.Value],
+        attributes: Mapping[str, ir.Attribute],
+        location: ir.Location,
+    ) -> ir.Operation:
         """Appends an op to ``@main``."""
-        return ir.Operation.create(name, results=results, operands=operands, attributes=attributes, loc=location, ip=self.main_point)
+        return ir.Operation.create(
+            name, results=results, operands=operands, attributes=attributes, loc=location, ip=self.main_point
+        )
 
-    def call(self, callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], location: ir.Location) -> list[ir.Value]:
+    def call(
+        self, callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], location: ir.Location
+    ) -> list[ir.Value]:
         """``func.call @callee``."""
         symbol = ir.FlatSymbolRefAttr.get(callee, context=self.context)
         return list(self.op("func.call", results, operands, {"callee": symbol}, location).results)
@@ -117,14 +141,24 @@ class ModuleBuilder:
     def empty(self, spec: TensorSpec, location: ir.Location) -> ir.Value:
         """``fuse.empty``: storage with the layout ``spec``."""
         names = spec.symbols
-        return self.op("fuse.empty", [self.tensor_type(spec)], self.values(names), {"syms": self.strings(names)}, location).result
+        return self.op(
+            "fuse.empty",
+            [self.tensor_type(spec)],
+            self.values(names),
+            {"syms": self.strings(names)},
+            location,
+        ).result
 
-    def view(self, source: ir.Value, spec: TensorSpec, coordinates: Sequence[Expr], location: ir.Location) -> ir.Value:
+    def view(
+        self, source: ir.Value, spec: TensorSpec, coordinates: Sequence[Expr], location: ir.Location
+    ) -> ir.Value:
         """``fuse.view``: ``coordinates`` has one expression per source dim over ``v0``.. and symbols."""
         used = set(spec.symbols).union(*(c.symbols() for c in coordinates))
         names = sorted(n for n in used if n in self.symbol_values)
         attributes = {"map": self.strings(coordinates), "syms": self.strings(names)}
-        return self.op("fuse.view", [self.tensor_type(spec)], [source, *self.values(names)], attributes, location).result
+        return self.op(
+            "fuse.view", [self.tensor_type(spec)], [source, *self.values(names)], attributes, location
+        ).result
 
     def size(self, source: ir.Value, dim: int, symbol: str, location: ir.Location) -> None:
         """``fuse.size``: defines ``symbol`` as the extent of a dim."""
@@ -134,8 +168,14 @@ class ModuleBuilder:
     def symbol(self, symbol: str, expression: Expr, location: ir.Location) -> None:
         """``fuse.sym``: defines ``symbol`` as an expression over defined symbols."""
         names = sorted(expression.symbols())
-        attributes = {"symbol": self.string(symbol), "expr": self.string(str(expression)), "syms": self.strings(names)}
-        self.define(symbol, self.op("fuse.sym", [self.index_type], self.values(names), attributes, location).result)
+        attributes = {
+            "symbol": self.string(symbol),
+            "expr": self.string(str(expression)),
+            "syms": self.strings(names),
+        }
+        self.define(
+            symbol, self.op("fuse.sym", [self.index_type], self.values(names), attributes, location).result
+        )
 
     def define(self, symbol: str, value: ir.Value, bounds: Mapping[str, ir.Attribute] | None = None) -> None:
         """Makes ``value`` the SSA value of ``symbol``.  ``bounds``: ``fuse.min``, ``fuse.max``."""

@@ -178,7 +178,9 @@ class SymbolTable:
                 "res_attrs": ir.ArrayAttr.get([ir.DictAttr.get({"fuse.sym": builder.string(name)})]),
             }
         types = [builder.index_type] * len(operands)
-        callee = builder.declare(function.rpartition(".")[2], types, [builder.index_type], attributes, builder.unknown)
+        callee = builder.declare(
+            function.rpartition(".")[2], types, [builder.index_type], attributes, builder.unknown
+        )
         (result,) = builder.call(callee, operands, [builder.index_type], builder.unknown)
         builder.define(name, result)
         return name

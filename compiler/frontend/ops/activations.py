@@ -50,7 +50,11 @@ def gelu(k: K, x: Scalar, approximate: str = "none") -> Scalar:
 
 def _gelu_cdf(k: K, x: Scalar, approximate: str) -> Scalar:
     """The normal distribution's share below ``x``, or its approximation by tanh."""
-    inner = k.math("erf", k.mul(x, math.sqrt(0.5))) if approximate == "none" else k.math("tanh", _gelu_inner(k, x))
+    inner = (
+        k.math("erf", k.mul(x, math.sqrt(0.5)))
+        if approximate == "none"
+        else k.math("tanh", _gelu_inner(k, x))
+    )
     return k.mul(k.add(inner, 1), 0.5)
 
 
@@ -87,12 +91,15 @@ def elu(k: K, x: Scalar, alpha: Operand = 1, scale: Operand = 1, input_scale: Op
 
 
 @pointwise("aten.elu_backward.default", over=("grad_output", "self_or_result"))
-def elu_backward(k: K, grad: Scalar, alpha: Operand, scale: Operand, input_scale: Operand, is_result: bool, x: Scalar) -> Scalar:
+def elu_backward(
+    k: K, grad: Scalar, alpha: Operand, scale: Operand, input_scale: Operand, is_result: bool, x: Scalar
+) -> Scalar:
+    scaled = k.mul(grad, input_scale)
     if is_result:
-        slope = k.mul(k.add(x, k.mul(k.constant(alpha, x.dtype), scale)), input_scale)
+        negative = k.mul(scaled, k.add(x, k.mul(k.constant(alpha, x.dtype), scale)))
     else:
-        slope = k.mul(k.mul(k.mul(k.math("exp", k.mul(x, input_scale)), alpha), scale), input_scale)
-    return k.select(k.compare("le", x, 0), k.mul(grad, slope), k.mul(grad, scale))
+        negative = k.mul(k.mul(k.mul(scaled, alpha), scale), k.math("exp", k.mul(x, input_scale)))
+    return k.select(k.compare("le", x, 0), negative, k.mul(grad, scale))
 
 
 @pointwise("aten.hardtanh.default", over=("self",))
@@ -132,7 +139,9 @@ def hardswish_backward(k: K, grad: Scalar, x: Scalar) -> Scalar:
 @pointwise("aten.softplus.default", over=("self",))
 def softplus(k: K, x: Scalar, beta: Operand = 1, threshold: Operand = 20) -> Scalar:
     scaled = k.mul(x, beta)
-    return k.select(k.compare("gt", scaled, threshold), x, k.div(k.math("log1p", k.math("exp", scaled)), beta))
+    return k.select(
+        k.compare("gt", scaled, threshold), x, k.div(k.math("log1p", k.math("exp", scaled)), beta)
+    )
 
 
 @pointwise("aten.softplus_backward.default", over=("grad_output", "self"))
@@ -154,7 +163,7 @@ def threshold_backward(k: K, grad: Scalar, x: Scalar, limit: Operand) -> Scalar:
 
 @pointwise("aten.sigmoid_backward.default")
 def sigmoid_backward(k: K, grad: Scalar, y: Scalar) -> Scalar:
-    return k.mul(grad, k.mul(k.sub(1, y), y))
+    return k.mul(k.mul(grad, k.sub(1, y)), y)
 
 
 @pointwise("aten.tanh_backward.default")
@@ -186,6 +195,6 @@ def log_sigmoid_forward(k: K, x: Scalar) -> tuple[Scalar, Scalar]:
     return k.sub(k.minimum(x, 0), k.math("log1p", decay)), decay
 
 
-@pointwise("aten.native_dropout_backward.default", over=("grad_output",))
+@pointwise("aten.native_dropout_backward.default", over=("grad_output",), kind=Kind.INT_TO_FLOAT)
 def native_dropout_backward(k: K, grad: Scalar, mask: Scalar, scale: Operand) -> Scalar:
     return k.mul(k.mul(grad, k.cast(mask, grad.dtype)), scale)

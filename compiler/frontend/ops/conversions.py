@@ -10,7 +10,13 @@ from .elementwise import Pointwise, lower
 _COPY = Pointwise((), lambda k, x, *_: x, own=True)
 
 
-@lowers("aten.clone.default", "aten._to_copy.default", "prims.convert_element_type.default", "aten.lift_fresh_copy.default", "aten.contiguous.default")
+@lowers(
+    "aten.clone.default",
+    "aten._to_copy.default",
+    "prims.convert_element_type.default",
+    "aten.lift_fresh_copy.default",
+    "aten.contiguous.default",
+)
 def copy(call: Call) -> Any:
     """The output's layout is what ``memory_format`` made it."""
     name = "a" if "a" in call.arguments else "self"

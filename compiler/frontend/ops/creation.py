@@ -80,7 +80,14 @@ def ramp(call: Call, start: Any, step: Any) -> Any:
     kernel = call.kernel([], None, numbers)
     at = kernel.iterate(call.result.sizes)
     number = call.value.dtype if call.value.dtype in (torch.float32, torch.float64) else torch.float64
-    dtype = number if call.value.dtype.is_floating_point or isinstance(start, float) or isinstance(step, float) or numbers else torch.int64
+    dtype = (
+        number
+        if call.value.dtype.is_floating_point
+        or isinstance(start, float)
+        or isinstance(step, float)
+        or numbers
+        else torch.int64
+    )
     if dtype == torch.int64:
         position = at[0]
         whole = position * call.expr(step) + call.expr(start)
@@ -125,5 +132,3 @@ def triangle(call: Call, keeps: Any) -> Any:
     x = kernel.load_raw(source, at)
     kernel.store(0, at, kernel.select(keeps(kernel, gap, limit), x, kernel.constant(0, x.dtype)))
     return call.finish(kernel)
-
-

@@ -44,12 +44,34 @@ class Pointwise:
 
 
 #: Numbers that scale and never decide the dtype.
-APART = frozenset({"alpha", "beta", "value", "scale", "input_scale", "eps", "threshold", "negative_slope", "lambd", "decimals", "nan", "posinf", "neginf"})
+APART = frozenset(
+    {
+        "alpha",
+        "beta",
+        "value",
+        "scale",
+        "input_scale",
+        "eps",
+        "threshold",
+        "negative_slope",
+        "lambd",
+        "decimals",
+        "nan",
+        "posinf",
+        "neginf",
+    }
+)
 
 RULES: dict[str, Pointwise] = {}
 
 
-def pointwise(*overloads: str, kind: Kind = Kind.DEFAULT, over: tuple[str, ...] | None = None, own: bool = False, rounds: bool = False) -> Callable[[Body], Body]:
+def pointwise(
+    *overloads: str,
+    kind: Kind = Kind.DEFAULT,
+    over: tuple[str, ...] | None = None,
+    own: bool = False,
+    rounds: bool = False,
+) -> Callable[[Body], Body]:
     """Enters a body as the rule of ``overloads``."""
 
     def enter(body: Body) -> Body:
@@ -89,7 +111,9 @@ class _Operands:
         self._choose(rule)
         values = self.arguments.values()
         self.inputs = [v for v in values if isinstance(v, Tensor)]
-        self.numbers = [v.number for v in values if isinstance(v, _HostElement)] + [v for v in values if isinstance(v, Number)]
+        self.numbers = [v.number for v in values if isinstance(v, _HostElement)] + [
+            v for v in values if isinstance(v, Number)
+        ]
 
     def _choose(self, rule: Pointwise) -> None:
         """The common dtype of the promoted arguments and the one to compute in."""
@@ -104,7 +128,11 @@ class _Operands:
         self.compute: torch.dtype | None = None
         if stand_ins:
             self.compute, result = elementwise_dtypes(*stand_ins, type_promotion_kind=rule.kind)
-            self.common = elementwise_dtypes(*stand_ins, type_promotion_kind=Kind.DEFAULT)[1] if rule.kind is Kind.ALWAYS_BOOL else result
+            self.common = (
+                elementwise_dtypes(*stand_ins, type_promotion_kind=Kind.DEFAULT)[1]
+                if rule.kind is Kind.ALWAYS_BOOL
+                else result
+            )
             self.compute = BY_TORCH[self.common].compute if self.common in BY_TORCH else None
 
     def scalars(self, kernel: KernelBuilder, at: Sequence[Expr]) -> list[Any]:
@@ -121,7 +149,12 @@ class _Operands:
             return self._number(k, k.number(value), name)
         if isinstance(value, Expr):
             return self._number(k, k.index(value), name)
-        if self.rule.rounds and name in self.promoted and isinstance(value, (int, float)) and self.common is not None:
+        if (
+            self.rule.rounds
+            and name in self.promoted
+            and isinstance(value, (int, float))
+            and self.common is not None
+        ):
             return self._convert(k, k.constant(value, self.compute), name)
         return value
 
@@ -163,4 +196,4 @@ def _stand_in(value: Any) -> Any:
     return None
 
 
-__all__ = ["APART", "Kind", "Pointwise", "RULES", "lower", "pointwise"]
+__all__ = ["APART", "RULES", "Kind", "Pointwise", "lower", "pointwise"]

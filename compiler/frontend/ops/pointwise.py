@@ -43,28 +43,44 @@ for _op, _function in ROUNDING.items():
 # --- arithmetic ----------------------------------------------------------------------------------------------------------------
 
 
-def _scaled(k: K, x: Operand, alpha: Operand) -> Operand:
-    """``alpha * x``; nothing for the usual 1."""
-    if not isinstance(alpha, Scalar) and alpha == 1:
-        return x
-    if isinstance(x, Scalar) or isinstance(alpha, Scalar):
-        return k.mul(alpha, x)
-    return alpha * x
+def _plus_scaled(k: K, x: Operand, alpha: Operand, other: Operand) -> Scalar:
+    """``x + alpha * other``; of floats in one rounding, as eager's compilers contract it."""
+    if not isinstance(alpha, Scalar):
+        if alpha == 1:
+            return k.add(x, other)
+        if alpha == -1:
+            return k.sub(x, other)
+        if not isinstance(other, Scalar):
+            return k.add(x, alpha * other)
+    return (
+        k.math("fma", alpha, other, x)
+        if isinstance(other, Scalar) and other.is_float
+        else k.add(x, k.mul(alpha, other))
+    )
+
+
+def _negated(k: K, x: Operand) -> Operand:
+    return k.neg(x) if isinstance(x, Scalar) else -x
 
 
 @pointwise("aten.add.Tensor", "aten.add.Scalar")
 def add(k: K, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
-    return k.add(x, _scaled(k, other, alpha))
+    return _plus_scaled(k, x, alpha, other)
 
 
 @pointwise("aten.sub.Tensor", "aten.sub.Scalar")
 def sub(k: K, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
-    return k.sub(x, _scaled(k, other, alpha))
+    return _plus_scaled(k, x, _negated(k, alpha), other)
 
 
 @pointwise("aten.rsub.Tensor", "aten.rsub.Scalar")
 def rsub(k: K, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
-    return k.sub(other, _scaled(k, x, alpha))
+    return _plus_scaled(k, other, _negated(k, alpha), x)
+
+
+@pointwise("prims.fma.default")
+def fma(k: K, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+    return k.math("fma", x, y, z) if x.is_float else k.add(k.mul(x, y), z)
 
 
 @pointwise("aten.mul.Tensor", "aten.mul.Scalar")
@@ -215,7 +231,8 @@ def logical_not(k: K, x: Scalar) -> Scalar:
 
 for _how in ("and", "or", "xor"):
     pointwise(
-        *(f"aten.bitwise_{_how}.{o}" for o in ("Tensor", "Scalar", "Scalar_Tensor")), *(f"aten.__{_how}__.{o}" for o in ("Tensor", "Scalar"))
+        *(f"aten.bitwise_{_how}.{o}" for o in ("Tensor", "Scalar", "Scalar_Tensor")),
+        *(f"aten.__{_how}__.{o}" for o in ("Tensor", "Scalar")),
     )(lambda k, x, other, how=_how: k.binary(how, x, other))
 
 
@@ -364,12 +381,14 @@ lowers("aten.nextafter.default")(_nextafter)
 
 @pointwise("aten.addcmul.default")
 def addcmul(k: K, x: Scalar, first: Scalar, second: Scalar, value: Operand = 1) -> Scalar:
-    return k.add(x, _scaled(k, k.mul(first, second), value))
+    if not isinstance(value, Scalar) and value == 1 and x.is_float:
+        return k.math("fma", first, second, x)
+    return _plus_scaled(k, x, value, k.mul(first, second))
 
 
 @pointwise("aten.addcdiv.default")
 def addcdiv(k: K, x: Scalar, first: Scalar, second: Scalar, value: Operand = 1) -> Scalar:
-    return k.add(x, _scaled(k, k.div(first, second), value))
+    return _plus_scaled(k, x, value, k.div(first, second))
 
 
 @pointwise("aten.lerp.Scalar", "aten.lerp.Tensor")
@@ -377,8 +396,8 @@ def lerp(k: K, start: Scalar, end: Scalar, weight: Operand) -> Scalar:
     """From the nearer end, so that the weights 0 and 1 are exact."""
     weight = k.lift(weight, start.dtype)
     difference = k.sub(end, start)
-    near_start = k.add(start, k.mul(weight, difference))
-    near_end = k.sub(end, k.mul(difference, k.sub(1, weight)))
+    near_start = k.math("fma", weight, difference, start)
+    near_end = k.math("fma", k.neg(difference), k.sub(1, weight), end)
     return k.select(k.compare("lt", k.abs(weight), 0.5), near_start, near_end)
 
 

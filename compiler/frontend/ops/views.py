@@ -30,12 +30,20 @@ def dim_of(dim: int, rank: int) -> int:
     return dim % max(rank, 1)
 
 
-@lowers("aten.alias.default", "aten.detach.default", "aten.lift_fresh.default", "prims.view_of.default", view=True)
+@lowers(
+    "aten.alias.default", "aten.detach.default", "aten.lift_fresh.default", "prims.view_of.default", view=True
+)
 def identity(call: Call) -> Tensor:
     return call.tensor("self") if "self" in call.arguments else call.tensor("a")
 
 
-@lowers("aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten._reshape_alias.default", view=True)
+@lowers(
+    "aten.view.default",
+    "aten._unsafe_view.default",
+    "aten.reshape.default",
+    "aten._reshape_alias.default",
+    view=True,
+)
 def view(call: Call) -> Tensor:
     source = call.tensor("self")
     fake = call.value
@@ -70,7 +78,9 @@ def reverse_dims(call: Call) -> Tensor:
 def expand(call: Call) -> Tensor:
     source = call.tensor("self")
     at = point(result_sizes(call))[len(call.value.shape) - source.rank :]
-    return call.view(source, [const(0) if s.constant == 1 else c for s, c in zip(source.sizes, at, strict=True)])
+    return call.view(
+        source, [const(0) if s.constant == 1 else c for s, c in zip(source.sizes, at, strict=True)]
+    )
 
 
 @lowers("aten.slice.Tensor", view=True)
@@ -206,7 +216,7 @@ def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[i
     while i < len(source) or j < len(result):
         inside, outside = [], []
         left = right = const(1)
-        while not inside and not outside or left != right:
+        while (not inside and not outside) or left != right:
             grow_left = _smaller(left, right, i < len(source), j < len(result), bool(inside))
             if grow_left:
                 inside.append(i)
@@ -260,5 +270,3 @@ def copy_of(call: Call, source: Tensor, coordinates: Sequence[Expr]) -> Any:
 
 def _shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.untyped_storage()._cdata == b.untyped_storage()._cdata
-
-
