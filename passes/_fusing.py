@@ -76,7 +76,12 @@ class Fuser:
                 fused = [nodes[m] for m in members]
                 names = tuple(n.name for n in fused)
                 remarks.add(
-                    self.pass_name, "passed", "fused", f"{len(names)} kernels become one", ops=names, locations=tuple(n.location for n in fused)
+                    self.pass_name,
+                    "passed",
+                    "fused",
+                    f"{len(names)} kernels become one",
+                    ops=names,
+                    locations=tuple(n.location for n in fused),
                 )
 
 

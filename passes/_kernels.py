@@ -55,7 +55,10 @@ class Program:
             kernel = self.callee(call)
             if is_kernel(kernel):
                 if is_tiled(kernel):
-                    raise PassError(f"kernel @{string(kernel.attributes['sym_name'])} is tile code: schedule before tiling", kernel.location)
+                    raise PassError(
+                        f"kernel @{string(kernel.attributes['sym_name'])} is tile code: schedule before tiling",
+                        kernel.location,
+                    )
                 found.append((call, kernel))
         return found
 
@@ -91,14 +94,25 @@ class Program:
         call.attributes["callee"] = ir.FlatSymbolRefAttr.get(fresh)
         return new
 
-    def recall(self, call: ir.Operation, callee: ir.Operation, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Operation:
+    def recall(
+        self,
+        call: ir.Operation,
+        callee: ir.Operation,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+    ) -> ir.Operation:
         """A new call in front of ``call``, with its location and attributes; ``call`` stays, with its uses."""
         name = string(callee.attributes["sym_name"])
         attributes = {n.name: n.attr for n in _named(call)}
         attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
         self.callers[name] = self.callers.get(name, 0) + 1
         return ir.Operation.create(
-            "func.call", list(results), list(operands), attributes, loc=call.location, ip=ir.InsertionPoint(call)
+            "func.call",
+            list(results),
+            list(operands),
+            attributes,
+            loc=call.location,
+            ip=ir.InsertionPoint(call),
         )
 
     def erase_call(self, call: ir.Operation) -> None:
@@ -132,7 +146,9 @@ class Program:
             if op.name in ("fuse.sym", "fuse.size"):
                 add(string(op.attributes["symbol"]), op.results[0], op.location)
             elif "res_attrs" in self._declaration(op):
-                for result, names in zip(op.results, ir.ArrayAttr(self._declaration(op)["res_attrs"]), strict=True):
+                for result, names in zip(
+                    op.results, ir.ArrayAttr(self._declaration(op)["res_attrs"]), strict=True
+                ):
                     table = ir.DictAttr(names)
                     if "fuse.sym" in table:
                         add(string(table["fuse.sym"]), result, op.location)
@@ -176,7 +192,9 @@ def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
     return found
 
 
-def set_signature(func: ir.Operation, results: Sequence[ir.Type], attributes: Sequence[dict[str, ir.Attribute]]) -> None:
+def set_signature(
+    func: ir.Operation, results: Sequence[ir.Type], attributes: Sequence[dict[str, ir.Attribute]]
+) -> None:
     """Makes ``function_type`` and ``arg_attrs`` agree with the body's arguments; drops ``fuse.tile``, which is stale now."""
     inputs = [a.type for a in func.regions[0].blocks[0].arguments]
     assert len(inputs) == len(attributes), f"{len(inputs)} arguments have {len(attributes)} attribute dicts"
@@ -216,7 +234,9 @@ def kernel_body(func: ir.Operation) -> list[ir.Operation]:
 EXPRESSIONS = ("at", "expr")
 
 
-def rewrite_dims(op: ir.Operation, expression: Callable[[Expr], Expr], over: Callable[[Sequence[str]], Sequence[str]]) -> None:
+def rewrite_dims(
+    op: ir.Operation, expression: Callable[[Expr], Expr], over: Callable[[Sequence[str]], Sequence[str]]
+) -> None:
     """Rewrites the index expressions of a kernel operation, and the dims it crosses.  Raises PassError when a scan would cross several."""
     from ..compiler.analysis.index import parse
 
@@ -230,7 +250,9 @@ def rewrite_dims(op: ir.Operation, expression: Callable[[Expr], Expr], over: Cal
         if isinstance(crossed, ir.StringAttr):
             names = over([crossed.value])
             if len(names) != 1:
-                raise PassError(f"a scan over '{crossed.value}' would have to cross {len(names)} dims", op.location)
+                raise PassError(
+                    f"a scan over '{crossed.value}' would have to cross {len(names)} dims", op.location
+                )
             attributes["over"] = ir.StringAttr.get(names[0])
         else:
             attributes["over"] = text_list(over(strings(crossed)))

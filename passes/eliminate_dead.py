@@ -135,11 +135,18 @@ def _drop_results(program: Program, call: ir.Operation, kernel: ir.Operation, li
     types = [t for t, keep in zip(types, live, strict=True) if keep]
     set_signature(kernel, types, argument_attributes(kernel))
     clean(kernel)
-    _drop_arguments(program, call, kernel, [t for t, keep in zip(ties, live, strict=True) if keep], types, live)
+    _drop_arguments(
+        program, call, kernel, [t for t, keep in zip(ties, live, strict=True) if keep], types, live
+    )
 
 
 def _drop_arguments(
-    program: Program, call: ir.Operation, kernel: ir.Operation, ties: list[int], types: list[ir.Type], live: list[bool]
+    program: Program,
+    call: ir.Operation,
+    kernel: ir.Operation,
+    ties: list[int],
+    types: list[ir.Type],
+    live: list[bool],
 ) -> None:
     """Removes tensor arguments that the kernel no longer uses (symbols and tokens stay) and makes the call agree."""
     block = kernel.regions[0].blocks[0]

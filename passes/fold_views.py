@@ -67,7 +67,9 @@ def _map(view: ir.Operation) -> tuple[Expr, ...]:
     source = TensorSpec.of(view.operands[0].type)
     found = tuple(parse(t) for t in strings(view.attributes["map"]))
     if len(found) != source.rank:
-        raise PassError(f"the map of a view has {len(found)} coordinates, its source {source.rank} dims", view.location)
+        raise PassError(
+            f"the map of a view has {len(found)} coordinates, its source {source.rank} dims", view.location
+        )
     return found
 
 
@@ -81,7 +83,9 @@ def _is_injective(view: ir.Operation, facts: Facts) -> bool:
     solution = solve(stored, read, mine, theirs, facts)
     if solution is None:
         return False
-    return all(size.constant == 1 or solution.mapping.get(f"v{i}") == sym(f"x{i}") for i, size in enumerate(sizes))
+    return all(
+        size.constant == 1 or solution.mapping.get(f"v{i}") == sym(f"x{i}") for i, size in enumerate(sizes)
+    )
 
 
 def _chain(value: ir.Value, written: bool, facts: Facts) -> list[ir.Operation]:
@@ -107,7 +111,9 @@ def _fold(program: Program, call: ir.Operation, kernel: ir.Operation, symbols: d
         if op.name in ("fuse.load", "fuse.store"):
             argument = next((i for i in chains if op.operands[0] == block.arguments[i]), None)
             if argument is not None:
-                op.attributes["at"] = text_list(_through(chains[argument], strings(op.attributes["at"]), facts, op))
+                op.attributes["at"] = text_list(
+                    _through(chains[argument], strings(op.attributes["at"]), facts, op)
+                )
     for i, views in chains.items():
         operands[i] = views[-1].operands[0]
         block.arguments[i].set_type(operands[i].type)

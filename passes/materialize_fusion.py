@@ -75,7 +75,10 @@ def _plan(graph: GroupGraph, group: int) -> Plan:
     nodes = graph.members[group]
     plan = plan_group([graph.member(n) for n in nodes], graph.escaping(nodes), graph.facts, graph.hints)
     if isinstance(plan, Refusal):
-        raise PassError(f"the calls of this group cannot become one kernel: {plan.message}", graph.deps.nodes[nodes[0]].op.location)
+        raise PassError(
+            f"the calls of this group cannot become one kernel: {plan.message}",
+            graph.deps.nodes[nodes[0]].op.location,
+        )
     names = {d: sym(f"d{i}") for i, d in enumerate(plan.extents)}
     extents = {f"d{i}": e for i, e in enumerate(plan.extents.values())}
     for instance in plan.instances:
@@ -106,7 +109,9 @@ def _schedule(graph: GroupGraph) -> list[int]:
                 heapq.heappush(ready, follower)
     if len(order) < len(graph.members):
         stuck = min(g for g in graph.members if waiting[g] and len(graph.members[g]) > 1)
-        raise PassError("this group must run both before and after another operation", graph.deps.nodes[stuck].op.location)
+        raise PassError(
+            "this group must run both before and after another operation", graph.deps.nodes[stuck].op.location
+        )
     return order
 
 
@@ -136,7 +141,10 @@ def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.
     types = [graph.deps.values[r].type for r in kept]
     location = ir.Location.fused([n.op.location for n in nodes])
     name = _name(program, graph, group)
-    after = max((program.functions[n.name] for n in nodes), key=lambda f: list(program.functions).index(string(f.attributes["sym_name"])))
+    after = max(
+        (program.functions[n.name] for n in nodes),
+        key=lambda f: list(program.functions).index(string(f.attributes["sym_name"])),
+    )
     arguments = [graph.deps.values[v].type for v in inputs.values]
     attributes: dict[str, ir.Attribute] = {
         "sym_name": ir.StringAttr.get(name),
@@ -147,12 +155,22 @@ def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.
     }
     if any(inputs.attributes):
         attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in inputs.attributes])
-    kernel = ir.Operation.create("func.func", [], [], attributes, regions=1, loc=location, ip=ir.InsertionPoint(after))
+    kernel = ir.Operation.create(
+        "func.func", [], [], attributes, regions=1, loc=location, ip=ir.InsertionPoint(after)
+    )
     kernel.move_after(after)
     block = kernel.regions[0].blocks.append(*arguments, arg_locs=[location] * len(arguments))
-    body = _Body(graph, plan, escaping, dict(zip(inputs.values, block.arguments, strict=True)), ir.InsertionPoint(block))
-    for index in range(len(plan.instances)):
-        body.emit(index)
+    body = _Body(
+        graph,
+        plan,
+        escaping,
+        dict(zip(inputs.values, block.arguments, strict=True)),
+        ir.InsertionPoint(block),
+    )
+    for index, instance in enumerate(plan.instances):
+        if instance.guard is None:  # the others are copied where their reader has computed its guard
+            body.emit(index)
+    assert len(body.done) == len(plan.instances), "an instance is read by none"
     ir.Operation.create("func.return", [], [body.results[r] for r in kept], loc=location, ip=body.ip)
     position = {v: i for i, v in enumerate(inputs.values)}
     destination = {r: d for n in nodes for r, d in zip(n.results, n.destinations, strict=True)}
@@ -171,7 +189,9 @@ def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.
     return kernel
 
 
-def _replace(program: Program, graph: GroupGraph, nodes: list, new: dict[int, ir.Value], call: ir.Operation) -> None:
+def _replace(
+    program: Program, graph: GroupGraph, nodes: list, new: dict[int, ir.Value], call: ir.Operation
+) -> None:
     """Gives the old calls' uses to the new one and erases them; the numbers of ``graph`` name the new values from then on."""
     for node in nodes:
         for number in node.results:
@@ -183,7 +203,10 @@ def _replace(program: Program, graph: GroupGraph, nodes: list, new: dict[int, ir
             for use in list(value.uses):
                 if use.owner.operation.name == "fuse.after":
                     if not new:
-                        raise PassError("something is ordered after a value that fusion removes with all others", node.op.location)
+                        raise PassError(
+                            "something is ordered after a value that fusion removes with all others",
+                            node.op.location,
+                        )
                     use.owner.operation.operands[0] = call.results[0]
     for node in reversed(nodes):
         program.erase_call(node.op)
@@ -202,9 +225,13 @@ class _Inputs:
         found: dict[int, dict[str, ir.Attribute]] = {}
         for member in plan.members:
             node = graph.deps.nodes[member.node]
-            dropped = {t for t, r in zip(member.summary.ties, member.results, strict=True) if r not in escaping}
+            dropped = {
+                t for t, r in zip(member.summary.ties, member.results, strict=True) if r not in escaping
+            }
             read = {r.argument for r in member.summary.reads}
-            for position, (value, attributes) in enumerate(zip(member.operands, argument_attributes(node.callee), strict=True)):
+            for position, (value, attributes) in enumerate(
+                zip(member.operands, argument_attributes(node.callee), strict=True)
+            ):
                 tensor = isinstance(graph.deps.values[value].type, ir.RankedTensorType)
                 unused = position in dropped or not (position in read or position in member.summary.ties)
                 if value in made or (tensor and unused and position not in read):
@@ -270,7 +297,14 @@ class _Body:
             else:
                 values.update(zip(op.results, self.copy(op, instance, values).results, strict=True))
 
-    def load(self, op: ir.Operation, index: int, position: int, values: dict[ir.Value, ir.Value], extra: ir.Value | None) -> ir.Value:
+    def load(
+        self,
+        op: ir.Operation,
+        index: int,
+        position: int,
+        values: dict[ir.Value, ir.Value],
+        extra: ir.Value | None,
+    ) -> ir.Value:
         """The value of a load: a copy of it, or what the group stored there."""
         instance = self.plan.instances[index]
         guard = values[op.operands[1]]
@@ -286,11 +320,15 @@ class _Body:
         maker = self.plan.members[self.plan.instances[source].member]
         value = self.stored[source, maker.results.index(number)]
         if value.type != op.results[0].type:
-            raise PassError(f"a tensor is stored as {value.type} and loaded as {op.results[0].type}", op.location)
+            raise PassError(
+                f"a tensor is stored as {value.type} and loaded as {op.results[0].type}", op.location
+            )
         if is_true(guard):
             return value
         other = values[op.operands[2]]
-        select = ir.Operation.create("arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip)
+        select = ir.Operation.create(
+            "arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip
+        )
         return self.note(select).results[0]
 
     def copy(self, op: ir.Operation, instance: Instance, values: dict[ir.Value, ir.Value]) -> ir.Operation:
@@ -318,14 +356,32 @@ class _Body:
         for dim in missing:
             here = ir.InsertionPoint(reduction)
             i64 = ir.IntegerType.get_signless(64)
-            at = ir.Operation.create("fuse.index", [i64], [], {"expr": ir.StringAttr.get(dim)}, loc=reduction.location, ip=here)
-            zero = ir.Operation.create("arith.constant", [i64], [], {"value": ir.IntegerAttr.get(i64, 0)}, loc=reduction.location, ip=here)
+            at = ir.Operation.create(
+                "fuse.index", [i64], [], {"expr": ir.StringAttr.get(dim)}, loc=reduction.location, ip=here
+            )
+            zero = ir.Operation.create(
+                "arith.constant",
+                [i64],
+                [],
+                {"value": ir.IntegerAttr.get(i64, 0)},
+                loc=reduction.location,
+                ip=here,
+            )
             sge = ir.IntegerAttr.get(i64, 5)
             inside = ir.Operation.create(
-                "arith.cmpi", [ir.IntegerType.get_signless(1)], [at.results[0], zero.results[0]], {"predicate": sge}, loc=reduction.location, ip=here
+                "arith.cmpi",
+                [ir.IntegerType.get_signless(1)],
+                [at.results[0], zero.results[0]],
+                {"predicate": sge},
+                loc=reduction.location,
+                ip=here,
             )
             select = ir.Operation.create(
-                "arith.select", [value.type], [inside.results[0], value, value], loc=reduction.location, ip=here
+                "arith.select",
+                [value.type],
+                [inside.results[0], value, value],
+                loc=reduction.location,
+                ip=here,
             )
             for op in (at, zero, inside, select):
                 self.note(op)
@@ -339,7 +395,13 @@ class _Body:
         """Records the dims of an operation's results."""
         dims = frozenset().union(*(self.dims.get(v, frozenset()) for v in op.operands))
         attributes = op.attributes
-        texts = strings(attributes["at"]) if "at" in attributes else (string(attributes["expr"]),) if "expr" in attributes else ()
+        texts = (
+            strings(attributes["at"])
+            if "at" in attributes
+            else (string(attributes["expr"]),)
+            if "expr" in attributes
+            else ()
+        )
         for text in texts:
             dims |= parse(text).symbols() & self.plan.extents.keys()
         if op.name in REDUCTIONS:
@@ -347,5 +409,3 @@ class _Body:
         for result in op.results:
             self.dims[result] = dims
         return op
-
-

@@ -78,7 +78,8 @@ class Summary:
         body = list(kernel.func.regions[0].blocks[0].operations)
         returned = {value: i for i, value in enumerate(body[-1].operation.operands)}
         reads = tuple(
-            Read(a.argument, a.coords, kernel.op_dims[a.op], a.indirect, not is_true(a.op.operands[1])) for a in kernel.loads
+            Read(a.argument, a.coords, kernel.op_dims[a.op], a.indirect, not is_true(a.op.operands[1]))
+            for a in kernel.loads
         )
         writes = []
         for a in kernel.stores:
@@ -87,10 +88,14 @@ class Summary:
                 raise ValueError(f"kernel {kernel.name} drops a stored tensor: {a.op}")
             guarded = not is_true(a.op.operands[2])
             mode = string(a.op.attributes["mode"])
-            writes.append(Write(a.argument, result, a.coords, kernel.op_dims[a.op], a.indirect, guarded, mode))
+            writes.append(
+                Write(a.argument, result, a.coords, kernel.op_dims[a.op], a.indirect, guarded, mode)
+            )
         if returned:
             raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")
-        crossings = tuple(Crossing(op.name, over(op), kernel.op_dims[op]) for op in (*kernel.reductions, *kernel.scans))
+        crossings = tuple(
+            Crossing(op.name, over(op), kernel.op_dims[op]) for op in (*kernel.reductions, *kernel.scans)
+        )
         names = [op.operation.name for op in body]
         return Summary(
             name=kernel.name,

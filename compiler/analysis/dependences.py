@@ -137,10 +137,14 @@ class Dependences:
         reads = tuple(
             v
             for i, v in enumerate(operands)
-            if i not in tied and op.name not in NO_READS and isinstance(self.values[v].type, ir.RankedTensorType)
+            if i not in tied
+            and op.name not in NO_READS
+            and isinstance(self.values[v].type, ir.RankedTensorType)
         )
         effect = has_effect(op, callee)
-        self.nodes.append(Node(index, op, kind, callee, operands, results, reads, destinations, mutated, effect))
+        self.nodes.append(
+            Node(index, op, kind, callee, operands, results, reads, destinations, mutated, effect)
+        )
 
     def _connect(self) -> None:
         made: dict[int, int] = {r: node.index for node in self.nodes for r in node.results}
@@ -202,7 +206,12 @@ def symbol(attribute: ir.Attribute) -> str:
 
 def callee_kind(callee: ir.Operation) -> str:
     """What a call of this function is: kernel, extern, launch, ordered; ``func.call`` for a plain function."""
-    for attribute, kind in (("fuse.kernel", "kernel"), ("fuse.extern", "extern"), ("fuse.launch", "launch"), ("fuse.control_deps", "ordered")):
+    for attribute, kind in (
+        ("fuse.kernel", "kernel"),
+        ("fuse.extern", "extern"),
+        ("fuse.launch", "launch"),
+        ("fuse.control_deps", "ordered"),
+    ):
         if attribute in callee.attributes:
             return kind
     return "func.call"
@@ -210,14 +219,20 @@ def callee_kind(callee: ir.Operation) -> str:
 
 def extern_mutated(callee: ir.Operation) -> tuple[int, ...]:
     """Operand positions that an extern op writes in place."""
-    return tuple(ir.DenseI64ArrayAttr(callee.attributes["fuse.mutated"])) if "fuse.mutated" in callee.attributes else ()
+    return (
+        tuple(ir.DenseI64ArrayAttr(callee.attributes["fuse.mutated"]))
+        if "fuse.mutated" in callee.attributes
+        else ()
+    )
 
 
 def extern_aliases(callee: ir.Operation) -> dict[int, int]:
     """{result: operand whose storage it shares} of an extern op."""
     if "fuse.aliases" not in callee.attributes:
         return {}
-    pairs = ((int(name), ir.IntegerAttr(a).value) for name, a in attribute_items(callee.attributes["fuse.aliases"]))
+    pairs = (
+        (int(name), ir.IntegerAttr(a).value) for name, a in attribute_items(callee.attributes["fuse.aliases"])
+    )
     return dict(sorted(pairs))
 
 
@@ -271,7 +286,11 @@ def check_order(module: ir.Module) -> Violation | None:
     current: dict[int, int] = {}  # root -> the node that wrote last
     version: dict[int, int] = {}  # value -> the node whose write it stands for
     for node in graph.nodes:
-        for use in (*node.reads, *node.destinations, *(node.operands if node.op.name == "func.return" else ())):
+        for use in (
+            *node.reads,
+            *node.destinations,
+            *(node.operands if node.op.name == "func.return" else ()),
+        ):
             root = graph.roots[use]
             if version.get(use, -1) != current.get(root, -1):
                 writer = graph.nodes[current[root]]

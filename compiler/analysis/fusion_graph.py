@@ -65,7 +65,9 @@ class GroupGraph:
     def member(self, node: int) -> Member:
         """A call for planning."""
         n = self.deps.nodes[node]
-        return Member(node, self.summaries[node], n.operands, n.results, tuple(self.deps.roots[v] for v in n.operands))
+        return Member(
+            node, self.summaries[node], n.operands, n.results, tuple(self.deps.roots[v] for v in n.operands)
+        )
 
     def merge(self, a: int, b: int) -> int:
         """Makes two groups one, named by its first node; returns that name."""

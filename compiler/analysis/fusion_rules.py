@@ -11,7 +11,7 @@ cycle               groups with a third operation that must run between them
 index-mismatch      reads that no single placement of the producer serves (also a ``order`` or ``atomic`` found there)
 reduction-dims      reductions that would cross different dims
 lost-parallelism    a reduction that would run again for each point of a dim that it does not depend on
-recompute           expensive operations that would run at more points than before
+recompute           operations that would run at more points than before, for longer than the saved bytes take
 order               a storage that one member overwrites and another reads elsewhere
 ==================  ===============================================================================================
 """
@@ -26,12 +26,17 @@ from .fusion_space import Plan, Refusal, evaluate, plan_group
 
 @dataclass(frozen=True)
 class Limits:
-    """Parameters of the rules.  ``cheap``: issue slots that may be spent again per point; ``loads``: so many loads may be repeated."""
+    """Parameters of the rules.
+
+    cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
+    slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
+    """
 
     accesses: int = 64
     ops: int = 512
     cheap: int = 16
     loads: int = 4
+    slots_per_byte: int = 4
 
 
 @dataclass
@@ -62,7 +67,11 @@ def device(c: Candidate) -> Refusal | None:
     found = sorted({c.graph.device(n) for n in c.nodes if c.graph.deps.nodes[n].destinations})
     if len(found) < 2:
         return None
-    return Refusal("device", "they run on different devices: move one", (("devices", ", ".join(d or "default" for d in found)),))
+    return Refusal(
+        "device",
+        "they run on different devices: move one",
+        (("devices", ", ".join(d or "default" for d in found)),),
+    )
 
 
 def size(c: Candidate) -> Refusal | None:
@@ -71,7 +80,12 @@ def size(c: Candidate) -> Refusal | None:
     accesses, ops = sum(s.accesses for s in summaries), sum(s.ops for s in summaries)
     if accesses <= c.limits.accesses and ops <= c.limits.ops:
         return None
-    numbers = (("accesses", accesses), ("max_accesses", c.limits.accesses), ("ops", ops), ("max_ops", c.limits.ops))
+    numbers = (
+        ("accesses", accesses),
+        ("max_accesses", c.limits.accesses),
+        ("ops", ops),
+        ("max_ops", c.limits.ops),
+    )
     return Refusal("size", "the kernel would become too large: raise the limit", numbers)
 
 
@@ -81,7 +95,11 @@ def cycle(c: Candidate) -> Refusal | None:
     if between is None:
         return None
     node = c.graph.deps.nodes[between]
-    return Refusal("cycle", f"{node.name} has to run between them: fuse it too, or remove what it waits for", (("between", node.name),))
+    return Refusal(
+        "cycle",
+        f"{node.name} has to run between them: fuse it too, or remove what it waits for",
+        (("between", node.name),),
+    )
 
 
 def index_mismatch(c: Candidate) -> Refusal | None:
@@ -103,13 +121,19 @@ def reduction_dims(c: Candidate) -> Refusal | None:
         for crossing in summary.crossings:
             crossed = plan.image(instance, crossing.over)
             if crossed & plan.image(instance, crossing.dims - set(crossing.over)):
-                return Refusal("reduction-dims", f"{summary.name} would reduce over part of a dim: split that dim first")
+                return Refusal(
+                    "reduction-dims", f"{summary.name} would reduce over part of a dim: split that dim first"
+                )
             if crossed:
                 found.setdefault(crossed, summary.name)
     if len(found) < 2:
         return None
     text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
-    return Refusal("reduction-dims", "they reduce over different dims: one would have to keep the other's values for all points", (("over", text),))
+    return Refusal(
+        "reduction-dims",
+        "they reduce over different dims: one would have to keep the other's values for all points",
+        (("over", text),),
+    )
 
 
 def lost_parallelism(c: Candidate) -> Refusal | None:
@@ -123,12 +147,16 @@ def lost_parallelism(c: Candidate) -> Refusal | None:
             if missing and plan.image(instance, crossing.over):
                 repeats = evaluate(points(plan.extents, missing), c.graph.hints)
                 numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
-                return Refusal("lost-parallelism", f"the reduction of {summary.name} would run again for each point of other dims: keep it apart", numbers)
+                return Refusal(
+                    "lost-parallelism",
+                    f"the reduction of {summary.name} would run again for each point of other dims: keep it apart",
+                    numbers,
+                )
     return None
 
 
 def recompute(c: Candidate) -> Refusal | None:
-    """What runs at more points than before is cheap."""
+    """What runs at more points than before is cheap, or costs less than the traffic that it saves."""
     plan = c.planned
     parallel = plan.parallel
     visits: dict[int, int] = {}
@@ -136,14 +164,28 @@ def recompute(c: Candidate) -> Refusal | None:
         over = plan.image(instance, instance.dims)
         if not instance.inlined:
             over |= parallel
-        visits[instance.member] = visits.get(instance.member, 0) + evaluate(points(plan.extents, over), c.graph.hints)
+        visits[instance.member] = visits.get(instance.member, 0) + evaluate(
+            points(plan.extents, over), c.graph.hints
+        )
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
         before = evaluate(summary.points, c.graph.hints)
         if now <= before or (summary.weight <= c.limits.cheap and len(summary.reads) <= c.limits.loads):
             continue
-        numbers = (("points_before", before), ("points_after", now), ("slots", summary.weight), ("max_slots", c.limits.cheap))
-        return Refusal("recompute", f"{summary.name} is expensive and would be computed at more points: keep its result", numbers)
+        saved = 2 * sum(map(c.graph.bytes_of, plan.members[number].results))  # written and read once each
+        if (now - before) * summary.weight <= saved * c.limits.slots_per_byte:
+            continue
+        numbers = (
+            ("points_before", before),
+            ("points_after", now),
+            ("slots", summary.weight),
+            ("saved_bytes", saved),
+        )
+        return Refusal(
+            "recompute",
+            f"{summary.name} is expensive and would be computed at more points: keep its result",
+            numbers,
+        )
     return None
 
 
@@ -152,14 +194,21 @@ def overwritten(c: Candidate) -> Refusal | None:
     plan = c.planned
     made = {r for m in plan.members for r in m.results}
     stores: dict[int, tuple[int, int, tuple]] = {}
-    for number, instance in enumerate(plan.instances):
+    for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:
             root = member.roots[write.argument]
-            if root in stores:
-                return Refusal("order", "two of them write into one storage: the later one has to see the earlier one's result")
+            if root in stores and stores[root][0] != instance.member:
+                return Refusal(
+                    "order",
+                    "two of them write into one storage: the later one has to see the earlier one's result",
+                )
             covers = plan.parallel <= plan.image(instance, write.dims)
-            stores[root] = (number, member.operands[write.argument], plan.coords(instance, write) if covers and write.mode == "set" else ())
+            stores[root] = (
+                instance.member,
+                member.operands[write.argument],
+                plan.coords(instance, write) if covers and write.mode == "set" else (),
+            )
     for instance in plan.instances:
         member = plan.members[instance.member]
         for read in member.summary.reads:
@@ -168,12 +217,24 @@ def overwritten(c: Candidate) -> Refusal | None:
                 continue
             _, destination, at = stores[member.roots[read.argument]]
             if value != destination or plan.coords(instance, read) != at:
-                return Refusal("order", f"{member.summary.name} reads a storage that another member overwrites, not only where it is about to be written")
+                return Refusal(
+                    "order",
+                    f"{member.summary.name} reads a storage that another member overwrites, not only where it is about to be written",
+                )
     return None
 
 
 #: In this order.
-RULES: tuple[Rule, ...] = (device, size, cycle, index_mismatch, reduction_dims, lost_parallelism, recompute, overwritten)
+RULES: tuple[Rule, ...] = (
+    device,
+    size,
+    cycle,
+    index_mismatch,
+    reduction_dims,
+    lost_parallelism,
+    recompute,
+    overwritten,
+)
 
 
 def judge(candidate: Candidate) -> Refusal | None:

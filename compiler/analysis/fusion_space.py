@@ -75,7 +75,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Plan:
-    """``extents`` of the space, and the instances, each before the instances that it reads from."""
+    """``extents`` of the space, and the instances, makers before their readers."""
 
     members: tuple[Member, ...]
     extents: dict[str, Expr]
@@ -114,7 +114,9 @@ def image(mapping: Mapping[str, Expr], dims: Iterable[str], extents: Mapping[str
     return frozenset(d for d in found if d in extents and extents[d].constant != 1)
 
 
-def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts, hints: Mapping[str, int] | None = None) -> Plan | Refusal:
+def plan_group(
+    members: Sequence[Member], escaping: frozenset[int], facts: Facts, hints: Mapping[str, int] | None = None
+) -> Plan | Refusal:
     """The fused iteration space of ``members`` (in program order), or why there is none.
 
     escaping: values made by members that something outside the group uses, or whose storage must be written.
@@ -129,14 +131,21 @@ def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts
 
 @lru_cache(maxsize=1 << 14)
 def _solve(
-    stored: tuple[Expr, ...], read: tuple[Expr, ...], producer: tuple[tuple[str, Expr], ...], consumer: tuple[tuple[str, Expr], ...], facts: Facts
+    stored: tuple[Expr, ...],
+    read: tuple[Expr, ...],
+    producer: tuple[tuple[str, Expr], ...],
+    consumer: tuple[tuple[str, Expr], ...],
+    facts: Facts,
 ) -> Solution | None:
     return solve(stored, read, dict(producer), dict(consumer), facts)
 
 
 @lru_cache(maxsize=1 << 14)
 def _bijective(
-    mapping: tuple[tuple[str, Expr], ...], producer: tuple[tuple[str, Expr], ...], consumer: tuple[tuple[str, Expr], ...], facts: Facts
+    mapping: tuple[tuple[str, Expr], ...],
+    producer: tuple[tuple[str, Expr], ...],
+    consumer: tuple[tuple[str, Expr], ...],
+    facts: Facts,
 ) -> bool:
     return is_bijection(dict(mapping), dict(producer), dict(consumer), facts)
 
@@ -167,7 +176,9 @@ class _Reader:
 
 
 class _Planner:
-    def __init__(self, members: tuple[Member, ...], escaping: frozenset[int], facts: Facts, hints: Mapping[str, int]) -> None:
+    def __init__(
+        self, members: tuple[Member, ...], escaping: frozenset[int], facts: Facts, hints: Mapping[str, int]
+    ) -> None:
         self.members = members
         self.escaping = escaping
         self.facts = facts
@@ -184,7 +195,10 @@ class _Planner:
         for member in self.members:
             for tie in member.summary.ties:
                 if member.operands[tie] in self.maker:
-                    raise Refused("order", "one kernel writes into the tensor that the other has just made; only a copy would separate them")
+                    raise Refused(
+                        "order",
+                        "one kernel writes into the tensor that the other has just made; only a copy would separate them",
+                    )
         for number in reversed(range(len(self.members))):
             self.place(number)
         first, *others = self.clusters
@@ -205,7 +219,10 @@ class _Planner:
             if not reader.write.is_plain:
                 rule = "atomic" if reader.write.mode != "set" else "index-mismatch"
                 what = "adds to" if reader.write.mode != "set" else "writes only parts of"
-                raise Refused(rule, f"{member.summary.name} {what} the tensor that the other reads; readers need all of it")
+                raise Refused(
+                    rule,
+                    f"{member.summary.name} {what} the tensor that the other reads; readers need all of it",
+                )
         cluster = self.connect(number, readers)
         extents = self.clusters[cluster]
         readers = self.readers(number)
@@ -256,15 +273,31 @@ class _Planner:
         name = member.summary.name
         if any(is_indirect(s) for c in reader.coords for s in c.symbols()):
             raise Refused("index-mismatch", f"{name} is read at loaded indices; it has to be complete before")
-        solution = _solve(reader.write.coords, reader.coords, _items(member.summary.dims), _items(extents), self.facts)
+        solution = _solve(
+            reader.write.coords, reader.coords, _items(member.summary.dims), _items(extents), self.facts
+        )
         if solution is None:
             stored, read = _show(reader.write.coords), _show(reader.coords)
-            raise Refused("index-mismatch", f"no point of {name} is known to store what is read: reorder or flatten its loops", stored=stored, read=read)
+            raise Refused(
+                "index-mismatch",
+                f"no point of {name} is known to store what is read: reorder or flatten its loops",
+                stored=stored,
+                read=read,
+            )
         if not solution.inside and not reader.guarded:
-            raise Refused("index-mismatch", f"a read of {name} is not proven to be inside and has no guard", read=_show(reader.coords))
+            raise Refused(
+                "index-mismatch",
+                f"a read of {name} is not proven to be inside and has no guard",
+                read=_show(reader.coords),
+            )
         return solution
 
-    def combine(self, member: Member, mappings: Mapping[tuple, list[tuple[_Reader, Solution]]], extents: Mapping[str, Expr]) -> dict[str, Expr] | None:
+    def combine(
+        self,
+        member: Member,
+        mappings: Mapping[tuple, list[tuple[_Reader, Solution]]],
+        extents: Mapping[str, Expr],
+    ) -> dict[str, Expr] | None:
         """The one bijective mapping that all reads agree on, or None."""
         merged: dict[str, Expr] = {}
         for _, guard in mappings:
@@ -276,7 +309,9 @@ class _Planner:
                     return None
         single = {d for d in member.summary.crossed if member.summary.dims[d].constant == 1}
         determined = {d: e for d, e in member.summary.dims.items() if d in merged and d not in single}
-        if not _bijective(_items({d: merged[d] for d in determined}), _items(determined), _items(extents), self.facts):
+        if not _bijective(
+            _items({d: merged[d] for d in determined}), _items(determined), _items(extents), self.facts
+        ):
             return None
         return {d: merged[d] for d in determined}
 
@@ -298,7 +333,9 @@ class _Planner:
         for reader in readers:
             self.instances[reader.instance].sources[reader.position] = index
 
-    def crosses_cleanly(self, summary: Summary, dims: Mapping[str, Expr], extents: Mapping[str, Expr]) -> bool:
+    def crosses_cleanly(
+        self, summary: Summary, dims: Mapping[str, Expr], extents: Mapping[str, Expr]
+    ) -> bool:
         """Whether each reduction would cross whole dims of the space."""
         for crossing in summary.crossings:
             crossed = image(dims, crossing.over, extents)
@@ -315,12 +352,21 @@ class _Planner:
         finer = {d: summary.dims[d] for d, e in dims.items() if not e.is_constant}
         coarse = {d: extents[d] for d in extents if d in image(dims, finer, extents)}
         found = _solve(
-            tuple(dims[d] for d in finer), tuple(sym(d) for d in finer), _items(coarse), _items(finer), self.facts
+            tuple(dims[d] for d in finer),
+            tuple(sym(d) for d in finer),
+            _items(coarse),
+            _items(finer),
+            self.facts,
         )
-        usable = found is not None and _bijective(_items(found.mapping), _items(coarse), _items(finer), self.facts)
+        usable = found is not None and _bijective(
+            _items(found.mapping), _items(coarse), _items(finer), self.facts
+        )
         if not usable or found is None or not (must or is_plain(found.mapping)):
             if must:
-                raise Refused("index-mismatch", f"{summary.name} reduces over part of a dim that its reader has merged: split that dim")
+                raise Refused(
+                    "index-mismatch",
+                    f"{summary.name} reduces over part of a dim that its reader has merged: split that dim",
+                )
             return
         names = {d: self.dim(e, True, extents) for d, e in finer.items()}
         self.substitute(cluster, {d: e.subs(names) for d, e in found.mapping.items()})
@@ -336,13 +382,17 @@ class _Planner:
                 order.update((n, None) for n in added if n in mapping[d].symbols())
             elif d not in added:
                 order[d] = None
-        extents = self.clusters[cluster] = {d: extents[d] for d in (*order, *(n for n in added if n not in order))}
+        extents = self.clusters[cluster] = {
+            d: extents[d] for d in (*order, *(n for n in added if n not in order))
+        }
         facts = self.facts.with_extents(extents)
         for instance in self.instances:
             if instance.cluster == cluster:
                 instance.dims = {d: simplify(e.subs(mapping), facts) for d, e in instance.dims.items()}
 
-    def pair(self, number: int, cluster: int, dims: dict[str, Expr], loose: Mapping[str, Expr], free: Sequence[str]) -> None:
+    def pair(
+        self, number: int, cluster: int, dims: dict[str, Expr], loose: Mapping[str, Expr], free: Sequence[str]
+    ) -> None:
         """Finds cluster dims for the dims that no read determines; adds to ``dims``."""
         extents = self.clusters[cluster]
         best: dict[str, str] = {}
@@ -367,28 +417,49 @@ class _Planner:
         facts = self.facts.with_extents(self.clusters[cluster])
         member = self.members[number]
         return sum(
-            (member.operands[r.argument], tuple(simplify(c.subs(dims), facts) for c in r.coords)) in known for r in member.summary.reads
+            (member.operands[r.argument], tuple(simplify(c.subs(dims), facts) for c in r.coords)) in known
+            for r in member.summary.reads
         )
 
     # Inlined kernels.
-    def inline(self, number: int, cluster: int, mappings: Mapping[tuple, list[tuple[_Reader, Solution]]]) -> None:
+    def inline(
+        self, number: int, cluster: int, mappings: Mapping[tuple, list[tuple[_Reader, Solution]]]
+    ) -> None:
         member = self.members[number]
         name = member.summary.name
         reads = sorted({_show(r.coords) for found in mappings.values() for r, _ in found})
         if not member.summary.is_pointwise:
-            raise Refused("index-mismatch", f"{name} reduces, and its readers need it at other points than it computes", reads="; ".join(reads))
+            raise Refused(
+                "index-mismatch",
+                f"{name} reduces, and its readers need it at other points than it computes",
+                reads="; ".join(reads),
+            )
         if member.summary.asserts:
-            raise Refused("index-mismatch", f"{name} asserts at each of its points, and its readers would not visit them once each", reads="; ".join(reads))
+            raise Refused(
+                "index-mismatch",
+                f"{name} asserts at each of its points, and its readers would not visit them once each",
+                reads="; ".join(reads),
+            )
         if not self.escaping.isdisjoint(member.results):
-            raise Refused("index-mismatch", f"{name} is needed whole by others, and these readers need it at other points", reads="; ".join(reads))
+            raise Refused(
+                "index-mismatch",
+                f"{name} is needed whole by others, and these readers need it at other points",
+                reads="; ".join(reads),
+            )
         for (items, guard), found in mappings.items():
             mapping = dict(items)
             dims = {d: const(0) for d, e in member.summary.dims.items() if e.constant == 1}
             dims.update(mapping)
             if set(dims) != set(member.summary.dims):
-                raise Refused("index-mismatch", f"a read does not determine every dim of {name}", reads="; ".join(reads))
+                raise Refused(
+                    "index-mismatch", f"a read does not determine every dim of {name}", reads="; ".join(reads)
+                )
             index = len(self.instances)
-            self.instances.append(Instance(number, cluster, {d: dims[d] for d in member.summary.dims}, guard=guard, inlined=True))
+            self.instances.append(
+                Instance(
+                    number, cluster, {d: dims[d] for d in member.summary.dims}, guard=guard, inlined=True
+                )
+            )
             for reader, _ in found:
                 self.instances[reader.instance].sources[reader.position] = index
 
@@ -403,12 +474,18 @@ class _Planner:
                 (a.coords, b.coords)
                 for a in self.readers(number)
                 for b in self.readers(number)
-                if a.write is b.write and self.instances[a.instance].cluster == first and self.instances[b.instance].cluster == other
+                if a.write is b.write
+                and self.instances[a.instance].cluster == first
+                and self.instances[b.instance].cluster == other
             )
             if not any(self.unite(first, other, a, b) for a, b in pairs):
                 name = self.members[number].summary.name
                 reads = "; ".join(sorted({_show(r.coords) for r in readers}))
-                raise Refused("index-mismatch", f"the readers of {name} visit it in ways that do not correspond", reads=reads)
+                raise Refused(
+                    "index-mismatch",
+                    f"the readers of {name} visit it in ways that do not correspond",
+                    reads=reads,
+                )
         return first
 
     def relate(self, first: int, other: int) -> None:
@@ -419,10 +496,16 @@ class _Planner:
             if self.unite(first, other, a, b):
                 return
         if tried:
-            raise Refused("index-mismatch", "the tensors that both read are read in ways that do not correspond", shared=len(tried))
+            raise Refused(
+                "index-mismatch",
+                "the tensors that both read are read in ways that do not correspond",
+                shared=len(tried),
+            )
         raise Refused("index-mismatch", "they share no tensor that would relate their dims")
 
-    def shared_reads(self, first: int, other: int) -> Iterator[tuple[tuple[Expr, ...], tuple[Expr, ...], int]]:
+    def shared_reads(
+        self, first: int, other: int
+    ) -> Iterator[tuple[tuple[Expr, ...], tuple[Expr, ...], int]]:
         for a, value in self.outer_reads(first):
             for b, same in self.outer_reads(other):
                 if value == same:
@@ -447,14 +530,20 @@ class _Planner:
         for keep, gone, kept_coords, gone_coords in ((first, other, a, b), (other, first, b, a)):
             kept, lost = self.clusters[keep], self.clusters[gone]
             solution = _solve(gone_coords, kept_coords, _items(lost), _items(kept), self.facts)
-            if solution is None or any(is_indirect(s) for e in solution.mapping.values() for s in e.symbols()):
+            if solution is None or any(
+                is_indirect(s) for e in solution.mapping.values() for s in e.symbols()
+            ):
                 continue
             determined = {d: e for d, e in lost.items() if d in solution.mapping}
             mapping = {d: solution.mapping[d] for d in determined}
             if not _bijective(_items(mapping), _items(determined), _items(kept), self.facts):
                 continue
             clean = all(
-                self.crosses_cleanly(self.members[i.member].summary, {d: e.subs(mapping) for d, e in i.dims.items()}, {**kept, **lost})
+                self.crosses_cleanly(
+                    self.members[i.member].summary,
+                    {d: e.subs(mapping) for d, e in i.dims.items()},
+                    {**kept, **lost},
+                )
                 for i in self.instances
                 if i.cluster == gone
             )
@@ -504,7 +593,11 @@ def _show(coords: Iterable[Expr]) -> str:
 
 
 def _pairings(
-    names: list[str], loose: Mapping[str, Expr], free: Sequence[str], extents: Mapping[str, Expr], facts: Facts
+    names: list[str],
+    loose: Mapping[str, Expr],
+    free: Sequence[str],
+    extents: Mapping[str, Expr],
+    facts: Facts,
 ) -> Iterator[dict[str, str]]:
     """Ways to give loose dims free dims of equal extent, those that keep the order first; a dim may stay without."""
     if not names:

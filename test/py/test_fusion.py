@@ -1,0 +1,356 @@
+"""Fusion keeps the numbers: modules run before and after the scheduling passes on the interpreter, in float64 and with poisoned memory."""
+
+import pytest
+import torch
+from fusion_modules import POINTWISE, Graph, Tensor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuse_mlir.compiler.analysis.dependences import Dependences, check_order
+from fuse_mlir.compiler.analysis.kernel import is_kernel
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.passes.eliminate_dead import EliminateDead
+from fuse_mlir.passes.fold_views import FoldViews
+from fuse_mlir.passes.fuse_vertical import FuseVertical
+from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.pass_base import Pass, PassError
+
+VERTICAL: tuple[Pass, ...] = (
+    FoldViews(),
+    EliminateDead(),
+    FuseVertical(),
+    MaterializeFusion(),
+    EliminateDead(),
+)
+SYMBOLS = {"s0": 6, "s1": 3}
+
+
+def arguments(graph: Graph) -> list:
+    generator = torch.Generator().manual_seed(7)
+    found: list = []
+    for tensor in graph.inputs:
+        shape = [s.evaluate(SYMBOLS) for s in tensor.sizes]
+        found.append(torch.rand(shape, generator=generator, dtype=torch.float32) + 0.25)
+    return [*found, *(SYMBOLS[s] for s in graph.symbols)]
+
+
+def run_passes(text: str, passes: tuple[Pass, ...] = VERTICAL) -> tuple[str, Remarks]:
+    """The module after the passes, verified after each, and the remarks."""
+    remarks = Remarks()
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        for p in passes:
+            p.run(module, remarks)
+            module.operation.verify()
+            violation = check_order(module)
+            assert violation is None, f"after {p.name}: {violation}"
+        return module.operation.get_asm(enable_debug_info=True), remarks
+
+
+def kernel_names(text: str) -> list[str]:
+    with make_context():
+        module = ir.Module.parse(text)
+        return [op.name.value for op in module.body.operations if is_kernel(op)]
+
+
+def run(text: str, inputs: list, shadow: bool) -> list:
+    """Results, then the inputs as the module left them."""
+    copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+    with make_context():
+        results = run_module(ir.Module.parse(text), copies, shadow=shadow)
+    return [*results, *(x for x in copies if isinstance(x, torch.Tensor))]
+
+
+def same_numbers(before: str, after: str, inputs: list) -> None:
+    for shadow, tolerance in ((True, 1e-12), (False, 1e-5)):
+        expected, actual = run(before, inputs, shadow), run(after, inputs, shadow)
+        assert len(expected) == len(actual)
+        for a, b in zip(expected, actual, strict=True):
+            assert not torch.isnan(a.double()).any(), "the test reads memory that nobody wrote"
+            torch.testing.assert_close(b.double(), a.double(), rtol=tolerance, atol=tolerance)
+
+
+def check(
+    graph: Graph,
+    *outputs: Tensor,
+    kernels: int | None = None,
+    passes: tuple[Pass, ...] = VERTICAL,
+    mutates: dict[int, int] | None = None,
+) -> tuple[str, Remarks]:
+    """Runs the passes, compares numbers, counts kernels, and sees that the same input gives the same output."""
+    text = graph.text(*outputs, mutates=mutates)
+    after, remarks = run_passes(text, passes)
+    same_numbers(text, after, arguments(graph))
+    if kernels is not None:
+        assert len(kernel_names(after)) == kernels, f"{kernel_names(after)}\n{after}\n{remarks.items}"
+    assert run_passes(text, passes)[0] == after
+    return after, remarks
+
+
+def rules(remarks: Remarks) -> set[str]:
+    return {r.rule for r in remarks.items if r.kind == "missed"}
+
+
+def softmax(g: Graph, x: Tensor, dim: int) -> Tensor:
+    m = g.reduce("max", x, (dim,))
+    e = g.pointwise("exp", g.pointwise("sub", x, m))
+    return g.pointwise("div", e, g.reduce("sum", e, (dim,)))
+
+
+def layer_norm(g: Graph, x: Tensor, w: Tensor, b: Tensor, dims: tuple[int, ...]) -> Tensor:
+    c = g.pointwise("sub", x, g.reduce("sum", x, dims))
+    var = g.reduce("sum", g.pointwise("square_plus", c), dims)
+    return g.pointwise("add", g.pointwise("mul", g.pointwise("mul", c, g.pointwise("rsqrt", var)), w), b)
+
+
+def test_softmax_is_one_kernel() -> None:
+    g = Graph()
+    check(g, softmax(g, g.input(5, 7), 1), kernels=1)
+
+
+def test_softmax_over_the_first_dim_is_one_kernel() -> None:
+    g = Graph()
+    check(g, softmax(g, g.input(5, 7), 0), kernels=1)
+
+
+def test_dynamic_softmax_is_one_kernel() -> None:
+    g = Graph(symbols=("s0",))
+    after, _ = check(g, softmax(g, g.input("s0", 7), 1), kernels=1)
+    assert 'd0 = "s0"' in after
+
+
+@pytest.mark.parametrize("sizes", [(4, 6), (4, 4), (2, 4, 4)])
+def test_layer_norm_is_one_kernel(sizes: tuple[int, ...]) -> None:
+    g = Graph()
+    x = g.input(*sizes)
+    dims = tuple(range(1, len(sizes)))
+    w, b = g.input(*sizes[1:]), g.input(*sizes[1:])
+    check(g, layer_norm(g, x, w, b, dims), kernels=1)
+
+
+def test_normalisation_over_outer_dims_of_equal_extent_is_one_kernel() -> None:
+    g = Graph()
+    x, w, b = g.input(4, 3, 4, 4), g.input(3, 1, 1), g.input(3, 1, 1)
+    check(g, layer_norm(g, x, w, b, (0, 2, 3)), kernels=1)
+
+
+def test_a_result_that_others_need_is_stored_once() -> None:
+    g = Graph()
+    x = g.input(5, 7)
+    y = g.pointwise("exp", x)
+    after, _ = check(g, y, g.pointwise("neg", y), kernels=1)
+    assert after.count("math.exp") == 1 and after.count('"fuse.store"') == 2
+
+
+def test_softmax_then_flattened_pointwise_is_one_kernel() -> None:
+    g = Graph()
+    y = softmax(g, g.input(5, 7), 1)
+    check(g, g.pointwise("exp", g.flatten(y)), kernels=1)
+
+
+def test_row_and_column_reductions_stay_apart() -> None:
+    g = Graph()
+    y = g.pointwise("exp", g.input(5, 7))
+    _, remarks = check(g, g.reduce("sum", g.reduce("max", y, (1,)), (0,)), kernels=2)
+    assert "reduction-dims" in rules(remarks)
+
+
+def test_reduction_is_not_repeated_for_other_dims() -> None:
+    g = Graph()
+    s = g.reduce("sum", g.input(7), (0,))
+    _, remarks = check(g, g.pointwise("mul", g.input(5, 7), s), kernels=2)
+    assert "lost-parallelism" in rules(remarks)
+
+
+def test_slices_of_a_pointwise_result_are_inlined() -> None:
+    g = Graph()
+    y = g.pointwise("sin", g.input(9, 4))
+    out = g.pointwise("sub", g.slice(y, 0, 1, 8), g.slice(y, 0, 0, 8))
+    after, _ = check(g, out, kernels=1)
+    assert after.count('"fuse.load"') == 2
+
+
+def test_an_expensive_row_is_not_computed_again_for_each_row_of_its_reader() -> None:
+    g = Graph()
+    row = g.pointwise("exp", g.input(4))
+    _, remarks = check(g, g.pointwise("mul", g.input(60, 4), row), kernels=2)
+    assert rules(remarks) == {"recompute"}
+
+
+def test_a_cheap_row_is_computed_where_it_is_needed() -> None:
+    g = Graph()
+    row = g.pointwise("square_plus", g.input(4))
+    check(g, g.pointwise("mul", g.input(60, 4), row), kernels=1)
+
+
+def test_slice_of_a_result_that_is_returned_stays_apart() -> None:
+    g = Graph()
+    y = g.pointwise("exp", g.input(9, 4))
+    _, remarks = check(g, y, g.pointwise("neg", g.slice(y, 0, 1, 8)), kernels=2)
+    assert "index-mismatch" in rules(remarks)
+
+
+def test_concatenation_takes_its_producers_with_guards() -> None:
+    g = Graph()
+    a, b = g.pointwise("exp", g.input(3, 4)), g.pointwise("neg", g.input(5, 4))
+    after, _ = check(g, g.pointwise("square_plus", g.cat(a, b, 0)), kernels=1)
+    assert "arith.select" in after
+
+
+def test_transposed_consumer_is_fused() -> None:
+    g = Graph()
+    y = softmax(g, g.input(5, 7), 1)
+    check(g, g.pointwise("exp", g.transpose(y, 0, 1)), kernels=1)
+
+
+def test_scan_then_pointwise_is_one_kernel() -> None:
+    g = Graph()
+    check(g, g.pointwise("neg", g.cumsum(g.pointwise("exp", g.input(3, 6)), 1)), kernels=1)
+
+
+def test_sum_of_a_constant_is_a_sum_over_every_point() -> None:
+    g = Graph()
+    ones = g.fill(1.5, 4, 6)
+    check(g, g.pointwise("mul", g.input(4, 6), g.reduce("sum", ones, (1,))), kernels=1)
+
+
+def test_diamond_is_one_kernel() -> None:
+    g = Graph()
+    y = g.pointwise("exp", g.input(6, 5))
+    check(g, g.pointwise("add", g.pointwise("neg", y), g.pointwise("sin", y)), kernels=1)
+
+
+def test_in_place_update_fuses_and_keeps_the_argument() -> None:
+    g = Graph()
+    p, grad = g.input(6, 5), g.input(6, 5)
+    new = g.pointwise("sub", p, g.pointwise("exp", grad))
+    p2 = g.pointwise("square_plus", new, into=p)
+    check(g, p2, kernels=1, mutates={0: 0})
+
+
+def test_reader_of_the_old_value_elsewhere_stays_before_the_update() -> None:
+    g = Graph()
+    p = g.input(6, 6)
+    old = g.pointwise("exp", g.transpose(p, 0, 1))
+    p2 = g.pointwise("square_plus", old, into=p)
+    after, remarks = check(g, p2, kernels=2, mutates={0: 0})
+    assert "order" in rules(remarks)
+
+
+def test_overwritten_broadcast_argument_stays_apart() -> None:
+    g = Graph()
+    p, x = g.input(6), g.input(5, 6)
+    p2 = g.pointwise("exp", p, into=p)
+    check(g, g.pointwise("add", x, p2), p2, mutates={1: 0})
+
+
+def test_third_operation_in_between_refuses() -> None:
+    g = Graph()
+    x = g.input(6, 6)
+    a = g.pointwise("exp", x)
+    middle = g.reduce("sum", g.reduce("max", a, (1,)), (0,))
+    _, remarks = check(g, g.pointwise("mul", a, middle))
+    assert "cycle" in rules(remarks) or "reduction-dims" in rules(remarks)
+
+
+def test_group_without_a_common_space_is_an_error() -> None:
+    g = Graph()
+    y = g.pointwise("exp", g.input(6, 5))
+    z = g.pointwise("neg", g.input(3))
+    text = g.text(y, z).replace(") : (tensor<6x5xf32>", ") {fuse.group = 0 : i64} : (tensor<6x5xf32>")
+    text = text.replace(") : (tensor<3xf32>", ") {fuse.group = 0 : i64} : (tensor<3xf32>")
+    with pytest.raises(PassError, match="cannot become one kernel"):
+        run_passes(text, (MaterializeFusion(),))
+
+
+def test_stale_read_is_a_violation() -> None:
+    g = Graph()
+    p = g.input(6)
+    new = g.pointwise("exp", p, into=p)
+    late = g.pointwise("neg", p)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(g.text(new, late))
+        violation = check_order(module)
+        assert violation is not None and "has overwritten" in violation.message
+        reasons = {(e.reason, e.strength) for e in Dependences.of(module).edges}
+        assert ("data", "whole") in reasons
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> tuple[Graph, list[Tensor]]:
+    """Random graphs of small tensors of two or three dims over the sizes 1, 2, 3 and 4."""
+    dynamic = draw(st.booleans())
+    g = Graph(symbols=("s0",) if dynamic else ())
+    shape = [draw(st.sampled_from([2, 3, 4])) for _ in range(draw(st.sampled_from([1, 2, 2, 3])))]
+    first = g.input(*(["s0", *shape[1:]] if dynamic else shape))
+    live = [first]
+    for _ in range(draw(st.integers(2, 8))):
+        x = draw(st.sampled_from(live[-3:]))
+        rank = len(x.sizes)
+        kind = draw(
+            st.sampled_from(
+                [
+                    "unary",
+                    "unary",
+                    "binary",
+                    "binary",
+                    "reduce",
+                    "reduce",
+                    "transpose",
+                    "slice",
+                    "flatten",
+                    "cumsum",
+                    "cat",
+                ]
+            )
+        )
+        dim = draw(st.integers(0, rank - 1)) if rank else 0
+        if kind == "binary":
+            fits = [y for y in live if broadcasts(x, y)]
+            live.append(
+                g.pointwise(draw(st.sampled_from(["add", "sub", "mul"])), x, draw(st.sampled_from(fits)))
+            )
+        elif kind == "reduce" and rank:
+            dims = (dim,) if draw(st.booleans()) else tuple(range(rank))
+            live.append(g.reduce(draw(st.sampled_from(["sum", "max", "min"])), x, dims))
+        elif kind == "transpose" and rank > 1:
+            live.append(g.transpose(x, dim, draw(st.integers(0, rank - 1))))
+        elif kind == "slice" and rank and (x.sizes[dim].constant or 0) > 2:
+            n = x.sizes[dim].constant
+            start = draw(st.integers(0, 1))
+            live.append(g.slice(x, dim, start, n - 1 - draw(st.integers(0, 1 - start))))
+        elif kind == "flatten" and rank > 1 and x.spec.is_contiguous:
+            live.append(g.flatten(x))
+        elif kind == "cumsum" and rank:
+            live.append(g.cumsum(x, dim))
+        elif kind == "cat" and rank and x.sizes[dim].constant:
+            live.append(g.cat(x, x, dim))
+        else:
+            live.append(
+                g.pointwise(
+                    draw(
+                        st.sampled_from(
+                            [o for o in sorted(POINTWISE) if o in ("neg", "sin", "exp", "square_plus")]
+                        )
+                    ),
+                    x,
+                )
+            )
+    outputs = [t for t in live[1:] if draw(st.integers(0, 3)) == 0]
+    outputs = [t for t in outputs if t.spec.is_contiguous]
+    last = g.pointwise("neg", live[-1])
+    return g, [*outputs, last]
+
+
+def broadcasts(x: Tensor, y: Tensor) -> bool:
+    return all(a == b or a == 1 or b == 1 for a, b in zip(reversed(x.sizes), reversed(y.sizes), strict=False))
+
+
+@given(chains())
+@settings(max_examples=60)
+def test_random_chains_keep_their_numbers(chain: tuple[Graph, list[Tensor]]) -> None:
+    graph, outputs = chain
+    check(graph, *outputs)
