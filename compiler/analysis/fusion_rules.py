@@ -83,7 +83,7 @@ def size(c: Candidate) -> Refusal | None:
     numbers = (
         ("accesses", accesses),
         ("max_accesses", c.limits.accesses),
-        ("ops", ops),
+        ("scalar_ops", ops),  # `ops` is what a remark is about
         ("max_ops", c.limits.ops),
     )
     return Refusal("size", "the kernel would become too large: raise the limit", numbers)
