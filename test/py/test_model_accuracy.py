@@ -26,12 +26,17 @@ def one_thread():
 
 def parameters(always=lambda case: True):
     """(case, training) of every tiny case that is comparable; `slow` unless `always(case)`."""
-    for case in select(size="tiny"):
-        for mode in case.modes:
-            if case.random and mode == "training":
-                continue
-            marks = () if always(case) else (pytest.mark.slow,)
-            yield pytest.param(case, mode == "training", id=f"{case.name}-{mode}", marks=marks)
+    return [
+        pytest.param(
+            case,
+            mode == "training",
+            id=f"{case.name}-{mode}",
+            marks=() if always(case) else (pytest.mark.slow,),
+        )
+        for case in select(size="tiny")
+        for mode in case.modes
+        if not (case.random and mode == "training")
+    ]
 
 
 def judged(case: ModelCase, training: bool, **settings) -> None:
