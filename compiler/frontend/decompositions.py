@@ -1,0 +1,101 @@
+"""The decomposition table for AOTAutograd: which ops become simpler ones before the import, and why.
+
+The functions are Inductor's and torch's own; the choice is this file's. An op that is not named here reaches the importer
+whole: then the table of ``ops/`` builds it, or it runs as an extern call. No op is in both tables. Names are of packets:
+every overload that returns fresh tensors counts.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+#: reason -> packets of ``torch.ops.aten``.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "rows are normalised by reductions and pointwise ops, which then fuse with their neighbours": (
+        "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "_safe_softmax", "logsumexp",
+        "native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward",
+        "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
+        "_native_batch_norm_legit_no_training", "_batch_norm_with_update_functional",
+        "_batch_norm_no_update", "batch_norm_backward", "native_batch_norm_backward",
+        "cudnn_batch_norm", "cudnn_batch_norm_backward", "_fused_rms_norm", "_fused_rms_norm_backward",
+        "_weight_norm_interface",
+        "norm", "renorm", "dist",
+    ),
+    "reductions made of others": ("nanmean", "trace"),
+    "products with a vector are bound by memory: a generated reduction reads no worse than the library": (
+        "dot", "vdot", "mv", "addmv", "addr", "ger",
+    ),
+    "random numbers of every distribution are made from the uniform and the normal one": (
+        "native_dropout", "bernoulli", "rand_like", "randn_like", "randint", "randint_like", "normal", "uniform",
+        "log_normal", "exponential", "cauchy", "geometric", "rrelu_with_noise_functional",
+    ),
+    "a loss is pointwise work before a reduction": (
+        "nll_loss_forward", "nll_loss_backward", "nll_loss2d_forward", "nll_loss2d_backward", "mse_loss", "mse_loss_backward",
+        "smooth_l1_loss", "smooth_l1_loss_backward", "huber_loss", "huber_loss_backward", "binary_cross_entropy",
+        "binary_cross_entropy_backward", "binary_cross_entropy_with_logits", "soft_margin_loss", "soft_margin_loss_backward",
+        "multi_margin_loss", "multilabel_margin_loss_forward",
+    ),
+    "activations that the pointwise table does not have": (
+        "celu", "selu", "_prelu_kernel", "_prelu_kernel_backward", "glu", "glu_backward", "mish_backward", "logit_backward",
+        "log_sigmoid_backward", "rrelu_with_noise_backward",
+    ),
+    "special functions made of others": (
+        "angle", "isclose", "isin", "logaddexp2", "special_entr", "special_log_ndtr", "special_xlog1py", "mvlgamma",
+        "float_power", "_euclidean_dist", "lcm",
+    ),
+    "an index or a scatter of the general form": (
+        "embedding_dense_backward", "index_add", "index_copy", "index_fill", "take", "put", "_unsafe_index",
+        "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
+        "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
+    ),
+    "a copy of a view": (
+        "alias_copy", "diagonal_copy", "expand_copy", "narrow_copy", "permute_copy", "split_with_sizes_copy", "squeeze_copy",
+        "t_copy", "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "view_copy", "unsafe_split",
+        "unsafe_split_with_sizes",
+    ),
+    "another order of the same elements": (
+        "stack", "roll", "rot90", "diag_embed", "block_diag", "_chunk_cat", "channel_shuffle", "native_channel_shuffle",
+        "pixel_shuffle", "pixel_unshuffle", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
+        "reflection_pad1d_backward", "reflection_pad2d_backward", "replication_pad1d", "replication_pad2d",
+        "replication_pad3d", "im2col", "tril_indices", "triu_indices",
+    ),
+    "resampling is a few indexed reads": (
+        "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
+        "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d",
+        "upsample_trilinear3d", "upsample_bicubic2d", "grid_sampler_2d", "affine_grid_generator",
+    ),
+    "creation from a formula": ("linspace", "logspace", "hann_window"),
+}  # fmt: skip
+
+_NAMES: dict[str, str] = {}
+for _reason, _packets in GROUPS.items():
+    for _packet in _packets:
+        assert _packet not in _NAMES, f"{_packet} is decomposed for two reasons"
+        _NAMES[_packet] = _reason
+
+
+@lru_cache(maxsize=1)
+def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
+    """Overload -> function, for ``aot_autograd(decompositions=...)``.  Packets that this torch lacks are left out."""
+    from torch._decomp import decomposition_table as of_torch
+    from torch._inductor.decomposition import select_decomp_table
+
+    of_inductor = select_decomp_table()
+    table: dict[torch._ops.OperatorBase, Callable[..., Any]] = {}
+    for packet in _NAMES:
+        for overload in overloads(packet):
+            function = of_inductor.get(overload) or of_torch.get(overload)
+            if function is not None:
+                table[overload] = function
+    return table
+
+
+def overloads(packet: str) -> list[torch._ops.OpOverload]:
+    """The overloads of ``torch.ops.aten.<packet>`` that return fresh tensors; none where this torch lacks the packet."""
+    found = getattr(torch.ops.aten, packet, None)
+    if found is None:
+        return []
+    each = [getattr(found, name) for name in found.overloads()]
+    return [o for o in each if not o._schema.is_mutable]
