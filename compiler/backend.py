@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ..passes.manager import Observer, PassManager
 from ..passes.observers import DumpIR
@@ -78,6 +80,7 @@ def fuse(
     )(gm, example_inputs)
 
 
+@unset_fake_temporarily()  # AOTAutograd compiles under fake tensors; the constants of a program are real ones
 def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, *, name: str = "graph") -> CompiledGraph:
     """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in ``meta["val"]``).
 
@@ -103,14 +106,7 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], optio
     with clock("passes"):
         PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(imported.module, remarks)
     with clock("kernels"):
-        if on_gpu:
-            sources = kernel_sources(imported.module)
-            plan = write_plan(imported.module)
-            run: Callable[[list[Any]], list[Any]] = bind_plan(plan, sources, imported.module, imported.objects, options)
-            source = plan.source
-        else:
-            program = Program(imported.module, objects=imported.objects)
-            run, source = program, ""
+        run, source = executable(imported.module, imported.objects, options, on_gpu=on_gpu)
     compiled = CompiledGraph(
         name=name,
         module=imported.module,
@@ -125,6 +121,20 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], optio
     )
     _report(compiled, options)
     return compiled
+
+
+def executable(
+    module: ir.Module, objects: Mapping[str, Any], options: Options, *, on_gpu: bool
+) -> tuple[Callable[[list[Any]], list[Any]], str]:
+    """What runs a lowered module, and its source: a launch plan for a planned module on the GPU, else the interpreter (no source).
+
+    It takes ``@main``'s arguments as a list and gives all of ``@main``'s results.
+    """
+    with unset_fake_temporarily():  # AOTAutograd compiles under its fake mode; constants of the program are real
+        if not on_gpu:
+            return Program(module, objects=objects), ""
+        plan = write_plan(module)
+        return bind_plan(plan, kernel_sources(module), module, objects, options), plan.source
 
 
 def graph_device(gm: torch.fx.GraphModule) -> str:
