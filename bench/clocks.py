@@ -4,6 +4,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
+import torch
+
 _FIELDS = ("clocks.sm", "clocks.max.sm", "clocks.mem", "temperature.gpu", "power.draw")
 #: Newer and older name of the same bit mask.
 _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
@@ -29,15 +31,16 @@ class Clocks:
     throttled: tuple[str, ...] = ()
 
 
-def read_clocks(device_index: int = 0) -> Clocks | None:
-    """The present reading of one GPU, by nvidia-smi's index; None without nvidia-smi."""
-    if shutil.which("nvidia-smi") is None:
+def read_clocks(device: torch.device) -> Clocks | None:
+    """The present reading of a GPU; None for a CPU, or where nvidia-smi is missing or does not answer."""
+    if device.type != "cuda" or shutil.which("nvidia-smi") is None:
         return None
+    card = card_id(device)
     for reasons in _REASONS:
         query = ",".join((*_FIELDS, reasons))
         command = [
             "nvidia-smi",
-            f"--id={device_index}",
+            f"--id={card}",
             f"--query-gpu={query}",
             "--format=csv,noheader,nounits",
         ]
@@ -48,6 +51,12 @@ def read_clocks(device_index: int = 0) -> Clocks | None:
         if done.returncode == 0:
             return parse_clocks(done.stdout)
     return None
+
+
+def card_id(device: torch.device) -> str:
+    """How nvidia-smi knows the GPU: by its UUID, as its index there may differ from the index here."""
+    uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
+    return f"GPU-{uuid}" if uuid is not None else str(device.index or 0)
 
 
 def parse_clocks(line: str) -> Clocks | None:

@@ -60,6 +60,8 @@ class Graph:
     dtypes:   of the floating arguments.
     reduces:  writes far less than it reads, so that a read-only pass is the fairer baseline.
     mutates:  writes into its arguments, which are compared then as well.
+    slack:    units of eps that an answer may have on top of the rule of `tolerance.py`. Above 1 for a single
+              number that sums very many: eager's own error, one sample, may be zero there by luck.
     dropout:  probability with which `fn(x, residual) = dropout(x) + residual` drops; None for every graph
               without random numbers. Such a graph is checked by properties (`graph_check.check_dropout`).
     """
@@ -71,6 +73,7 @@ class Graph:
     dtypes: tuple[torch.dtype, ...] = BOTH_DTYPES
     reduces: bool = False
     mutates: bool = False
+    slack: float = 1.0
     dropout: float | None = None
 
     def new(self, dtype: torch.dtype, device: torch.device, *, small: bool = False, seed: int = 0) -> Built:

@@ -1,8 +1,9 @@
 """Records of benchmark runs as sections of a Markdown document.
 
 `python -m fuse_mlir.bench.report --doc docs/performance.md kernels.json models.json` rewrites what lies
-between `<!-- bench:kernels -->` and `<!-- /bench:kernels -->`, one section for each suite, and leaves the rest
-alone; a section that the document does not have yet is added at its end. Without `--doc` they are printed.
+between `<!-- bench:kernels -->` and `<!-- /bench:kernels -->`, one section for each suite, and leaves the
+rest alone; a section that the document does not have yet is added at its end. Without `--doc` the sections are
+printed.
 """
 
 import argparse
@@ -26,10 +27,10 @@ TITLES = {
 }
 LEGENDS = {
     "kernels": "Median device time in microseconds with a cold L2 cache; in brackets the speed as a fraction "
-    "of a copy of the same number of bytes, measured in the same run. `vs x`: how many times as fast as x the "
-    "last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
-    "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, loss "
-    "and backward. `=` and `!` mean what they mean for the graphs.",
+    "of a copy of the same number of bytes, measured in the same run. `vs x`: how many times as fast as x "
+    "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
+    "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
+    "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
     "launches": "Kernels generated (+ calls of library ops, where known) -> kernels that one call ran.",
 }

@@ -32,7 +32,7 @@ def flag(entry: Mapping[str, Any] | None) -> str:
 
 
 def verdict(subject: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> tuple[float, str] | None:
-    """(time of other / time of subject, "faster", "same" or "slower"); None unless both are right and timed."""
+    """(time of other / time of subject, "faster", "same" or "slower"); None unless right and timed."""
     if flag(subject) or flag(other):
         return None
     mine, theirs = timing_of(subject), timing_of(other)

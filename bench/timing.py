@@ -28,6 +28,7 @@ FLUSH_BYTES = 256 * 2**20
 RESOLUTION = 0.5
 SLEEP_FACTOR = 1.5
 LONGEST_SLEEP = 0.25e6
+WAKE_SECONDS = 0.3
 WARM_UP = 3
 #: Rounds that are thrown away: the first ones still fault in what sampling itself needs.
 DISCARDED = 2
@@ -117,6 +118,10 @@ class CudaStopwatch:
     def _calibrate(self) -> float:
         """Cycles of the sleep kernel per microsecond."""
         start, end = self._events
+        awake = time.perf_counter() + WAKE_SECONDS
+        while time.perf_counter() < awake:  # an idle card runs at a fraction of its clock
+            torch.sum(self._buffer, 0, out=self._sink)
+            self.synchronize()
         cycles = 4_000_000
         rates = []
         for _ in range(4):
@@ -153,7 +158,8 @@ def measure(
     samples: per function. seconds: stop sampling after this long (never before `FEWEST_ROUNDS` rounds).
     Raises what a call raises.
     """
-    hosts = {name: _host_time(call, watch) for name, call in calls.items()}
+    measured = {name: _host_time(call, watch) for name, call in calls.items()}
+    hosts = dict(measured)
     found: dict[str, list[tuple[float, bool]]] = {name: [] for name in calls}
     order = list(calls)
     collecting = gc.isenabled()
@@ -167,13 +173,15 @@ def measure(
             for name in order if turn % 2 == 0 else reversed(order):
                 watch.synchronize()
                 sample = watch.sample(calls[name], hosts[name])
+                if not sample[1]:
+                    hosts[name] *= SLEEP_FACTOR  # sleep longer next time
                 if turn >= 0:
                     found[name].append(sample)
         walls = {name: _wall_time(call, watch) for name, call in calls.items()}
     finally:
         if collecting:
             gc.enable()
-    return {name: _timing(calls[name], found[name], hosts[name], walls[name], watch) for name in calls}
+    return {name: _timing(calls[name], found[name], measured[name], walls[name], watch) for name in calls}
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:

@@ -46,7 +46,7 @@ def run(
     stage("build and reference")
     built = graph.new(dtype, settings.device, small=settings.small, seed=settings.seed)
     torch._dynamo.reset()
-    checker = GraphChecker(graph, built, dtype)
+    checker = GraphChecker(graph, built)
     calls: dict[str, Callable[[], Any]] = {}
     backends: dict[str, dict[str, Any]] = {}
     for name in settings.backends:
@@ -61,10 +61,10 @@ def run(
         calls[name] = call
     del checker
     calls.update(baselines(built.bytes, settings.device, reads=graph.reduces))
-    before = read_clocks(settings.device.index or 0) if settings.device.type == "cuda" else None
+    before = read_clocks(settings.device)
     stage(f"timing {', '.join(calls)}")
     timings = measure(calls, watch(), samples=settings.samples)
-    after = read_clocks(settings.device.index or 0) if settings.device.type == "cuda" else None
+    after = read_clocks(settings.device)
     for name, timing in timings.items():
         backends.setdefault(name, {})["timing"] = timing.to_json()
     clocks = [asdict(reading) for reading in (before, after) if reading is not None]

@@ -16,7 +16,8 @@ class Settings:
 
     backends: names in `BACKENDS`.   only: patterns of task keys.
     dtypes: None is the suite's own choice.   samples: device-time samples per backend.
-    batch: of models.   small: tiny sizes, to try the machinery.   check: compare models with float64 before timing.
+    batch: of models.   small: tiny sizes, to try the machinery.
+    check: compare models with float64 before timing.
     shard: (i, n) runs every n-th task, from the i-th (1 to n).   seed: of inputs.
     """
 
