@@ -274,3 +274,12 @@ def type_symbols(type_: ir.Type) -> tuple[str, ...]:
 def clean(func: ir.Operation) -> None:
     """Upstream's canonicalise and CSE on one kernel: constants, equal loads, and what nothing uses."""
     passmanager.PassManager.parse("func.func(canonicalize,cse)", func.context).run(func)
+
+
+def kernel_text(func: ir.Operation) -> str:
+    """A function printed without its name and locations: equal texts are equal functions."""
+    name = string(func.attributes["sym_name"])
+    func.attributes["sym_name"] = ir.StringAttr.get("k")
+    text = func.get_asm(print_generic_op_form=True)
+    func.attributes["sym_name"] = ir.StringAttr.get(name)
+    return text

@@ -13,7 +13,8 @@ from .kernel import Kernel, over, string
 
 #: Scalar operations that cost more than one issue slot, in slots (a special-function unit runs at a quarter of the rate).
 HEAVY = 8
-HEAVY_PREFIXES = ("math.", "fuse.libm", "fuse.rand")
+HEAVY_PREFIXES = ("math.", "fuse.libm")
+RAND = 48  #: ten Philox rounds
 LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign"})
 FREE = frozenset({"arith.constant", "func.return", "fuse.load", "fuse.store"})
 
@@ -138,6 +139,8 @@ def slots(name: str) -> int:
     """Issue slots of one scalar operation."""
     if name in FREE:
         return 0
+    if name == "fuse.rand":
+        return RAND
     return HEAVY if name.startswith(HEAVY_PREFIXES) and name not in LIGHT_MATH else 1
 
 

@@ -1,0 +1,111 @@
+"""``deduplicate-calls``: what is computed twice is computed once."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.dependences import callee_kind, extern_aliases, extern_mutated, has_effect
+from ..compiler.analysis.kernel import kernel_ties, string
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from ._kernels import Program, kernel_text
+from .pass_base import Pass
+
+#: Extern ops that give equal results for equal operands, by the name before the overload.
+DETERMINISTIC = frozenset(
+    {
+        "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm", "aten.convolution", "aten.neg", "aten.clone", "aten.cat",
+        "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select", "aten.gather", "aten.embedding",
+        "aten._scaled_dot_product_flash_attention_for_cpu", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DeduplicateCalls(Pass):
+    """A call or view that repeats an earlier one is replaced by it.
+
+    Before::
+
+        %a = call @exp(%x, %o)          // %o and %p are fresh empties
+        %b = call @exp_1(%x, %p)        // the same body under another name
+
+    After::
+
+        %a = call @exp(%x, %o)          // and %b is %a
+
+    Kernels are equal when their bodies are, up to names and locations, and their calls when all operands but the destinations are;
+    each destination is a ``fuse.empty`` that only this call uses.  Views, sizes and empties of equal operands are equal.  Extern ops
+    are merged when they are known to be deterministic (``DETERMINISTIC``).
+
+    Does not fire on kernels with asserts or that store into anything but fresh empties, on other extern ops (random ones among
+    them), on those with effects, mutations or aliases, nor on operands that something overwrites in between: the value would
+    be read after its storage changed.
+    """
+
+    name: ClassVar[str] = "deduplicate-calls"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        program = Program.of(module)
+        texts: dict[str, str] = {}
+        known: dict[Hashable, list[ir.Value]] = {}
+        overwritten = _overwritten(program)
+        for op in [o.operation for o in program.block.operations]:
+            key = _key(program, op, texts)
+            if key is None:
+                continue
+            same = known.setdefault(key, list(op.results))
+            if same[0] == op.results[0] or any(r in overwritten for r in (*same, *op.results)):
+                continue
+            for old, new in zip(op.results, same, strict=True):
+                old.replace_all_uses_with(new)
+            if op.name == "func.call":
+                program.erase_call(op)
+            else:
+                op.erase()
+        program.erase_unused()
+
+
+def _overwritten(program: Program) -> set[ir.Value]:
+    """Values that some call takes as a destination or mutates, and all views of the same root."""
+    root: dict[ir.Value, ir.Value] = {}
+    written: set[ir.Value] = set()
+    for op in (o.operation for o in program.block.operations):
+        if op.name == "fuse.view":
+            root[op.results[0]] = root.get(op.operands[0], op.operands[0])
+        elif op.name == "func.call":
+            callee = program.callee(op)
+            positions = kernel_ties(callee) if "fuse.ties" in callee.attributes else extern_mutated(callee)
+            written.update(root.get(op.operands[p], op.operands[p]) for p in positions)
+    return written | {value for value, r in root.items() if r in written}
+
+
+def _key(program: Program, op: ir.Operation, texts: dict[str, str]) -> Hashable | None:
+    """What the results depend on; None for an operation that must stay."""
+    if op.name in ("fuse.view", "fuse.size", "fuse.sym"):
+        return (op.name, tuple(op.operands), str(op.attributes), tuple(str(r.type) for r in op.results))
+    if op.name != "func.call" or not len(op.results):
+        return None
+    callee = program.callee(op)
+    kind = callee_kind(callee)
+    if kind not in ("kernel", "extern") or has_effect(op, callee):
+        return None
+    if kind == "extern":
+        target = string(callee.attributes["fuse.extern"])
+        if target.rpartition(".")[0] not in DETERMINISTIC or extern_mutated(callee) or extern_aliases(callee):
+            return None
+    name = string(callee.attributes["sym_name"])
+    if name not in texts:
+        texts[name] = kernel_text(callee)
+    operands: list[ir.Value | str] = list(op.operands)
+    for tie in kernel_ties(callee) if kind == "kernel" else ():
+        if not _is_fresh(op.operands[tie]):
+            return None
+        operands[tie] = str(op.operands[tie].type)
+    return (texts[name], tuple(operands))
+
+
+def _is_fresh(value: ir.Value) -> bool:
+    owner = value.owner
+    made = isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
+    return made and len(list(value.uses)) == 1

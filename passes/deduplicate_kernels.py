@@ -1,0 +1,43 @@
+"""``deduplicate-kernels``: equal kernels become one function, compiled once."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from ._kernels import Program, kernel_text
+from .pass_base import Pass
+
+
+@dataclass(frozen=True)
+class DeduplicateKernels(Pass):
+    """Calls of kernels that differ in nothing but their name and locations call the first of them.
+
+    Before::
+
+        call @relu(%a, %o)
+        call @relu_1(%b, %p)            // same types, attributes and body as @relu
+
+    After::
+
+        call @relu(%a, %o)
+        call @relu(%b, %p)
+
+    Each call keeps its own location.  Does not fire on kernels that differ in any attribute, constant, order of
+    operations or symbol name, nor on extern declarations.
+    """
+
+    name: ClassVar[str] = "deduplicate-kernels"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        program = Program.of(module)
+        first: dict[str, str] = {}
+        chosen: dict[str, str] = {}
+        for name, function in program.functions.items():
+            if "fuse.kernel" in function.attributes and function.regions[0].blocks:
+                chosen[name] = first.setdefault(kernel_text(function), name)
+        for call in program.calls():
+            name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            if chosen.get(name, name) != name:
+                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(chosen[name])
+        program.erase_unused()

@@ -1,0 +1,127 @@
+"""``duplicate-cheap``: each consumer gets its own copy of what is cheaper to compute than to load."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.accesses import Summary
+from ..compiler.analysis.fusion_graph import symbol_hints
+from ..compiler.analysis.fusion_space import evaluate
+from ..compiler.analysis.kernel import is_kernel, string
+from ..compiler.analysis.layout import TensorSpec
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from ._kernels import Program
+from .pass_base import Pass, PassError
+
+
+@dataclass(frozen=True)
+class DuplicateCheap(Pass):
+    """A cheap producer with several consumers is called once for each consumer kernel, so that each can fuse its own.
+
+    Before::
+
+        %m = call @causal_mask(%o)              // reads no tensor
+        %a = call @where(%x, %m, %p)
+        %b = call @where(%y, %m, %q)
+
+    After::
+
+        %m = call @causal_mask(%o)
+        %a = call @where(%x, %m, %p)
+        %m1 = call @causal_mask(%o1)
+        %b = call @where(%y, %m1, %q)
+
+    Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that reads
+    no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).  The first consumer keeps the
+    original; all consumers that are not kernels (extern ops, views, the return) share it.
+
+    Does not fire on a producer with one consumer, with several results, or that stores into anything but a fresh ``fuse.empty``, and not
+    where something could overwrite what it reads: its input must not be anybody's destination.
+    """
+
+    name: ClassVar[str] = "duplicate-cheap"
+    max_weight: int = 16
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        program = Program.of(module)
+        hints = symbol_hints(program.main)
+        summaries: dict[str, Summary] = {}
+        for call, kernel in program.kernel_calls():
+            name = string(kernel.attributes["sym_name"])
+            if name not in summaries:
+                try:
+                    summaries[name] = Summary.of(kernel)
+                except ValueError as error:
+                    raise PassError(str(error), kernel.location) from error
+            if self.is_cheap(program, call, summaries[name], hints):
+                _split(program, call, kernel)
+
+    def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
+        """Whether a copy of ``call`` costs less than loading its result."""
+        if (
+            len(call.results) != 1
+            or not summary.is_pointwise
+            or summary.asserts
+            or summary.weight > self.max_weight
+        ):
+            return False
+        if not _is_empty(call.operands[summary.ties[0]]) or not all(w.is_plain for w in summary.writes):
+            return False
+        if len(summary.reads) > 1 or any(r.indirect for r in summary.reads):
+            return False
+        for read in summary.reads:
+            source = call.operands[read.argument]
+            if _is_written(program, source) or 2 * _bytes(source, hints) > _bytes(call.results[0], hints):
+                return False
+        return True
+
+
+def _is_empty(value: ir.Value) -> bool:
+    owner = value.owner
+    return isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
+
+
+def _is_written(program: Program, value: ir.Value) -> bool:
+    """Whether some operation may change the storage that ``value`` is in: it, or a value tied to or viewing it, is a destination."""
+    if isinstance(value.owner, ir.Block):
+        # An argument: any mutation of it goes through itself or its views.
+        return any(_may_write(program, use) for use in value.uses)
+    owner = value.owner.operation
+    return owner.name == "fuse.view" or any(_may_write(program, use) for use in value.uses)
+
+
+def _may_write(program: Program, use: ir.OpOperand) -> bool:
+    owner = use.owner.operation
+    if owner.name == "func.call":
+        callee = program.callee(owner)
+        if is_kernel(callee) and "fuse.ties" in callee.attributes:
+            return use.operand_number in list(ir.DenseI64ArrayAttr(callee.attributes["fuse.ties"]))
+        return "fuse.mutated" in callee.attributes or "fuse.aliases" in callee.attributes
+    return owner.name == "fuse.view"
+
+
+def _bytes(value: ir.Value, hints: dict[str, int]) -> int:
+    spec = TensorSpec.of(value.type)
+    return evaluate(spec.numel, hints) * spec.element_bytes
+
+
+def _split(program: Program, call: ir.Operation, kernel: ir.Operation) -> None:
+    users: list[ir.Operation] = []
+    for op in (o.operation for o in program.block.operations):
+        if (
+            op.name == "func.call"
+            and is_kernel(program.callee(op))
+            and any(v == call.results[0] for v in op.operands)
+        ):
+            users.append(op)
+    others = {use.owner.operation for use in call.results[0].uses} - set(users)
+    tie = list(ir.DenseI64ArrayAttr(kernel.attributes["fuse.ties"]))[0]
+    for user in users if others else users[1:]:
+        here = ir.InsertionPoint(user)
+        empty = call.operands[tie].owner.operation.clone(here)
+        copy = call.clone(here)
+        copy.operands[tie] = empty.results[0]
+        program.callers[string(kernel.attributes["sym_name"])] += 1
+        for i, operand in enumerate(user.operands):
+            if operand == call.results[0]:
+                user.operands[i] = copy.results[0]

@@ -1,0 +1,71 @@
+"""``lower-device-assert``: asserts become ``cf.assert`` with the user's line."""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.accesses import is_true
+from ..compiler.analysis.kernel import is_kernel, string
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from .pass_base import Pass, PassError
+
+
+@dataclass(frozen=True)
+class LowerDeviceAssert(Pass):
+    """``fuse.device_assert`` becomes ``cf.assert`` in kernel bodies.
+
+    Before::
+
+        "fuse.device_assert"(%c, %g) {message = "index out of bounds"}      loc("index_3"("model.py":12:0))
+
+    After::
+
+        %off = arith.xori %g, %true
+        %ok = arith.ori %c, %off
+        cf.assert %ok, "index out of bounds (at model.py:12)"
+
+    A guard that is constantly true leaves the condition alone.  The place is the innermost file position of the location; without
+    one the message stays as it is.  Nothing is removed: an assert outside a kernel is an error.
+    """
+
+    name: ClassVar[str] = "lower-device-assert"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        for function in (op.operation for op in module.body.operations):
+            for op in _asserts(function):
+                if not is_kernel(function):
+                    raise PassError("a device assert sits in a kernel", op.location)
+                _lower(op)
+
+
+def _asserts(function: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name == "fuse.device_assert":
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
+
+
+def place(location: ir.Location) -> str:
+    """`file:line` of the first file position in a printed location, or ""."""
+    match = re.search(r'"([^"]+)":(\d+):\d+', str(location))
+    return f"{match[1]}:{match[2]}" if match else ""
+
+
+def _lower(op: ir.Operation) -> None:
+    condition, guard = op.operands
+    where, loc, ip = place(op.location), op.location, ir.InsertionPoint(op)
+    message = string(op.attributes["message"]) + (f" (at {where})" if where else "")
+    if not is_true(guard):
+        true = ir.BoolAttr.get(True)
+        one = ir.Operation.create("arith.constant", [guard.type], [], {"value": true}, loc=loc, ip=ip)
+        off = ir.Operation.create("arith.xori", [guard.type], [guard, one.results[0]], loc=loc, ip=ip)
+        either = ir.Operation.create("arith.ori", [guard.type], [condition, off.results[0]], loc=loc, ip=ip)
+        condition = either.results[0]
+    ir.Operation.create("cf.assert", [], [condition], {"msg": ir.StringAttr.get(message)}, loc=loc, ip=ip)
+    op.erase()

@@ -1,0 +1,242 @@
+"""``simplify-dims``: the fewest dims that keep every address simple."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ..compiler.analysis.dependences import functions_of
+from ..compiler.analysis.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
+from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, kernel_facts, over, string, strings
+from ..compiler.analysis.layout import TensorSpec
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
+from .pass_base import Numerics, Pass, PassError
+
+#: Crossing operations that are their operands when there is one point to cross.
+IDENTITIES = frozenset({"fuse.reduce", "fuse.argreduce", "fuse.scan"})
+
+
+@dataclass(frozen=True)
+class SimplifyDims(Pass):
+    """Drops, splits and merges the dims of kernels, and names them d0, d1, .. in order.
+
+    Before::
+
+        fuse.dims = {d0 = "8", d1 = "1", d2 = "64"}           // x is 8x1x64, contiguous
+        "fuse.load"(%x, ...) {at = ["d0", "d1", "d2"]}
+
+    After::
+
+        fuse.dims = {d0 = "512"}
+        "fuse.load"(%x, ...) {at = ["d0 floordiv 64", "0", "d0 mod 64"]}      // the address is x + d0
+
+    1. A dim of one point, or that nothing names, is dropped; a reduction or scan over nothing else is its operand.
+    2. A dim d is split into d floordiv c and d mod c when that removes divisions from addresses or index values; c divides its extent.
+    3. Two dims merge when that adds no division to any address or index value, that is, all step through them together, and each
+       reduction crosses both or neither.
+
+    Does not fire on tile code, on a dim that a scan crosses (but for rule 1), nor where an address would need a division.
+    """
+
+    name: ClassVar[str] = "simplify-dims"
+    numerics: ClassVar[Numerics] = "reassociates"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        functions = functions_of(module)
+        symbols = kernel_facts(functions["main"]) if "main" in functions else Facts()
+        for function in functions.values():
+            if is_kernel(function) and not is_tiled(function):
+                _Dims.of(function, symbols).run()
+
+
+@dataclass
+class _Dims:
+    """One kernel's dims, and what they address; ``mapping`` says what becomes of the original dims."""
+
+    kernel: ir.Operation
+    extents: dict[str, Expr]
+    symbols: Facts
+    addresses: list[Expr] = field(
+        default_factory=list
+    )  #: storage offsets and index values over the original dims
+    crossings: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    mapping: dict[str, Expr] = field(default_factory=dict)
+    count: int = 0
+
+    @staticmethod
+    def of(kernel: ir.Operation, symbols: Facts) -> "_Dims":
+        extents = kernel_dims(kernel)
+        facts = kernel_facts(kernel)
+        ranges = {name: (name, low, high) for name, low, high in (*facts.ranges, *symbols.ranges)}
+        known = Facts((), tuple(ranges[n] for n in sorted(ranges)), symbols.multiples)
+        dims = _Dims(kernel, dict(extents), known, mapping={d: sym(d) for d in extents})
+        inside = known.with_extents(extents)
+        for op in kernel_body(kernel):
+            if "at" in op.attributes:
+                spec = TensorSpec.of(op.operands[0].type)
+                at = [parse(t) for t in strings(op.attributes["at"])]
+                if len(at) != spec.rank:
+                    raise PassError(
+                        f"an access has {len(at)} coordinates, its tensor {spec.rank} dims", op.location
+                    )
+                dims.addresses.append(offset(at, spec.strides, spec.offset, inside))
+                # A coordinate of a dim with stride 0, or of one point, is not in the address.
+            elif "expr" in op.attributes:
+                dims.addresses.append(simplify(parse(string(op.attributes["expr"])), inside))
+            elif "over" in op.attributes:
+                unknown = [d for d in over(op) if d not in extents]
+                if unknown:
+                    raise PassError(f"'{unknown[0]}' is no dim of the kernel", op.location)
+                dims.crossings.append((op.name, frozenset(over(op))))
+        return dims
+
+    def run(self) -> None:
+        self.drop()
+        while self.split():
+            pass
+        while self.merge():
+            pass
+        self.apply()
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"d{self.count - 1}new"
+
+    def facts(self, extents: Mapping[str, Expr]) -> Facts:
+        return self.symbols.with_extents(extents)
+
+    def drop(self) -> None:
+        """Dims of one point, and those that nothing names."""
+        named = {s for e in self.addresses for s in e.symbols()} | {
+            d for _, crossed in self.crossings for d in crossed
+        }
+        for op in kernel_body(self.kernel):
+            if "at" in op.attributes:
+                named |= {s for t in strings(op.attributes["at"]) for s in parse(t).symbols()}
+        for d, extent in list(self.extents.items()):
+            needed = any(
+                d in crossed and not self.others(crossed, d) and name not in IDENTITIES
+                for name, crossed in self.crossings
+            )
+            if d not in named or (extent.constant == 1 and not needed):
+                del self.extents[d]
+                self.mapping[d] = const(0)
+
+    def others(self, crossed: frozenset[str], d: str) -> bool:
+        return any(o != d and o in self.extents for o in crossed)
+
+    def divisions(self, extents: Mapping[str, Expr], mapping: Mapping[str, Expr]) -> int:
+        """How many divisions of dims the addresses hold."""
+        facts = self.facts(extents)
+        return sum(_divisions(simplify(e.subs(mapping), facts), extents) for e in self.addresses)
+
+    def scanned(self, d: str) -> bool:
+        return any(name == "fuse.scan" and d in self.image(crossed) for name, crossed in self.crossings)
+
+    def image(self, crossed: frozenset[str]) -> frozenset[str]:
+        return frozenset(s for d in crossed for s in self.mapping[d].symbols() if s in self.extents)
+
+    def split(self) -> bool:
+        """Splits one dim, if that removes divisions."""
+        before = self.divisions(self.extents, self.mapping)
+        if not before:
+            return False
+        facts = self.facts(self.extents)
+        for d, extent in self.extents.items():
+            if self.scanned(d):
+                continue
+            for c in self.divisors(d, facts):
+                outer = extent.over(c)
+                if outer is None or not facts.positive(c) or outer == 1 or c == 1:
+                    continue
+                high, low = self.fresh(), self.fresh()
+                if self.adopt({d: sym(high) * c + sym(low)}, d, {high: outer, low: c}, before):
+                    return True
+        return False
+
+    def divisors(self, d: str, facts: Facts) -> list[Expr]:
+        """What the addresses divide ``d`` by, the smallest text first."""
+        found: set[Expr] = set()
+        for e in self.addresses:
+            _collect(simplify(e.subs(self.mapping), facts), d, found)
+        return sorted(
+            (c for c in found if c.symbols().isdisjoint(self.extents)), key=lambda c: (len(str(c)), str(c))
+        )
+
+    def merge(self) -> bool:
+        """Merges one pair of dims, if that adds no division."""
+        before = self.divisions(self.extents, self.mapping) + 1
+        for a in self.extents:
+            for b in self.extents:
+                if a == b or self.scanned(a) or self.scanned(b):
+                    continue
+                if any((a in image) != (b in image) for image in (self.image(c) for _, c in self.crossings)):
+                    continue
+                name = self.fresh()
+                inner = self.extents[b]
+                mapping = {a: sym(name).floordiv(inner), b: sym(name).mod(inner)}
+                if self.adopt(mapping, a, {name: self.extents[a] * inner}, before):
+                    return True
+        return False
+
+    def adopt(self, change: Mapping[str, Expr], place: str, new: Mapping[str, Expr], below: int) -> bool:
+        """Replaces dims by others, put where ``place`` was, if the addresses then hold fewer than ``below`` divisions."""
+        extents: dict[str, Expr] = {}
+        for d, e in self.extents.items():
+            if d == place:
+                extents.update(new)
+            elif d not in change:
+                extents[d] = e
+        facts = self.facts(extents)
+        mapping = {d: simplify(e.subs(change), facts) for d, e in self.mapping.items()}
+        if self.divisions(extents, mapping) >= below:
+            return False
+        self.extents, self.mapping = extents, mapping
+        return True
+
+    def apply(self) -> None:
+        """Rewrites the kernel."""
+        names = {d: sym(f"d{i}") for i, d in enumerate(self.extents)}
+        extents = {f"d{i}": e for i, e in enumerate(self.extents.values())}
+        mapping = {d: e.subs(names) for d, e in self.mapping.items()}
+        if mapping == {d: sym(d) for d in mapping} and list(extents) == list(mapping):
+            return
+        facts = self.facts(extents)
+        order = list(extents)
+        for op in kernel_body(self.kernel):
+            if "over" in op.attributes:
+                image = {s for d in over(op) for s in mapping[d].symbols() if s in extents}
+                if not image and op.name in IDENTITIES:
+                    for result, operand in zip(op.results, op.operands, strict=True):
+                        result.replace_all_uses_with(operand)
+                    op.erase()
+                    continue
+            rewrite_dims(
+                op,
+                lambda e: simplify(e.subs(mapping), facts),
+                lambda crossed: sorted(
+                    {s for d in crossed for s in mapping[d].symbols() if s in extents}, key=order.index
+                ),
+            )
+        self.kernel.attributes["fuse.dims"] = dims_attribute(extents)
+        forget_tiling(self.kernel)
+
+
+def _divisions(e: Expr, dims: Mapping[str, Expr]) -> int:
+    """Atoms of ``e``, nested ones too, that divide something with a dim in it."""
+    count = 0
+    for atom in e.atoms():
+        if isinstance(atom, (FloorDiv, Mod)) and not (atom.num.symbols() | atom.den.symbols()).isdisjoint(
+            dims
+        ):
+            count += 1 + _divisions(atom.num, dims)
+    return count
+
+
+def _collect(e: Expr, d: str, found: set[Expr]) -> None:
+    for atom in e.atoms():
+        if isinstance(atom, (FloorDiv, Mod)):
+            if d in atom.num.symbols():
+                found.add(atom.den)
+            _collect(atom.num, d, found)
