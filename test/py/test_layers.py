@@ -1,4 +1,4 @@
-"""Imports go one way: tools -> backend -> {frontend, passes, codegen, runtime} -> {dialects, analysis}.
+"""Imports go one way: tools -> backend -> {frontend, passes, runtime} -> codegen -> {dialects, analysis}.
 
 Read from the sources, so nothing is imported and a broken module is still checked. Packages of one layer do
 not know each other, except dialects and analysis, which describe one IR together; no two modules anywhere
@@ -27,7 +27,7 @@ LAYERS = {
     "fuse_mlir.compiler.analysis": 1,
     "fuse_mlir.compiler.context": 2,  # a context with our dialects in it
     "fuse_mlir.compiler.frontend": 3,
-    "fuse_mlir.compiler.codegen": 3,
+    "fuse_mlir.compiler.codegen": 2,  # writes tile code for the passes and prints it for the runtime
     "fuse_mlir.compiler.runtime": 3,
     "fuse_mlir.passes": 3,
     "fuse_mlir.compiler.backend": 4,

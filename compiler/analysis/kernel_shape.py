@@ -1,0 +1,177 @@
+"""What tiling wants to know of a kernel: its dims in memory order, how its accesses step along them, its rows, and how many values live at once."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..mlir import ir
+from .index import Expr, Facts, linear, offset, parse, simplify
+from .kernel import Access, Kernel, over, string
+from .layout import ELEMENT_BYTES
+from .sizes import estimate, hints_of
+
+
+@dataclass
+class KernelShape:
+    """A kernel with its sizes estimated by hints."""
+
+    kernel: Kernel
+    hints: dict[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(kernel: Kernel) -> "KernelShape":
+        """Reads the hints of the kernel's size arguments."""
+        return KernelShape(kernel, hints_of(kernel.func))
+
+    def size(self, dim: str) -> int:
+        """Extent of a dim, by hints."""
+        return estimate(self.kernel.dims[dim], self.hints)
+
+    def points(self, dims: tuple[str, ...]) -> int:
+        """Product of the extents of dims, by hints."""
+        total = 1
+        for dim in dims:
+            total *= self.size(dim)
+        return total
+
+    def bound(self, dims: tuple[str, ...]) -> int | None:
+        """The largest possible product of the extents of dims; None when it is not bounded."""
+        total = parse("1")
+        for dim in dims:
+            total = total * self.kernel.dims[dim]
+        return self._facts.interval(total)[1]
+
+    @cached_property
+    def _facts(self) -> Facts:
+        return self.kernel.facts
+
+    @cached_property
+    def accesses(self) -> list[Access]:
+        """Stores, then loads."""
+        return [*self.kernel.stores, *self.kernel.loads]
+
+    @cached_property
+    def reduced(self) -> tuple[str, ...]:
+        """Dims that reductions or scans cross, in memory order."""
+        return tuple(d for d in self.order if d in self.kernel.reduced)
+
+    @cached_property
+    def parallel(self) -> tuple[str, ...]:
+        """The other dims, in memory order."""
+        return tuple(d for d in self.order if d not in self.kernel.reduced)
+
+    @cached_property
+    def reduced_classes(self) -> list[tuple[str, ...]]:
+        """Reduced dims by which reductions cross them; every reduction crosses whole classes.  A scanned dim is alone."""
+        crossings = [(op.name == "fuse.scan", frozenset(over(op))) for op in (*self.kernel.reductions, *self.kernel.scans)]
+        scanned = {d for is_scan, dims in crossings if is_scan for d in dims}
+        classes: dict[object, list[str]] = {}
+        for dim in self.reduced:
+            signature: object = dim if dim in scanned else tuple(dim in dims for _, dims in crossings)
+            classes.setdefault(signature, []).append(dim)
+        return [tuple(dims) for dims in classes.values()]
+
+    # --- memory order --------------------------------------------------------------------------------------------------------------
+    def steps(self, access: Access) -> dict[str, int | None]:
+        """How far one step along each dim moves an access, in elements by hints; None where that varies."""
+        e = self.offset_of(access)
+        return {dim: self._step(e, dim) for dim in self.kernel.dims}
+
+    def _step(self, e: Expr, dim: str) -> int | None:
+        coefficient = e.coefficient(dim)
+        if coefficient is None or coefficient.symbols() & self.kernel.dims.keys():
+            return None
+        return estimate(coefficient, self.hints) if all(not n.startswith("i") for n in coefficient.symbols()) else None
+
+    def offset_of(self, access: Access) -> Expr:
+        """The storage offset of an access, over dims."""
+        spec = self.kernel.spec(access.argument)
+        return offset(access.coords, spec.strides, parse("0"), self._facts)
+
+    def contiguous_dim(self, access: Access) -> str | None:
+        """The dim along which an access moves by one element and which has more than one point."""
+        for dim, step in self.steps(access).items():
+            if step is not None and abs(step) == 1 and self.size(dim) > 1:
+                return dim
+        return None
+
+    def element_bytes(self, access: Access) -> int:
+        """Bytes of an element of the accessed tensor."""
+        return ELEMENT_BYTES[self.kernel.spec(access.argument).element]
+
+    @cached_property
+    def widest(self) -> int:
+        """Bytes of the widest element that the kernel reads or writes with full dims; 4 when there is none."""
+        return max((self.element_bytes(a) for a in self.accesses if self.steps_any(a)), default=4)
+
+    def steps_any(self, access: Access) -> bool:
+        """Whether the access depends on any dim."""
+        return bool(self.kernel.op_dims[access.op])
+
+    @cached_property
+    def main_access(self) -> Access | None:
+        """The access that decides memory order: the one over the most points, a store before a load."""
+        candidates = [a for a in self.accesses if self.kernel.op_dims[a.op]]
+        return max(candidates, key=lambda a: self.points(tuple(sorted(self.kernel.op_dims[a.op]))), default=None)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """All dims, those with the largest steps in the main access first; dims it lacks stay where their number puts them."""
+        dims = list(self.kernel.dims)
+        main = self.main_access
+        if main is None:
+            return tuple(dims)
+        steps = self.steps(main)
+        known = [d for d in dims if steps[d]]
+        ranked = iter(sorted(known, key=lambda d: -abs(steps[d] or 0)))
+        return tuple(next(ranked) if d in known else d for d in dims)
+
+    # --- merging -------------------------------------------------------------------------------------------------------------------
+    @cached_property
+    def expressions(self) -> list[Expr]:
+        """Every offset and index value of the kernel, over dims."""
+        values = [parse(string(op.attributes["expr"])) for op in self.kernel.op_dims if op.name == "fuse.index"]
+        return [self.offset_of(a) for a in self.accesses] + [simplify(e, self._facts) for e in values]
+
+    def merge(self, dims: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Neighbours among ``dims`` joined where one flat index serves every expression without division."""
+        groups: list[tuple[str, ...]] = []
+        for dim in dims:
+            if groups and self._flat(groups[-1][-1], dim):
+                groups[-1] = (*groups[-1], dim)
+            else:
+                groups.append((dim,))
+        return groups
+
+    def _flat(self, outer: str, inner: str) -> bool:
+        extent = self.kernel.dims[inner]
+        for e in self.expressions:
+            parts = linear(e, [outer, inner])
+            if parts is None:
+                return False
+            coefficients, rest = parts
+            if coefficients[outer] != coefficients[inner] * extent or rest.symbols() & {outer, inner}:
+                return False
+        stores = [self.kernel.op_dims[a.op] for a in self.kernel.stores]
+        return all((outer in dims) == (inner in dims) for dims in stores)
+
+    # --- registers -----------------------------------------------------------------------------------------------------------------
+    @cached_property
+    def live_values(self) -> int:
+        """Most values of the largest dim set that live at once, in 32-bit registers, in program order."""
+        block = self.kernel.func.regions[0].blocks[0]
+        ops = [op.operation for op in block.operations]
+        number = {op: i for i, op in enumerate(ops)}
+        full = max((len(d) for d in self.kernel.value_dims.values()), default=0)
+        ends: dict[int, int] = {}
+        alive = most = 0
+        for i, op in enumerate(ops):
+            for result in op.results:
+                dims = self.kernel.value_dims.get(result, frozenset())
+                uses = [number[use.owner.operation] for use in result.uses if use.owner.operation in number]
+                if full and len(dims) == full and uses and not isinstance(result.type, ir.RankedTensorType):
+                    width = 2 if str(result.type) in ("f64", "i64") else 1
+                    alive += width
+                    ends[max(uses)] = ends.get(max(uses), 0) + width
+            most = max(most, alive)
+            alive -= ends.pop(i, 0)
+        return max(most, 1)

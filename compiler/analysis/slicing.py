@@ -1,0 +1,136 @@
+"""Whether a kernel's reductions are worth cutting into slices, along which dim, and into how many.  Plain numbers; changes nothing."""
+
+from dataclasses import dataclass
+
+from ..mlir import ir
+from .hardware import Hardware
+from .index import Expr, const
+from .kernel import over
+from .kernel_shape import KernelShape
+from .sizes import floor_power
+
+#: A slice is at least this long, so that its reads pay for its start.
+SLICE_BYTES = 16 * 1024
+#: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is, two where columns are kept in registers.
+_MANY, _FEW = 8, 2
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """``dim`` is cut into ``count`` slices of ``length`` points; ``exact`` when they cover it without a rest.  ``reductions`` are split."""
+
+    dim: str
+    count: int
+    length: Expr
+    exact: bool
+    over: tuple[str, ...]
+    reductions: tuple[ir.Operation, ...]
+    programs: int
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a kernel that has few programs is not split."""
+
+    rule: str
+    message: str
+
+
+def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | None:
+    """How to split a kernel's reductions; a reason not to; or None where there is nothing to split."""
+    kernel = shape.kernel
+    if not kernel.reductions:
+        return None
+    programs = max(1, _programs(shape))
+    if programs >= hardware.full_grid:
+        return None
+    crossed = _candidate(shape)
+    if crossed is None:
+        return None
+    if {d for op in kernel.scans for d in over(op)} & set(crossed):
+        return Refusal("scan", f"a scan crosses {list(crossed)} too")
+    points = shape.points(crossed)
+    aim = (_FEW if len(shape.reduced_classes) > 1 else _MANY) * hardware.sm_count
+    wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SLICE_BYTES)
+    if wanted < 2:
+        return Refusal("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
+    dim = _dim(shape, crossed, wanted)
+    if any(dim in over(op) and set(over(op)) != set(crossed) for op in kernel.reductions):
+        return Refusal("overlap", f"another reduction crosses {dim} together with other dims")
+    reductions = tuple(op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed))
+    extent = kernel.dims[dim]
+    count = min(wanted, shape.size(dim))
+    exact = extent.constant is not None
+    if exact:
+        divisor = _divisor(extent.constant or 1, count)
+        if divisor * 2 >= count:
+            return Slicing(dim, divisor, const((extent.constant or 1) // divisor), True, crossed, reductions, programs)
+    if any(op.name == "fuse.welford" for op in reductions):
+        return Refusal("uneven-welford", f"the extent {extent} of {dim} has no divisor near {count}")
+    count = floor_power(count)
+    return Slicing(dim, count, (extent + (count - 1)).floordiv(count), False, crossed, reductions, programs)
+
+
+def _programs(shape: KernelShape) -> int:
+    """Programs of the kernel as it is: points of the parallel dims, in blocks of 32 along the contiguous one where columns are reduced."""
+    points = shape.points(shape.parallel)
+    main = next((a for a in sorted(shape.accesses, key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op]))))), None)
+    along = shape.contiguous_dim(main) if main is not None else None
+    if along in shape.parallel:
+        return points // shape.size(along) * -(-shape.size(along) // 32)
+    return points
+
+
+def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
+    """The crossed dims of the reductions to split: of those that feed no reduction over other dims, the ones with the most points."""
+    groups: dict[tuple[str, ...], list[ir.Operation]] = {}
+    for op in shape.kernel.reductions:
+        groups.setdefault(tuple(sorted(over(op))), []).append(op)
+    last = [dims for dims, ops in groups.items() if not any(_feeds(shape, op, set(dims)) for op in ops)]
+    return max(last or list(groups), key=lambda dims: (shape.points(dims), dims), default=None)
+
+
+def _feeds(shape: KernelShape, op: ir.Operation, dims: set[str]) -> bool:
+    """Whether a reduction over other dims depends on ``op``."""
+    reached = _reached(shape, [op])
+    return any(r in reached and set(over(r)) != dims for r in shape.kernel.reductions)
+
+
+def _reached(shape: KernelShape, roots: list[ir.Operation]) -> set[ir.Operation]:
+    """Everything that depends on the roots, without them."""
+    reached: set[ir.Operation] = set()
+    seeds = set(roots)
+    for op in shape.kernel.op_dims:
+        owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+        if any(o in reached or o in seeds for o in owners):
+            reached.add(op)
+    return reached
+
+
+def _depends(shape: KernelShape, op: ir.Operation, crossed: tuple[str, ...]) -> bool:
+    """Whether ``op`` depends on a reduction over ``crossed``."""
+    same = [r for r in shape.kernel.reductions if set(over(r)) == set(crossed)]
+    return op in _reached(shape, same)
+
+
+def _bytes_per_point(shape: KernelShape, crossed: tuple[str, ...]) -> int:
+    """Bytes read for each point of the crossed dims by one program, at least 1."""
+    best = 1
+    for access in shape.kernel.loads:
+        dims = shape.kernel.op_dims[access.op]
+        if set(crossed) <= dims:
+            held = shape.points(tuple(sorted(dims & shape.kernel.reduced - set(crossed))))
+            columns = 32 if shape.contiguous_dim(access) in shape.parallel else 1
+            best = max(best, shape.element_bytes(access) * held * columns)
+    return best
+
+
+def _dim(shape: KernelShape, crossed: tuple[str, ...], wanted: int) -> str:
+    """The outermost crossed dim that has enough points, else the largest."""
+    ordered = [d for d in shape.order if d in crossed]
+    return next((d for d in ordered if shape.size(d) >= wanted), max(ordered, key=shape.size))
+
+
+def _divisor(n: int, most: int) -> int:
+    """The largest divisor of n up to ``most``."""
+    return max((d for d in range(1, most + 1) if n % d == 0), default=1)

@@ -1,0 +1,260 @@
+"""How a kernel is cut into tiles: small rules, each with its reason, over plain numbers.  ``choose`` is the entry.
+
+Hints choose block sizes only; a tile is right for every size: ``resident`` axes have a static bound, all others are cut into blocks.
+"""
+
+from dataclasses import dataclass
+
+from ..mlir import ir
+from .hardware import Hardware
+from .kernel_shape import KernelShape
+from .sizes import ceil_power, floor_power
+from .tile import Axis, Tile
+
+#: Lanes of a program of four warps.
+_FOUR_WARPS = 128
+#: A row in registers: above this, a program holds too much per thread.
+ROW_ELEMENTS, ROW_BYTES = 16384, 32768
+#: Rows shorter than this do not fill a warp with 16-byte accesses.
+SHORT_ROW_BYTES = 512
+#: Elements that one warp handles in a row: 16 a thread.
+_WARP_ELEMENTS = 512
+#: Registers for values that a thread may hold before tiles shrink, and before a row is looped over.
+SMALL_REGISTERS, LARGE_REGISTERS = 64, 160
+
+
+class NoTiling(Exception):
+    """A kernel that no tile fits: one sentence."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A tile and the name of the rule that made it."""
+
+    tile: Tile
+    rule: str
+
+
+def choose(shape: KernelShape, hardware: Hardware) -> Choice:
+    """The tile of a kernel.  Raises ``NoTiling``."""
+    if not shape.kernel.dims:
+        return Choice(Tile((), num_warps=1), "scalar")
+    if not shape.reduced:
+        return _pointwise(shape, hardware)
+    if len(shape.reduced_classes) > 1:
+        return _several_reductions(shape)
+    if _is_inner(shape):
+        return _row_reduction(shape, hardware)
+    return _column_reduction(shape, hardware)
+
+
+# --- pointwise ---------------------------------------------------------------------------------------------------------------------
+def _pointwise(shape: KernelShape, hardware: Hardware) -> Choice:
+    crossed = _crossed_dims(shape)
+    if crossed is not None:
+        return _transposed(shape, *crossed)
+    groups = shape.merge(shape.order)
+    inner = shape.points(groups[-1])
+    if len(groups) > 1 and inner >= _FOUR_WARPS:
+        return _rows_and_columns(shape, groups, hardware)
+    return _flat(shape, hardware)
+
+
+def _elements_per_program(shape: KernelShape) -> int:
+    """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more inputs, and while the values that
+    live at once need more than SMALL_REGISTERS."""
+    per_thread = max(1, min(16, 32 // shape.widest))
+    if len(shape.kernel.loads) >= 4:
+        per_thread = max(1, per_thread // 2)
+    while per_thread > 1 and per_thread * shape.live_values > SMALL_REGISTERS:
+        per_thread //= 2
+    return _FOUR_WARPS * per_thread
+
+
+def _shrunk(block: int, points: int, hardware: Hardware) -> int:
+    """Halved while there are too few programs for the chip: small tensors are limited by latency, not by access width."""
+    while block > _FOUR_WARPS and -(-points // block) < hardware.full_grid:
+        block //= 2
+    return block
+
+
+def _flat(shape: KernelShape, hardware: Hardware) -> Choice:
+    """All dims in one axis: every access is as wide as it gets, and only the last program has masked lanes."""
+    block = _shrunk(_elements_per_program(shape), shape.points(shape.order), hardware)
+    return Choice(Tile((Axis(shape.order, block, "grid"),)), "flat")
+
+
+def _rows_and_columns(shape: KernelShape, groups: list[tuple[str, ...]], hardware: Hardware) -> Choice:
+    """Two axes: a per-column or per-row operand then needs no division of lanes and is loaded once a tile."""
+    total = _shrunk(_elements_per_program(shape), shape.points(shape.order), hardware)
+    outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
+    columns = _segments(shape.points(inner), total)
+    rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
+    return Choice(Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid"))), "rows-and-columns")
+
+
+def _segments(extent: int, most: int) -> int:
+    """The largest block up to ``most`` that wastes at most an eighth of its lanes on ``extent``, else the one that wastes least."""
+    blocks = [b for b in (most >> k for k in range(most.bit_length())) if b >= min(_FOUR_WARPS, most)]
+    waste = {b: -(-max(extent, 1) // b) * b for b in blocks}
+    good = [b for b in blocks if waste[b] * 8 <= max(extent, 1) * 9]
+    return good[0] if good else min(blocks, key=lambda b: (waste[b], -b))
+
+
+def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
+    """(contiguous dim of some load, contiguous dim of the main access, bytes) when they differ and both are long enough to matter."""
+    main = shape.main_access
+    along = shape.contiguous_dim(main) if main is not None else None
+    if along is None:
+        return None
+    for access in shape.accesses:
+        other = shape.contiguous_dim(access)
+        if other is None or other == along or access.op is main.op:
+            continue
+        moves_too = shape.steps(access).get(along) not in (0, 1)
+        if moves_too and min(shape.size(other), shape.size(along)) >= 16:
+            return other, along, shape.element_bytes(access)
+    return None
+
+
+def _transposed(shape: KernelShape, other: str, along: str, bytes_: int) -> Choice:
+    """Square tiles: both the load and the store then touch whole 128-byte lines; Triton goes through shared memory in between."""
+    side = 64 if bytes_ <= 2 else 32
+    while side > 16 and side * side // _FOUR_WARPS * shape.live_values > LARGE_REGISTERS:
+        side //= 2
+    rest = tuple(d for d in shape.order if d not in (other, along))
+    axes = (Axis(rest, 1, "grid"),) if rest else ()
+    return Choice(Tile((*axes, Axis((other,), side, "grid"), Axis((along,), side, "grid"))), "transposed")
+
+
+# --- reductions --------------------------------------------------------------------------------------------------------------------
+def _is_inner(shape: KernelShape) -> bool:
+    """Whether memory is contiguous along a reduced dim, judged by the access over the most points that has one."""
+    candidates = [a for a in shape.accesses if shape.kernel.op_dims[a.op] & set(shape.reduced)]
+    candidates.sort(key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op]))))
+    for access in candidates:
+        along = shape.contiguous_dim(access)
+        if along is not None:
+            return along in shape.reduced
+    return True
+
+
+def _axes(outer: tuple[str, ...], rows: int, rest: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    return ((Axis(outer, rows, "grid"),) if outer else ()) + rest
+
+
+def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
+    [dims] = shape.reduced_classes
+    bound, length = shape.bound(dims), max(1, shape.points(dims))
+    width = ceil_power(bound) if bound is not None else None
+    if width is not None and width <= ROW_ELEMENTS and bound * shape.widest <= ROW_BYTES:
+        if bound * shape.widest < SHORT_ROW_BYTES:
+            return _short_rows(shape, dims, width, hardware)
+        warps = _row_warps(width, shape, hardware)
+        if width // (warps * hardware.warp) * shape.live_values <= LARGE_REGISTERS:
+            return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), warps), "row-resident")
+    if both_ways(shape):
+        return _resident_scan(shape, dims, hardware)
+    return _looped_rows(shape, dims, length, hardware)
+
+
+def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
+    """A warp for 16 elements a thread, so that rows of up to 512 need no barrier; more warps where values would not fit in registers."""
+    warps = min(max(width // _WARP_ELEMENTS, 1), hardware.max_warps)
+    while warps < hardware.max_warps and width // (warps * hardware.warp) * shape.live_values > SMALL_REGISTERS:
+        warps *= 2
+    return warps
+
+
+def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware: Hardware) -> Choice:
+    """Several rows a program: a short row alone would leave most lanes of a warp idle."""
+    rows = max(1, _elements_per_program(shape) // width)
+    while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
+        rows //= 2
+    rows = min(rows, ceil_power(shape.points(shape.parallel)))
+    warps = max(1, min(4, floor_power(rows * width // (hardware.warp * 4))))
+    return Choice(Tile(_axes(shape.parallel, rows if shape.parallel else 1, (Axis(dims, width, "resident"),)), warps), "short-rows")
+
+
+def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardware: Hardware) -> Choice:
+    """Blocks of 16 bytes for each of 256 threads, or of the row when it is shorter: the row is streamed, the accumulators stay in registers."""
+    block = min(256 * max(1, 16 // shape.widest), ceil_power(length))
+    while block > 256 and block // 256 * shape.live_values > LARGE_REGISTERS:
+        block //= 2
+    warps = max(1, min(8, block // (hardware.warp * 4)))
+    rows = 1
+    if shape.parallel and block < 256 and not shape.kernel.scans:
+        rows = min(256 // block, ceil_power(shape.points(shape.parallel)))
+        while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
+            rows //= 2
+    return Choice(Tile(_axes(shape.parallel, rows, (Axis(dims, block, "looped"),)), warps), "row-looped")
+
+
+def both_ways(shape: KernelShape) -> bool:
+    """Whether the kernel scans forward and in reverse: one loop cannot run both ways."""
+    return len({ir.BoolAttr(op.attributes["reverse"]).value for op in shape.kernel.scans}) > 1
+
+
+def _resident_scan(shape: KernelShape, dims: tuple[str, ...], hardware: Hardware) -> Choice:
+    bound = shape.bound(dims)
+    if bound is None or ceil_power(bound) > 4 * ROW_ELEMENTS:
+        raise NoTiling(f"forward and reverse scans over {list(dims)} must hold the whole axis, whose extent is {bound or 'not bounded'}")
+    axis = Axis(dims, ceil_power(bound), "resident")
+    return Choice(Tile(_axes(shape.parallel, 1, (axis,)), hardware.max_warps), "scan-resident")
+
+
+def _column_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
+    """The contiguous parallel dims give whole lines; rows are walked through, or held when there are few."""
+    [dims] = shape.reduced_classes
+    groups = shape.merge(shape.parallel)
+    outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
+    columns = min(128, max(1, ceil_power(shape.points(inner))))
+    while columns > 32 and shape.points(outer) * -(-shape.points(inner) // columns) < hardware.full_grid:
+        columns //= 2
+    total = 8 * _FOUR_WARPS * 2
+    while total > 512 and total // 256 * shape.live_values > SMALL_REGISTERS:
+        total //= 2
+    bound = shape.bound(dims)
+    most = max(1, total // columns)
+    if bound is not None and ceil_power(bound) <= most:
+        axis, rule = Axis(dims, ceil_power(bound), "resident"), "column-resident"
+    else:
+        axis, rule = Axis(dims, min(most, ceil_power(max(1, shape.points(dims)))), "looped"), "column-looped"
+    warps = max(1, min(8, columns * axis.block // 256))
+    if both_ways(shape) and axis.kind == "looped":
+        return _resident_scan(shape, dims, hardware)
+    return Choice(Tile((*_axes(outer, 1, (axis,)), Axis(inner, columns, "grid")), warps), rule)
+
+
+def _several_reductions(shape: KernelShape) -> Choice:
+    """Reductions over different dims: each class of dims is an axis; the largest is looped over, the others are held."""
+    classes = shape.reduced_classes
+    bounds = [shape.bound(c) for c in classes]
+    unbounded = [i for i, b in enumerate(bounds) if b is None]
+    if len(unbounded) > 1:
+        raise NoTiling(f"reductions over {[list(classes[i]) for i in unbounded]} have no static bound, and only one axis can be looped over")
+    total = 1
+    for b in bounds:
+        total *= ceil_power(b) if b is not None else 1
+    looped = unbounded[0] if unbounded else None
+    if looped is None and total > ROW_ELEMENTS // 2:
+        looped = max(range(len(classes)), key=lambda i: bounds[i] or 0)
+    if looped is not None and both_ways(shape):
+        raise NoTiling(f"forward and reverse scans must hold the whole axis, and {[list(c) for c in classes]} do not fit together")
+    held = 1
+    for i, b in enumerate(bounds):
+        held *= ceil_power(b) if i != looped and b is not None else 1
+    if held > 2 * ROW_ELEMENTS:
+        raise NoTiling(f"reductions over {[list(c) for c in classes]} would hold {held} elements at once")
+    axes = []
+    for i, dims in enumerate(classes):
+        if i == looped:
+            block = max(1, min(4096 // held, ceil_power(max(1, shape.points(dims)))))
+            axes.append(Axis(dims, block, "looped"))
+        else:
+            axes.append(Axis(dims, ceil_power(bounds[i] or 1), "resident"))
+    elements = 1
+    for axis in axes:
+        elements *= axis.block
+    warps = max(1, min(16, floor_power(elements // 256)))
+    return Choice(Tile(_axes(shape.parallel, 1, tuple(axes)), warps), "several-reductions")

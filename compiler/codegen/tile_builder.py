@@ -1,0 +1,235 @@
+"""Emits tile ops at MLIR's current insertion point, making shapes agree: the one place that knows about splats and broadcasts.
+
+A *tile value* is a scalar or a ranked tensor of the kernel's full tile rank, with extent 1 along the axes that the value does not depend on.
+Shapes are tuples of extents, ``()`` for a scalar.
+"""
+
+import math
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ..dialects import tt
+from ..mlir import ir
+
+Shape = tuple[int, ...]
+
+#: ``predicate`` of arith.cmpi and arith.cmpf by name.
+CMPI = {n: i for i, n in enumerate(("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"))}
+CMPF = {
+    n: i
+    for i, n in enumerate(
+        "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()
+    )
+}  # fmt: skip
+
+
+def shape_of(value: ir.Value) -> Shape:
+    """The extents of a tile value."""
+    return tuple(tt.shape_of(value.type))
+
+
+def joined(shapes: Sequence[Shape]) -> Shape:
+    """The shape that all of ``shapes`` broadcast to.  Raises ValueError where two extents disagree."""
+    ranked = [s for s in shapes if s]
+    if not ranked:
+        return ()
+    result = []
+    for extents in zip(*ranked, strict=True):
+        widest = max(extents)
+        if any(e not in (1, widest) for e in extents):
+            raise ValueError(f"tile shapes {ranked} do not broadcast together")
+        result.append(widest)
+    return tuple(result)
+
+
+def is_float(type_: ir.Type) -> bool:
+    """Whether a scalar type is a float."""
+    return isinstance(type_, ir.FloatType)
+
+
+class TileBuilder:
+    """Builds tile ops.  ``scope`` brackets a region: what was emitted and remembered inside it is forgotten at its end."""
+
+    def __init__(self) -> None:
+        self._memo: list[dict] = [{}]
+
+    # --- scopes ------------------------------------------------------------------------------------------------------------------
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Values remembered inside do not outlive the region that they were emitted in."""
+        self._memo.append({})
+        try:
+            yield
+        finally:
+            self._memo.pop()
+
+    def recall(self, key: object) -> ir.Value | None:
+        """A value remembered in this scope or one around it."""
+        for memo in reversed(self._memo):
+            if key in memo:
+                return memo[key]
+        return None
+
+    def remember(self, key: object, value: ir.Value) -> ir.Value:
+        """Keeps ``value`` for this scope."""
+        self._memo[-1][key] = value
+        return value
+
+    # --- types and raw ops -------------------------------------------------------------------------------------------------------
+    @staticmethod
+    def type(text: str) -> ir.Type:
+        """A type by its MLIR spelling."""
+        return ir.Type.parse(text)
+
+    @staticmethod
+    def attribute(value: int, bits: int = 32) -> ir.IntegerAttr:
+        """A signless integer attribute."""
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), value)
+
+    @staticmethod
+    def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], attributes: Mapping[str, ir.Attribute] | None = None, regions: int = 0) -> ir.Operation:
+        """One op, as it is."""
+        return ir.Operation.create(name, results=list(results), operands=list(operands), attributes=dict(attributes or {}), regions=regions)
+
+    # --- constants ---------------------------------------------------------------------------------------------------------------
+    def constant(self, value: int | float, element: ir.Type | str, shape: Shape = ()) -> ir.Value:
+        """``value`` in every element."""
+        element = ir.Type.parse(element) if isinstance(element, str) else element
+        bits = struct.pack("<d", value) if is_float(element) else value
+        key = ("constant", bits, str(element), shape)
+        found = self.recall(key)
+        if found is not None:
+            return found
+        attribute: ir.Attribute
+        if is_float(element):
+            attribute = ir.FloatAttr.get(element, value)
+        else:
+            attribute = ir.IntegerAttr.get(element, value)
+        return self.remember(key, self.constant_of(attribute, shape))
+
+    def constant_of(self, attribute: ir.Attribute, shape: Shape = ()) -> ir.Value:
+        """A constant given as a scalar attribute."""
+        type_ = tt.tile_type(shape, attribute.type)
+        if shape:
+            attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
+        return self.create("arith.constant", [type_], [], {"value": attribute}).results[0]
+
+    # --- shapes ------------------------------------------------------------------------------------------------------------------
+    def to(self, value: ir.Value, shape: Shape) -> ir.Value:
+        """``value`` with ``shape``: splat or broadcast."""
+        have = shape_of(value)
+        if have == shape:
+            return value
+        key = ("to", value, shape)
+        found = self.recall(key)
+        if found is not None:
+            return found
+        element = tt.element_of(value.type)
+        constant = _constant(value)
+        if constant is not None:
+            return self.remember(key, self.constant_of(constant, shape))
+        name = "tt.broadcast" if have else "tt.splat"
+        return self.remember(key, self.create(name, [tt.tile_type(shape, element)], [value]).results[0])
+
+    def alike(self, *values: ir.Value) -> list[ir.Value]:
+        """The values, all with their joined shape."""
+        shape = joined([shape_of(v) for v in values])
+        return [self.to(v, shape) for v in values]
+
+    # --- elementwise -------------------------------------------------------------------------------------------------------------
+    def elementwise(self, name: str, operands: Sequence[ir.Value], element: ir.Type | None = None, attributes: Mapping[str, ir.Attribute] | None = None) -> ir.Value:
+        """One elementwise op with a result of ``element`` (by default the first operand's)."""
+        operands = self.alike(*operands)
+        element = tt.element_of(operands[0].type) if element is None else element
+        result = tt.tile_type(shape_of(operands[0]), element)
+        return self.create(name, [result], operands, attributes).results[0]
+
+    def cast(self, name: str, value: ir.Value, element: str | ir.Type, attributes: Mapping[str, ir.Attribute] | None = None) -> ir.Value:
+        """A conversion; nothing when the type is there already."""
+        element = ir.Type.parse(element) if isinstance(element, str) else element
+        if tt.element_of(value.type) == element:
+            return value
+        return self.elementwise(name, [value], element, attributes)
+
+    def extern(self, symbol: str, operands: Sequence[ir.Value], element: ir.Type | None = None) -> ir.Value:
+        """A libdevice function."""
+        empty = ir.StringAttr.get("")
+        attributes = {"libname": empty, "libpath": empty, "symbol": ir.StringAttr.get(symbol), "pure": ir.BoolAttr.get(True)}
+        return self.elementwise("tt.extern_elementwise", operands, element, attributes)
+
+    def cmpi(self, predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Integer comparison by predicate name (``slt``)."""
+        return self.elementwise("arith.cmpi", [a, b], ir.IntegerType.get_signless(1), {"predicate": self.attribute(CMPI[predicate], 64)})
+
+    def cmpf(self, predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Float comparison by predicate name (``olt``)."""
+        return self.elementwise("arith.cmpf", [a, b], ir.IntegerType.get_signless(1), {"predicate": self.attribute(CMPF[predicate], 64)})
+
+    def select(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+        """``a`` where ``condition``, else ``b``."""
+        condition, a, b = self.alike(condition, a, b)
+        return self.create("arith.select", [a.type], [condition, a, b]).results[0]
+
+    def both(self, a: ir.Value | None, b: ir.Value | None) -> ir.Value | None:
+        """The conjunction of two masks; None is always true."""
+        if a is None or is_true(a):
+            return None if b is not None and is_true(b) else b
+        if b is None or is_true(b):
+            return a
+        key = ("both", a, b)
+        return self.recall(key) or self.remember(key, self.elementwise("arith.andi", [a, b]))
+
+    def fill(self, value: int | float, like: ir.Value) -> ir.Value:
+        """``value`` with the type of ``like``."""
+        return self.constant(value, tt.element_of(like.type), shape_of(like))
+
+    # --- memory ------------------------------------------------------------------------------------------------------------------
+    def load(self, pointer: ir.Value, mask: ir.Value | None, other: ir.Value | None) -> ir.Value:
+        """Reads ``pointer`` where ``mask``, else ``other``; both broadcast to the pointer's shape."""
+        shape = shape_of(pointer)
+        mask = None if mask is None else self.to(mask, shape)
+        other = None if other is None or mask is None else self.to(other, shape)
+        return tt.Load(pointer, mask, other, tt.tile_type(shape, tt.pointee_of(pointer.type))).result
+
+    def store(self, pointer: ir.Value, value: ir.Value, mask: ir.Value | None) -> None:
+        """Writes where ``mask``."""
+        shape = shape_of(pointer)
+        tt.Store(pointer, self.to(value, shape), None if mask is None else self.to(mask, shape))
+
+    # --- regions -----------------------------------------------------------------------------------------------------------------
+    @contextmanager
+    def inside(self, block: ir.Block) -> Iterator[None]:
+        """Emits at the end of ``block`` in a scope of its own."""
+        with self.scope(), ir.InsertionPoint(block):
+            yield
+
+
+def lowest(element: ir.Type) -> int | float:
+    """The smallest value of a signed integer or float type (minus infinity)."""
+    if is_float(element):
+        return -math.inf
+    width = ir.IntegerType(element).width
+    return 0 if width == 1 else -(1 << (width - 1))
+
+
+def highest(element: ir.Type) -> int | float:
+    """The largest value of a signed integer or float type (infinity)."""
+    if is_float(element):
+        return math.inf
+    width = ir.IntegerType(element).width
+    return 1 if width == 1 else (1 << (width - 1)) - 1
+
+
+def is_true(value: ir.Value) -> bool:
+    """Whether a mask is a constant true scalar."""
+    constant = _constant(value)
+    return isinstance(constant, ir.IntegerAttr | ir.BoolAttr) and str(constant) in ("true", "1 : i1", "-1 : i1")
+
+
+def _constant(value: ir.Value) -> ir.Attribute | None:
+    """The attribute of a scalar constant."""
+    if not isinstance(value.owner, ir.Operation | ir.OpView) or isinstance(value.type, ir.RankedTensorType):
+        return None
+    owner = value.owner.operation
+    return owner.attributes["value"] if owner.name == "arith.constant" else None

@@ -1,0 +1,297 @@
+"""Writes the tile code of one kernel: program ids, straight-line code between loops, and one loop per stage of the looped axis."""
+
+from collections.abc import Sequence
+
+from ..analysis.index import Expr, const, parse
+from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
+from ..analysis.tile import Tile
+from ..dialects import tt
+from ..mlir import ir, scf
+from . import philox, tile_ops
+from .tile_builder import Shape, TileBuilder, shape_of
+from .tile_index import TileIndex
+from .tile_memory import store_value
+from .tile_ops import UnsupportedOp, from_memory, memory_element, to_memory
+from .tile_plan import ASSERTS, Plan, TilingError
+from .tile_reduce import Lanes, combine_kind, fold, fold_of, point_count, scan
+
+__all__ = ["TileKernel", "TilingError"]
+
+#: CUDA's limit of a grid in y and z.
+_GRID_YZ = 65535
+
+
+class TileKernel:
+    """Rewrites a kernel whose tile fits its dims.  Single use."""
+
+    def __init__(self, kernel: Kernel, tile: Tile) -> None:
+        self.kernel, self.tile = kernel, tile
+        self.plan = Plan(kernel, tile)
+        self.builder = TileBuilder()
+        arguments = kernel.arguments
+        sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
+        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes)
+        self.values: dict[ir.Value, ir.Value] = {}
+        self.bases: dict[int, ir.Value] = {}
+        self.iteration: ir.Value | None = None
+        self.carries: dict[ir.Operation, ir.Value] = {}
+
+    def rewrite(self) -> list[Expr]:
+        """Replaces the body by tile code and gives the grid: up to three expressions over sizes.  Raises ``TilingError``."""
+        self._check_resident()
+        func, block = self.kernel.func, self.kernel.func.regions[0].blocks[0]
+        old = [op.operation for op in block.operations]
+        with ir.InsertionPoint.at_block_begin(block), func.location:
+            marker = ir.Operation.create("arith.constant", results=[ir.IntegerType.get_signless(1)], attributes={"value": ir.BoolAttr.get(True)})
+        with ir.InsertionPoint(marker), func.location:
+            grid = self._program_ids()
+            self._bases()
+            for stage in range(self.plan.last + 1):
+                for op in self.plan.between(stage):
+                    self._emit(op)
+                if self.plan.roots(stage):
+                    self._loop(stage)
+            for op in self.plan.between(self.plan.last + 1):
+                self._emit(op)
+            results = [self.kernel.arguments[n] for n in self.kernel.ties]
+            ir.Operation.create("func.return", operands=results)
+        for op in [*reversed(old), marker]:
+            op.erase()
+        return grid
+
+    # --- grid ----------------------------------------------------------------------------------------------------------------------
+    def _check_resident(self) -> None:
+        for number, axis in enumerate(self.tile.axes):
+            extent = self.index.extents[number]
+            if axis.kind == "resident":
+                most = self.index.tight.interval(extent)[1]
+                if most is None or most > axis.block:
+                    message = f"the resident axis of {list(axis.dims)} holds {axis.block} points, its extent is {extent}"
+                    raise TilingError(message, self.kernel.func.location)
+
+    def _program_ids(self) -> list[Expr]:
+        axes = [i for i, axis in enumerate(self.tile.axes) if axis.kind == "grid"]
+        counts = [self.index.block_count(i) for i in axes]
+        if len(axes) <= 3 and all(self._at_most(count, _GRID_YZ) for count in counts[1:]):
+            for position, axis in enumerate(axes):
+                self.index.blocks[axis] = self._program_id(position)
+            return counts or [const(1)]
+        rest = self._program_id(0)
+        for axis, count in reversed(list(zip(axes[1:], counts[1:], strict=True))):
+            size = self.index.scalar(count)
+            self.index.blocks[axis] = self.builder.elementwise("arith.remsi", [rest, size])
+            rest = self.builder.elementwise("arith.divsi", [rest, size])
+        self.index.blocks[axes[0]] = rest
+        return [point_count(counts)]
+
+    def _at_most(self, e: Expr, limit: int) -> bool:
+        high = self.index.tight.interval(e)[1]
+        return high is not None and high <= limit
+
+    def _program_id(self, position: int) -> ir.Value:
+        return self.builder.create("tt.get_program_id", [ir.IntegerType.get_signless(32)], [], {"axis": self.builder.attribute(position)}).results[0]
+
+    # --- loops ---------------------------------------------------------------------------------------------------------------------
+    def _loop(self, stage: int) -> None:
+        builder, axis = self.builder, self.tile.looped
+        assert axis is not None
+        body = self.plan.body(stage)
+        folded = [op for op in body if self.plan.is_accumulated(op)]
+        scans = [op for op in body if op.name == "fuse.scan" and axis in self.plan.over_axes(op)]
+        backwards = {ir.BoolAttr(op.attributes["reverse"]).value for op in scans}
+        if len(backwards) > 1:
+            raise TilingError("a forward and a reverse scan need two loops over one axis, which must then be resident", scans[0].location)
+        states = [fold_of(op).start(builder, [tt.element_of(v.type) for v in op.operands], self._lanes(op, masked=False)) for op in folded]
+        states += [[self._scan_start(op)] for op in scans]
+        zero, one = builder.constant(0, "i32"), builder.constant(1, "i32")
+        count = self.index.scalar(self.index.block_count(axis))
+        loop = scf.ForOp(zero, count, one, [v for state in states for v in state])
+        if self.tile.num_stages > 1:
+            loop.operation.attributes["tt.num_stages"] = builder.attribute(self.tile.num_stages)
+        outer = dict(self.values)
+        with builder.inside(loop.body):
+            carried = list(loop.inner_iter_args)
+            self.iteration = loop.induction_variable
+            number = self.iteration
+            if backwards == {True}:
+                number = builder.elementwise("arith.subi", [builder.elementwise("arith.subi", [count, one]), number])
+            self.index.blocks[axis] = number
+            running = _regroup(carried, states)
+            for op, state in zip([*folded, *scans], running, strict=True):
+                if op.name == "fuse.scan":
+                    self.carries[op] = state[0]
+            after: dict[ir.Operation, list[ir.Value]] = {}
+            for op in body:
+                if op in folded:
+                    state = running[folded.index(op)]
+                    with op.location:
+                        operands = [self._operand(v) for v in op.operands]
+                        after[op] = fold_of(op).step(builder, state, operands, self._lanes(op), self.iteration)
+                else:
+                    self._emit(op)
+            scf.YieldOp([v for op in folded for v in after[op]] + [self.carries[op] for op in scans])
+        self.values, self.iteration = outer, None
+        del self.index.blocks[axis]
+        self.carries.clear()
+        for op, state in zip(folded, _regroup(list(loop.results), states), strict=False):
+            with op.location:
+                lanes = self._lanes(op, masked=False)
+                results = fold_of(op).finish(builder, state, lanes, lambda element, op=op: self._seen(op, element))
+            self._set(op, results)
+
+    def _seen(self, op: ir.Operation, element: ir.Type) -> ir.Value:
+        """How many points each lane has folded, as a float: along the looped axis ceil((extent - lane) / block), elsewhere one or none."""
+        builder, axis = self.builder, self.tile.looped
+        assert axis is not None
+        shape = self.index.shape(self.plan.axes[op])
+        count = self.index.lane_trips(axis)
+        weight = builder.to(builder.cast("arith.sitofp", count, element), shape)
+        mask = self.index.mask([i for i in self.plan.over_axes(op) if i != axis])
+        return weight if mask is None else builder.select(mask, weight, builder.fill(0.0, weight))
+
+    def _scan_start(self, op: ir.Operation) -> ir.Value:
+        kind = string(op.attributes["kind"])
+        element = op.results[0].type
+        return self.builder.constant(tile_ops.neutral_of(kind, element), element, self._carry_shape(op))
+
+    def _carry_shape(self, op: ir.Operation) -> Shape:
+        axis = self.plan.over_axes(op)[0]
+        return self._without_ones(self.index.shape([i for i in self.plan.axes[op] if i != axis]))
+
+    @staticmethod
+    def _without_ones(shape: Shape) -> Shape:
+        return shape if any(extent > 1 for extent in shape) else ()
+
+    # --- ops -----------------------------------------------------------------------------------------------------------------------
+    def _emit(self, op: ir.Operation) -> None:
+        with op.location:
+            handler = _HANDLERS.get(op.name)
+            try:
+                if handler is not None:
+                    handler(self, op)
+                elif op.name in REDUCTIONS:
+                    self._reduce(op)
+                elif op.name in ASSERTS:
+                    self._assert(op)
+                else:
+                    self._set(op, tile_ops.emit(self.builder, op, [self._operand(v) for v in op.operands]))
+            except (UnsupportedOp, ValueError) as error:
+                raise TilingError(str(error), op.location) from None
+
+    def _operand(self, value: ir.Value) -> ir.Value:
+        return self.values.get(value, value)
+
+    def _set(self, op: ir.Operation, results: Sequence[ir.Value]) -> None:
+        for scalar, value in zip(op.results, results, strict=True):
+            self.values[scalar] = value
+
+    def _bases(self) -> None:
+        """The address of every tensor that the kernel reads or writes, in front of all loops."""
+        for number in sorted({a.argument for a in (*self.kernel.loads, *self.kernel.stores)}):
+            argument = self.kernel.arguments[number]
+            element = ir.Type.parse(memory_element(self.kernel.spec(number).element))
+            pointer = tt.Ptr.get(ir.TypeAttr.get(element))
+            self.bases[number] = self.builder.create("fuse.base", [pointer], [argument]).results[0]
+
+    def _address(self, op: ir.Operation, first_index: int) -> ir.Value:
+        number = ir.BlockArgument(op.operands[0]).arg_number
+        coords = [parse(c) for c in strings(op.attributes["at"])]
+        shape = self.index.shape(self.plan.axes[op])
+        return self.index.pointer(self.bases[number], self.kernel.spec(number), coords, self._indices(op, first_index), shape)
+
+    def _indices(self, op: ir.Operation, first: int) -> dict[str, ir.Value]:
+        return {f"i{k}": self._operand(v) for k, v in enumerate(list(op.operands)[first:])}
+
+    def _load(self, op: ir.Operation) -> None:
+        builder = self.builder
+        guard, other = self._operand(op.operands[1]), self._operand(op.operands[2])
+        mask = builder.both(guard, self.index.mask(self.plan.axes[op]))
+        value = builder.load(self._address(op, 3), mask, to_memory(builder, other))
+        self._set(op, [from_memory(builder, value, op.results[0].type)])
+
+    def _store(self, op: ir.Operation) -> None:
+        builder = self.builder
+        value = to_memory(builder, self._operand(op.operands[1]))
+        mask = builder.both(self._operand(op.operands[2]), self._active(op))
+        store_value(builder, self._address(op, 3), value, mask, string(op.attributes["mode"]))
+
+    def _active(self, op: ir.Operation) -> ir.Value | None:
+        """Lanes and programs in which a store or assert happens."""
+        builder = self.builder
+        mask = self.index.mask(self.plan.axes[op])
+        for axis in self.plan.missing_grid_axes(op):
+            if self.index.block_count(axis).constant != 1:
+                mask = builder.both(mask, builder.cmpi("eq", self.index.blocks[axis], builder.constant(0, "i32")))
+        return mask
+
+    def _index(self, op: ir.Operation) -> None:
+        e = parse(string(op.attributes["expr"]))
+        self._set(op, [self.index.value(e, self._indices(op, 0), self.index.shape(self.plan.axes[op]))])
+
+    def _rand(self, op: ir.Operation) -> None:
+        operands = [self._operand(v) for v in op.operands]
+        self._set(op, [philox.rand(self.builder, operands, string(op.attributes["dist"]))])
+
+    def _assert(self, op: ir.Operation) -> None:
+        builder = self.builder
+        condition = self._operand(op.operands[0])
+        active = self._active(op)
+        message = op.attributes["message" if op.name == "fuse.device_assert" else "msg"]
+        if op.name == "fuse.device_assert":
+            active = builder.both(active, self._operand(op.operands[1]))
+        if active is not None:
+            true = builder.constant(1, "i1")
+            condition = builder.elementwise("arith.ori", [condition, builder.elementwise("arith.xori", [active, builder.to(true, shape_of(active))])])
+        builder.create("tt.assert", [], [condition], {"message": message})
+
+    def _lanes(self, op: ir.Operation, masked: bool = True) -> Lanes:
+        axes = self.plan.over_axes(op)
+        positions = tuple(self.index.tile_axis(i) for i in axes if self.tile.axes[i].block > 1)
+        mask = self.index.mask(axes) if masked else None
+        count = point_count([self.index.extents[i] for i in axes])
+        shape = self._without_ones(self.index.shape(self.plan.axes[op]))
+        return Lanes(positions, mask, shape, lambda element: self._number(count, element))
+
+    def _number(self, e: Expr, element: ir.Type) -> ir.Value:
+        builder = self.builder
+        if e.constant is not None:
+            return builder.constant(float(e.constant), element)
+        return builder.cast("arith.sitofp", self.index.value(e, {}, ()), element)
+
+    def _reduce(self, op: ir.Operation) -> None:
+        operands = [self._operand(v) for v in op.operands]
+        self._set(op, fold_of(op).whole(self.builder, operands, self._lanes(op)))
+
+    def _scan(self, op: ir.Operation) -> None:
+        builder, kind = self.builder, string(op.attributes["kind"])
+        reverse = ir.BoolAttr(op.attributes["reverse"]).value
+        lanes = self._lanes(op)
+        value = builder.to(self._operand(op.operands[0]), lanes.shape)
+        if lanes.mask is not None:
+            value = builder.select(lanes.mask, value, builder.fill(tile_ops.neutral_of(kind, tt.element_of(value.type)), value))
+        combine = combine_kind(kind)
+        prefix = scan(builder, value, lanes.axes[0], kind, reverse) if lanes.axes else value
+        if op in self.carries:
+            carry = self.carries[op]
+            [prefix] = combine(builder, [carry], [prefix])
+            [block] = fold(builder, [value], lanes.axes, combine)
+            self.carries[op] = combine(builder, [carry], [block])[0]
+        self._set(op, [prefix])
+
+
+def _regroup(values: Sequence[ir.Value], like: Sequence[Sequence[ir.Value]]) -> list[list[ir.Value]]:
+    """``values`` cut into lists as long as those of ``like``."""
+    groups, at = [], 0
+    for group in like:
+        groups.append(list(values[at : at + len(group)]))
+        at += len(group)
+    return groups
+
+
+_HANDLERS = {
+    "fuse.load": TileKernel._load,
+    "fuse.store": TileKernel._store,
+    "fuse.index": TileKernel._index,
+    "fuse.rand": TileKernel._rand,
+    "fuse.scan": TileKernel._scan,
+}

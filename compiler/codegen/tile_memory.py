@@ -1,0 +1,42 @@
+"""Stores by mode: plain, and atomic where several points may meet at one address."""
+
+from ..dialects import tt
+from ..mlir import ir
+from .tile_builder import TileBuilder, is_float, shape_of
+
+_RELAXED, _GPU = tt.SEM["relaxed"], tt.SCOPE["gpu"]
+
+
+def store_value(builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str) -> None:
+    """Writes ``value`` where ``mask``.  ``mode``: set, add, min, max.  Raises ValueError where the hardware has no such atomic."""
+    if mode == "set":
+        builder.store(pointer, value, mask)
+        return
+    value = builder.to(value, shape_of(pointer))
+    mask = None if mask is None else builder.to(mask, shape_of(pointer))
+    element = str(tt.element_of(value.type))
+    if mode == "add" and element in ("f16", "bf16", "f32", "f64"):
+        _atomic(builder, pointer, value, mask, "fadd")
+    elif element in ("i32", "i64") and mode in ("add", "max", "min"):
+        _atomic(builder, pointer, value, mask, mode)
+    elif element in ("f32", "f64") and mode in ("max", "min"):
+        _float_extreme(builder, pointer, value, mask, mode)
+    else:
+        raise ValueError(f"there is no atomic '{mode}' on {element}")
+
+
+def _atomic(builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, what: str) -> None:
+    a = builder.attribute
+    tt.AtomicRmw(pointer, value, mask, a(tt.ATOMIC[what]), a(_RELAXED), a(_GPU), value.type)
+
+
+def _float_extreme(builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str) -> None:
+    """Floats of one sign order as integers do: those with a clear sign bit as signed ones, the others reversed, as unsigned ones."""
+    assert is_float(tt.element_of(value.type))
+    bits = ir.IntegerType.get_signless(32 if str(tt.element_of(value.type)) == "f32" else 64)
+    raw = builder.cast("tt.bitcast", value, bits)
+    address = builder.elementwise("tt.bitcast", [pointer], tt.Ptr.get(ir.TypeAttr.get(bits)))
+    clear = builder.cmpi("sge", raw, builder.fill(0, raw))
+    set_ = builder.cmpi("slt", raw, builder.fill(0, raw))
+    _atomic(builder, address, raw, builder.both(mask, clear), mode)
+    _atomic(builder, address, raw, builder.both(mask, set_), "umin" if mode == "max" else "umax")

@@ -1,0 +1,246 @@
+"""Scalar ops on tiles: which keep their name, which need another op of Triton's, which become a libdevice function or a short sequence.
+
+``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square root are IEEE (``tt.precise_divf``,
+``tt.precise_sqrt``; about 8 instructions more than the approximate forms, hidden behind memory in all but pure arithmetic kernels).
+"""
+
+from collections.abc import Callable, Sequence
+
+from ..dialects import tt
+from ..mlir import ir
+from .libdevice import BY_NAME, BY_OP
+from .tile_builder import TileBuilder, highest, is_float, lowest
+
+Emitter = Callable[[TileBuilder, ir.Operation, Sequence[ir.Value]], list[ir.Value]]
+
+#: Ops that Triton has on tiles under the same name; attributes are kept, the result's element type is the scalar op's.
+LEGAL = frozenset(
+    "arith." + n
+    for n in (
+        "addf subf mulf negf maximumf minimumf maxnumf minnumf cmpf cmpi select addi subi muli divsi divui remsi remui "
+        "andi ori xori shli shrsi shrui maxsi maxui minsi minui extsi extui trunci sitofp uitofp fptosi fptoui"
+    ).split()
+) | frozenset("math." + n for n in "exp exp2 log log2 sin cos erf rsqrt floor ceil absf absi fma".split())
+
+_FP8 = ("f8E4M3FN", "f8E5M2")
+
+
+class UnsupportedOp(Exception):
+    """An op that has no form on tiles: one sentence."""
+
+
+def emit(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """Emits ``op`` (a scalar ``arith``, ``math`` or ``fuse.libm`` op) on tiles and gives its results.  Raises ``UnsupportedOp``."""
+    name = op.name
+    special = SPECIAL.get(name)
+    if special is not None:
+        return special(builder, op, operands)
+    if name in LEGAL:
+        return [builder.elementwise(name, operands, op.results[0].type, _attributes(op))]
+    if name in BY_OP:
+        return [_function(builder, BY_OP[name].name, operands, op)]
+    raise UnsupportedOp(f"{name} on {op.operands[0].type if len(op.operands) else 'nothing'} has no form on tiles")
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes if name in ("predicate", "fastmath", "overflowFlags")}
+
+
+def _function(builder: TileBuilder, name: str, operands: Sequence[ir.Value], op: ir.Operation) -> ir.Value:
+    element = op.results[0].type
+    try:
+        symbol = BY_NAME[name].symbol(str(element))
+    except (KeyError, ValueError):
+        raise UnsupportedOp(f"{op.name} has no libdevice function '{name}' for {element}") from None
+    if len(operands) != BY_NAME[name].arity:
+        raise UnsupportedOp(f"'{name}' takes {BY_NAME[name].arity} operands, got {len(operands)}")
+    return builder.extern(symbol, operands, element)
+
+
+def _constant(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [builder.constant_of(op.attributes["value"])]
+
+
+def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    name = "tt.precise_divf" if str(op.results[0].type) == "f32" else "arith.divf"
+    return [builder.elementwise(name, operands)]
+
+
+def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    name = "tt.precise_sqrt" if str(op.results[0].type) == "f32" else "math.sqrt"
+    return [builder.elementwise(name, operands)]
+
+
+def _bitcast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [builder.cast("tt.bitcast", operands[0], op.results[0].type)]
+
+
+def _extf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [widen(builder, operands[0], op.results[0].type)]
+
+
+def widen(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
+    """A float as a wider one."""
+    source = str(tt.element_of(value.type))
+    if source in _FP8:
+        value = builder.cast("tt.fp_to_fp", value, "f32" if str(element) == "f64" else element)
+    elif source in ("f16", "bf16") and str(element) == "f64":
+        value = builder.cast("arith.extf", value, "f32")
+    return builder.cast("arith.extf", value, element)
+
+
+def _truncf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [narrow(builder, operands[0], op.results[0].type)]
+
+
+def narrow(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
+    """A float rounded to nearest even; f64 goes through f32, as PyTorch's conversions to the small floats do."""
+    if str(tt.element_of(value.type)) == "f64":
+        value = builder.cast("arith.truncf", value, "f32")
+    if str(element) not in _FP8:
+        return builder.cast("arith.truncf", value, element)
+    value = widen(builder, value, ir.F32Type.get())
+    rounding = {"rounding": builder.attribute(1)}
+    size = builder.elementwise("math.absf", [value])
+    if str(element) == "f8E4M3FN":
+        # The hardware saturates at 448; PyTorch gives NaN from 464 on (the tie goes to the even 448).
+        overflow = builder.cmpf("ogt", size, builder.fill(464.0, size))
+        value = builder.select(overflow, builder.fill(float("nan"), value), value)
+        return builder.cast("tt.fp_to_fp", value, element, rounding)
+    # The hardware saturates at 57344; PyTorch gives an infinity of the same sign from 61440 on.
+    overflow = builder.cmpf("oge", size, builder.fill(61440.0, size))
+    bits = builder.cast("tt.bitcast", builder.cast("tt.fp_to_fp", value, element, rounding), "i8")
+    sign = builder.elementwise("arith.andi", [bits, builder.fill(-128, bits)])
+    infinity = builder.elementwise("arith.ori", [sign, builder.fill(0x7C, bits)])
+    return builder.cast("tt.bitcast", builder.select(overflow, infinity, bits), element)
+
+
+def _libm(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [_function(builder, ir.StringAttr(op.attributes["fn"]).value, operands, op)]
+
+
+def _isnan(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [builder.cmpf("une", operands[0], operands[0])]
+
+
+def _compared_with_infinity(predicate: str) -> Emitter:
+    def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+        size = builder.elementwise("math.absf", [operands[0]])
+        return [builder.cmpf(predicate, size, builder.fill(float("inf"), size))]
+
+    return emit_it
+
+
+def _powers(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    element = op.results[0].type
+    if str(op.operands[1].type) != "i32" or str(element) not in ("f32", "f64"):
+        raise UnsupportedOp(f"math.fpowi of {element} and {op.operands[1].type} has no form on tiles")
+    return [builder.extern("__nv_powif" if str(element) == "f32" else "__nv_powi", operands, element)]
+
+
+def _counted(name32: str, name64: str) -> Emitter:
+    """An integer bit function of libdevice, whose result is i32."""
+
+    def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+        element = op.results[0].type
+        if str(element) not in ("i32", "i64"):
+            raise UnsupportedOp(f"{op.name} on {element} has no form on tiles")
+        symbol = name32 if str(element) == "i32" else name64
+        count = builder.extern(symbol, operands, ir.IntegerType.get_signless(32))
+        return [builder.cast("arith.extui", count, element)]
+
+    return emit_it
+
+
+def _clampf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [builder.elementwise("tt.clampf", operands, None, {"propagateNan": builder.attribute(0xFFFF)})]
+
+
+def _sincos(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    return [builder.elementwise("math.sin", operands), builder.elementwise("math.cos", operands)]
+
+
+def _floordiv(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """q - 1 where the remainder is not 0 and its sign is not the divisor's."""
+    a, b = builder.alike(*operands)
+    quotient = builder.elementwise("arith.divsi", [a, b])
+    return [builder.elementwise("arith.subi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=True), quotient)])]
+
+
+def _ceildiv(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """q + 1 where the remainder is not 0 and its sign is the divisor's."""
+    a, b = builder.alike(*operands)
+    quotient = builder.elementwise("arith.divsi", [a, b])
+    return [builder.elementwise("arith.addi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=False), quotient)])]
+
+
+def _crosses(builder: TileBuilder, a: ir.Value, b: ir.Value, opposite: bool) -> ir.Value:
+    rest = builder.elementwise("arith.remsi", [a, b])
+    zero = builder.fill(0, rest)
+    signs = builder.cmpi("slt" if opposite else "sge", builder.elementwise("arith.xori", [rest, b]), zero)
+    return builder.elementwise("arith.andi", [builder.cmpi("ne", rest, zero), signs])
+
+
+def _as_integer(builder: TileBuilder, flag: ir.Value, like: ir.Value) -> ir.Value:
+    return builder.cast("arith.extui", flag, tt.element_of(like.type))
+
+
+def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """A size argument as an integer."""
+    element = op.results[0].type
+    if not isinstance(op.operands[0].type, ir.IndexType) or not isinstance(op.operands[0].owner, ir.Block):
+        raise UnsupportedOp(f"arith.index_cast from {op.operands[0].type} has no form on tiles; only size arguments are of type index")
+    return [builder.create("arith.index_cast", [element], [op.operands[0]]).results[0]]
+
+
+SPECIAL: dict[str, Emitter] = {
+    "arith.constant": _constant,
+    "arith.divf": _divf,
+    "arith.bitcast": _bitcast,
+    "arith.extf": _extf,
+    "arith.truncf": _truncf,
+    "arith.floordivsi": _floordiv,
+    "arith.ceildivsi": _ceildiv,
+    "arith.index_cast": _index_cast,
+    "math.sqrt": _sqrt,
+    "math.isnan": _isnan,
+    "math.isinf": _compared_with_infinity("oeq"),
+    "math.isfinite": _compared_with_infinity("olt"),
+    "math.fpowi": _powers,
+    "math.ctlz": _counted("__nv_clz", "__nv_clzll"),
+    "math.ctpop": _counted("__nv_popc", "__nv_popcll"),
+    "math.clampf": _clampf,
+    "math.sincos": _sincos,
+    "fuse.libm": _libm,
+}
+_TWICE = (LEGAL & SPECIAL.keys()) | (LEGAL & BY_OP.keys()) | (SPECIAL.keys() & BY_OP.keys())
+assert not _TWICE, f"listed in two tables: {sorted(_TWICE)}"
+
+
+def from_memory(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
+    """A loaded value with the arithmetic type of the kernel's value: booleans are bytes in memory."""
+    if str(element) == "i1":
+        return builder.cmpi("ne", value, builder.fill(0, value))
+    return value
+
+
+def to_memory(builder: TileBuilder, value: ir.Value) -> ir.Value:
+    """The converse of ``from_memory``."""
+    if str(tt.element_of(value.type)) == "i1":
+        return builder.cast("arith.extui", value, "i8")
+    return value
+
+
+def memory_element(element: str) -> str:
+    """How an element type of a tensor looks through a pointer: ``i1`` is a byte, unsigned integers are signless."""
+    if element == "i1":
+        return "i8"
+    return element.removeprefix("u") if element.startswith("ui") else element
+
+
+def neutral_of(kind: str, element: ir.Type) -> int | float:
+    """The neutral element of a fold: what masked lanes hold."""
+    table = {"sum": 0, "prod": 1, "any": 0, "xor": 0, "all": -1 if str(element) != "i1" else 1}
+    if kind in table:
+        return float(table[kind]) if is_float(element) else table[kind]
+    return {"max": lowest, "min": highest}[kind](element)

@@ -1,0 +1,363 @@
+"""Reductions and scans on tiles, each in two forms: over a whole axis at once, and accumulated over the iterations of a loop.
+
+A reduction is a ``Fold``: how many running tiles it keeps, what they start from, how one block of operands is added, and how they become the
+results.  Masked lanes hold the neutral element before anything is folded, NaN wins in max, min, argmax and argmin.  The order of every fold
+is fixed by the tile shape, so results do not vary from run to run.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..analysis.index import Expr
+from ..dialects import tt
+from ..mlir import ir
+from .tile_builder import Shape, TileBuilder, is_float, shape_of
+from .tile_ops import neutral_of, widen
+
+Values = list[ir.Value]
+Combine = Callable[[TileBuilder, Sequence[ir.Value], Sequence[ir.Value]], Values]
+
+_FLOAT_OPS = {"sum": "arith.addf", "prod": "arith.mulf", "max": "arith.maximumf", "min": "arith.minimumf"}
+_INTEGER_OPS = {
+    "sum": "arith.addi", "prod": "arith.muli", "max": "arith.maxsi", "min": "arith.minsi", "xor": "arith.xori", "any": "arith.ori", "all": "arith.andi",
+}  # fmt: skip
+_BIG_INDEX = {"i32": (1 << 31) - 1, "i64": (1 << 63) - 1}
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Where a reduction happens.  ``axes``: positions in tile shapes (none when all reduced axes have block 1); ``mask``: lanes that exist, None for all;
+    ``shape``: of operands before the reduction; ``count``: number of points folded, as an expression; ``size`` emits it as f32 or f64."""
+
+    axes: tuple[int, ...]
+    mask: ir.Value | None
+    shape: Shape
+    count: Callable[[ir.Type], ir.Value]
+
+
+def combine_kind(kind: str) -> Combine:
+    """The scalar operation of a reduction or scan by its kind; works on tiles too."""
+
+    def combine(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
+        table = _FLOAT_OPS if is_float(tt.element_of(left[0].type)) else _INTEGER_OPS
+        return [builder.elementwise(table[kind], [left[0], right[0]])]
+
+    return combine
+
+
+def fold_axis(builder: TileBuilder, values: Sequence[ir.Value], axis: int, combine: Combine) -> Values:
+    """``tt.reduce`` along one axis of the tile; results keep the rank (extent 1 there), or are scalars when nothing else is left."""
+    shape = shape_of(values[0])
+    if not shape or shape[axis] == 1:
+        return list(values)
+    alone = all(extent == 1 for i, extent in enumerate(shape) if i != axis)
+    if alone and len(shape) > 1:
+        values = [builder.create("tt.reshape", [tt.tile_type([shape[axis]], tt.element_of(v.type))], [v]).results[0] for v in values]
+        shape, axis = (shape[axis],), 0
+    rest = [*shape[:axis], *shape[axis + 1 :]]
+    elements = [tt.element_of(v.type) for v in values]
+    suffix = "" if len(values) == 1 else f"_{len(values)}"
+    op = builder.create(
+        f"tt.reduce{suffix}", [tt.tile_type(rest, e) for e in elements], values, {"axis": builder.attribute(axis)}, regions=1
+    )
+    _region(builder, op, elements, combine, f"tt.reduce_return{suffix}")
+    if alone:
+        return list(op.results)
+    kept = [*rest[:axis], 1, *rest[axis:]]
+    attributes = {"axis": builder.attribute(axis)}
+    return [builder.create("tt.expand_dims", [tt.tile_type(kept, e)], [r], attributes).results[0] for r, e in zip(op.results, elements, strict=True)]
+
+
+def fold(builder: TileBuilder, values: Sequence[ir.Value], axes: Sequence[int], combine: Combine) -> Values:
+    """``fold_axis`` along several axes, the innermost first."""
+    result = list(values)
+    for axis in sorted(axes, reverse=True):
+        result = fold_axis(builder, result, axis, combine)
+    return result
+
+
+def scan(builder: TileBuilder, value: ir.Value, axis: int, kind: str, reverse: bool) -> ir.Value:
+    """``tt.scan`` along one axis."""
+    element = tt.element_of(value.type)
+    attributes = {"axis": builder.attribute(axis), "reverse": ir.BoolAttr.get(reverse)}
+    op = builder.create("tt.scan", [value.type], [value], attributes, regions=1)
+    _region(builder, op, [element], combine_kind(kind), "tt.scan_return")
+    return op.results[0]
+
+
+def _region(builder: TileBuilder, op: ir.Operation, elements: Sequence[ir.Type], combine: Combine, terminator: str) -> None:
+    block = op.regions[0].blocks.append(*elements, *elements, arg_locs=[ir.Location.current] * (2 * len(elements)))
+    arguments = list(block.arguments)
+    with builder.inside(block):
+        results = combine(builder, arguments[: len(elements)], arguments[len(elements) :])
+        builder.create(terminator, [], results)
+
+
+class Fold:
+    """One reduction.  Resident: ``whole``.  Looped: ``start`` before the loop, ``step`` in each iteration, ``finish`` after it."""
+
+    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        """One block's operands, with neutral elements in the lanes that do not exist."""
+        raise NotImplementedError
+
+    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        """Results from operands that hold the axis completely."""
+        return self.finish(builder, self.prepare(builder, operands, lanes), lanes, None)
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        """Running tiles before the first block."""
+        raise NotImplementedError
+
+    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+        """Running tiles after one more block; ``iteration`` counts blocks from 0."""
+        raise NotImplementedError
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        """Results from the running tiles.  ``seen`` gives how many points each lane has folded."""
+        raise NotImplementedError
+
+
+def _fill(builder: TileBuilder, value: ir.Value, neutral: int | float, lanes: Lanes) -> ir.Value:
+    value = builder.to(value, lanes.shape)
+    return value if lanes.mask is None else builder.select(lanes.mask, value, builder.fill(neutral, value))
+
+
+@dataclass(frozen=True)
+class Simple(Fold):
+    """sum, prod, max, min, any, all, xor.  Booleans are folded as i32."""
+
+    kind: str
+
+    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value = operands[0]
+        element = tt.element_of(value.type)
+        neutral = neutral_of(self.kind, element)
+        if str(element) == "i1":
+            value = builder.cast("arith.extui", value, "i32")
+        return [_fill(builder, value, neutral, lanes)]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        return [builder.constant(neutral_of(self.kind, elements[0]), _folded_type(elements[0]), lanes.shape)]
+
+    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+        return combine_kind(self.kind)(builder, state, self.prepare(builder, operands, lanes))
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        return fold(builder, state, lanes.axes, combine_kind(self.kind))
+
+
+def _folded_type(element: ir.Type) -> ir.Type:
+    return ir.IntegerType.get_signless(32) if str(element) == "i1" else element
+
+
+@dataclass(frozen=True)
+class Boolean(Simple):
+    """A fold of i1 values: its result is i1 again."""
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        [value] = super().finish(builder, state, lanes, seen)
+        return [builder.cmpi("ne", value, builder.fill(0, value))]
+
+
+@dataclass(frozen=True)
+class Dot(Fold):
+    """sum(lhs * rhs) in the result's type."""
+
+    element: ir.Type
+
+    def _product(self, builder: TileBuilder, operands: Values) -> ir.Value:
+        if is_float(self.element):
+            return builder.elementwise("arith.mulf", [widen(builder, v, self.element) for v in operands])
+        return builder.elementwise("arith.muli", [builder.cast("arith.extsi", v, self.element) for v in operands])
+
+    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        return Simple("sum").prepare(builder, [self._product(builder, operands)], lanes)
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        return Simple("sum").start(builder, [self.element], lanes)
+
+    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+        return Simple("sum").step(builder, state, [self._product(builder, operands)], lanes, iteration)
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        return Simple("sum").finish(builder, state, lanes, seen)
+
+
+@dataclass(frozen=True)
+class ArgExtreme(Fold):
+    """argmax, argmin: value and smallest index of it; NaN wins.  Indices that were widened from i32 are folded as i32."""
+
+    kind: str
+
+    def combine(self, builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
+        """Takes the left pair where it is more extreme, or as extreme with the smaller index."""
+        (a, i), (b, j) = left, right
+        earlier = builder.cmpi("slt", i, j)
+        if is_float(tt.element_of(a.type)):
+            more = builder.cmpf("ugt" if self.kind == "argmax" else "ult", a, b)  # also where one is NaN
+            better = builder.elementwise("arith.andi", [more, builder.cmpf("ord", b, b)])
+            both_nan = builder.elementwise("arith.andi", [builder.cmpf("uno", a, a), builder.cmpf("uno", b, b)])
+            same = builder.elementwise("arith.ori", [builder.cmpf("oeq", a, b), both_nan])
+        else:
+            better = builder.cmpi("sgt" if self.kind == "argmax" else "slt", a, b)
+            same = builder.cmpi("eq", a, b)
+        take = builder.elementwise("arith.ori", [better, builder.elementwise("arith.andi", [same, earlier])])
+        return [builder.select(take, a, b), builder.select(take, i, j)]
+
+    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value, index = operands[0], _narrow(operands[1])
+        element = tt.element_of(value.type)
+        neutral = neutral_of("max" if self.kind == "argmax" else "min", element)
+        if str(element) == "i1":
+            value = builder.cast("arith.extui", value, "i32")
+        return [_fill(builder, value, neutral, lanes), _fill(builder, index, _BIG_INDEX[str(tt.element_of(index.type))], lanes)]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        neutral = neutral_of("max" if self.kind == "argmax" else "min", elements[0])
+        index = ir.IntegerType.get_signless(64)
+        return [builder.constant(neutral, _folded_type(elements[0]), lanes.shape), builder.constant(_BIG_INDEX["i64"], index, lanes.shape)]
+
+    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+        value, index = self.prepare(builder, operands, lanes)
+        return self.combine(builder, state, [value, builder.cast("arith.extsi", index, "i64")])
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        value, index = fold(builder, state, lanes.axes, lambda b, left, right: self.combine(b, left, right))
+        return [value, builder.cast("arith.extsi", index, "i64")]
+
+
+@dataclass(frozen=True)
+class BooleanArgExtreme(ArgExtreme):
+    """argmax, argmin of i1 values."""
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        value, index = super().finish(builder, state, lanes, seen)
+        return [builder.cmpi("ne", value, builder.fill(0, value)), index]
+
+
+def _narrow(index: ir.Value) -> ir.Value:
+    """The i32 value that an index was extended from, if it was."""
+    owner = index.owner
+    if isinstance(owner, ir.Block):
+        return index
+    op = owner.operation
+    if op.name == "arith.extsi" and str(tt.element_of(op.operands[0].type)) == "i32":
+        return op.operands[0]
+    return index
+
+
+@dataclass(frozen=True)
+class Welford(Fold):
+    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it.  Looped: Welford's update in every lane, then
+    Chan's combination of all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
+
+    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value = builder.to(operands[0], lanes.shape)
+        add = combine_kind("sum")
+        count = lanes.count(tt.element_of(value.type))
+        [total] = fold(builder, [_fill(builder, value, 0.0, lanes)], lanes.axes, add)
+        mean = _divide(builder, total, count)
+        deviation = builder.elementwise("arith.subf", [value, mean])
+        square = builder.elementwise("arith.mulf", [deviation, deviation])
+        [m2] = fold(builder, [_fill(builder, square, 0.0, lanes)], lanes.axes, add)
+        return [mean, m2]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        zero = builder.constant(0.0, elements[0], lanes.shape)
+        return [zero, zero]
+
+    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+        value = builder.to(operands[0], lanes.shape)
+        element = tt.element_of(value.type)
+        one = builder.constant(1.0, element)
+        number = builder.elementwise("arith.addf", [builder.cast("arith.sitofp", iteration, element), one])
+        mean, m2 = state
+        deviation = builder.elementwise("arith.subf", [value, mean])
+        moved = builder.elementwise("arith.addf", [mean, builder.elementwise("arith.mulf", [deviation, _divide(builder, one, number)])])
+        again = builder.elementwise("arith.subf", [value, moved])
+        grown = builder.elementwise("arith.addf", [m2, builder.elementwise("arith.mulf", [deviation, again])])
+        if lanes.mask is None:
+            return [moved, grown]
+        return [builder.select(lanes.mask, moved, mean), builder.select(lanes.mask, grown, m2)]
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        assert seen is not None
+        mean, m2 = state
+        element = tt.element_of(mean.type)
+        add = combine_kind("sum")
+        weight = seen(element)
+        [total] = fold(builder, [builder.elementwise("arith.mulf", [mean, weight])], lanes.axes, add)
+        center = _divide(builder, total, lanes.count(element))
+        deviation = builder.elementwise("arith.subf", [mean, center])
+        spread = builder.elementwise("arith.mulf", [builder.elementwise("arith.mulf", [deviation, deviation]), weight])
+        [m2] = fold(builder, [builder.elementwise("arith.addf", [m2, spread])], lanes.axes, add)
+        return [center, m2]
+
+
+def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    precise = str(tt.element_of(a.type)) == "f32"
+    return builder.elementwise("tt.precise_divf" if precise else "arith.divf", [a, b])
+
+
+@dataclass(frozen=True)
+class Softmax(Fold):
+    """max and sum(exp(x - max)).  Looped: each lane keeps its own maximum and sum and calls exp once an element: of the old maximum and the
+    new element one is the new maximum, whose factor is 1.  Lanes start from the lowest finite number, so that an element of minus infinity
+    adds nothing; a row of nothing else gives (-inf, NaN), as exp(-inf + inf) does."""
+
+    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value = _fill(builder, operands[0], -math.inf, lanes)
+        [top] = fold(builder, [value], lanes.axes, combine_kind("max"))
+        power = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [builder.to(operands[0], lanes.shape), top])])
+        [total] = fold(builder, [_fill(builder, power, 0.0, lanes)], lanes.axes, combine_kind("sum"))
+        return [top, total]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        return [builder.constant(_lowest_finite(elements[0]), elements[0], lanes.shape), builder.constant(0.0, elements[0], lanes.shape)]
+
+    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+        value = _fill(builder, operands[0], -math.inf, lanes)
+        top, total = state
+        distance = builder.elementwise("math.absf", [builder.elementwise("arith.subf", [value, top])])
+        negative = builder.elementwise("arith.subf", [builder.fill(0.0, distance), distance])
+        factor = builder.elementwise("math.exp", [negative])
+        higher = builder.cmpf("ogt", value, top)
+        one = builder.fill(1.0, factor)
+        kept = builder.elementwise("arith.mulf", [total, builder.select(higher, factor, one)])
+        total = builder.elementwise("arith.addf", [kept, builder.select(higher, one, factor)])
+        return [builder.elementwise("arith.maximumf", [top, value]), total]
+
+    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+        lane_top, lane_total = state
+        [top] = fold(builder, [lane_top], lanes.axes, combine_kind("max"))
+        factor = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [lane_top, top])])
+        [total] = fold(builder, [builder.elementwise("arith.mulf", [lane_total, factor])], lanes.axes, combine_kind("sum"))
+        empty = builder.cmpf("oeq", total, builder.fill(0.0, total))
+        return [builder.select(empty, builder.fill(-math.inf, top), top), builder.select(empty, builder.fill(math.nan, total), total)]
+
+
+def _lowest_finite(element: ir.Type) -> float:
+    return -3.4028234663852886e38 if str(element) == "f32" else -1.7976931348623157e308
+
+
+def fold_of(op: ir.Operation) -> Fold:
+    """The fold of a ``fuse`` reduction."""
+    boolean = len(op.operands) > 0 and str(op.operands[0].type) == "i1"
+    if op.name == "fuse.reduce":
+        kind = ir.StringAttr(op.attributes["kind"]).value
+        return Boolean(kind) if boolean else Simple(kind)
+    if op.name == "fuse.argreduce":
+        kind = ir.StringAttr(op.attributes["kind"]).value
+        return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
+    if op.name == "fuse.dot":
+        return Dot(op.results[0].type)
+    return {"fuse.welford": Welford, "fuse.online_softmax": Softmax}[op.name]()
+
+
+def point_count(extents: Sequence[Expr]) -> Expr:
+    """Number of points of several axes."""
+    total = extents[0]
+    for extent in extents[1:]:
+        total = total * extent
+    return total

@@ -1,0 +1,66 @@
+"""``choose-tiling``: sets ``fuse.tile`` on every kernel.
+
+What: reads a kernel's dims, accesses and size hints and a model of the GPU (``compiler/analysis/hardware.py``), and applies the rules of
+``compiler/analysis/tiling_rules.py``.  Each decision is an ``analysis`` remark with the rule's name and its numbers.
+
+Before::
+
+    func.func private @softmax(...) attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1024"}, ...}
+
+After::
+
+    func.func private @softmax(...) attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1024"},
+        fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}],
+                     num_warps = 2 : i64, num_stages = 1 : i64}, ...}
+
+It leaves alone functions without ``fuse.kernel``, kernels that have a ``fuse.tile`` (somebody chose already), and kernels that are tiled.
+``hardware``: ``h100``, ``h200``, ``a100`` or ``generic``.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.hardware import hardware_named
+from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled
+from ..compiler.analysis.kernel_shape import KernelShape
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.tiling_rules import NoTiling, choose
+from ..compiler.mlir import ir
+from .pass_base import Pass, PassError
+
+
+@dataclass(frozen=True)
+class ChooseTiling(Pass):
+    """Chooses the tile of every kernel for ``hardware``."""
+
+    name: ClassVar[str] = "choose-tiling"
+    hardware: str = "generic"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        try:
+            hardware = hardware_named(self.hardware)
+        except ValueError as error:
+            raise PassError(f"choose-tiling: {error}", module.operation.location) from None
+        for op in module.body.operations:
+            func = op.operation
+            if not is_kernel(func) or is_tiled(func) or "fuse.tile" in func.attributes or not func.regions[0].blocks:
+                continue
+            kernel = Kernel.of(func)
+            try:
+                choice = choose(KernelShape.of(kernel), hardware)
+            except NoTiling as error:
+                raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", func.location) from None
+            problem = choice.tile.problem(kernel.dims)
+            assert problem is None, f"{choice.rule}: {problem}"
+            func.attributes["fuse.tile"] = choice.tile.attribute()
+            axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in choice.tile.axes)
+            remarks.add(
+                self.name,
+                "analysis",
+                choice.rule,
+                f"tile of @{kernel.name}: {axes or 'one point'}",
+                ops=(kernel.name,),
+                locations=(str(func.location),),
+                num_warps=choice.tile.num_warps,
+                elements=choice.tile.elements,
+            )

@@ -1,0 +1,131 @@
+"""``combine-reductions``: two reductions of one value that need two reads become one reduction that needs one.
+
+What, over the same dims of the same value:
+
+- ``max(x)`` and ``sum(exp(x - max))`` become ``fuse.online_softmax``;
+- ``mean = sum(x) / n`` and ``sum((x - mean) * (x - mean))`` become ``fuse.welford``, where n is the number of points reduced.
+
+It always fires: where the axis is looped over, a read of the row is saved; where it is resident, code generation gives the same two reductions
+as before.  Sums are taken in another order, so numbers change by rounding.
+
+Before::
+
+    %m = "fuse.reduce"(%x) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+
+After::
+
+    %m, %s = "fuse.online_softmax"(%x) {over = ["d1"]} : (f32) -> (f32, f32)
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+
+It does not fire when the value that is subtracted, the dims or the count differ, nor on other spellings of the variance, such as
+``sum(x*x) / n - mean*mean``, which are other numbers.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.index import Expr, const, parse
+from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, string, strings
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from .pass_base import Numerics, Pass
+
+
+@dataclass(frozen=True)
+class CombineReductions(Pass):
+    """Forms ``fuse.online_softmax`` and ``fuse.welford``."""
+
+    name: ClassVar[str] = "combine-reductions"
+    numerics: ClassVar[Numerics] = "reassociates"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        for op in module.body.operations:
+            func = op.operation
+            if not is_kernel(func) or is_tiled(func) or not func.regions[0].blocks:
+                continue
+            for inner in list(func.regions[0].blocks[0].operations):
+                reduction = inner.operation
+                if reduction.name != "fuse.reduce" or string(reduction.attributes["kind"]) != "sum":
+                    continue
+                rule = _combine_softmax(reduction) or _combine_welford(reduction, kernel_dims(func))
+                if rule is not None:
+                    name = string(func.attributes["sym_name"])
+                    remarks.add(self.name, "passed", rule, f"two reductions of @{name} take one read", ops=(name,), locations=(str(func.location),))
+
+
+def _defining(value: ir.Value, name: str) -> ir.Operation | None:
+    """The op that defines ``value``, if it is a ``name``."""
+    owner = value.owner
+    return owner.operation if not isinstance(owner, ir.Block) and owner.operation.name == name else None
+
+
+def _over(op: ir.Operation) -> list[str]:
+    return sorted(strings(op.attributes["over"]))
+
+
+def _combine_softmax(total: ir.Operation) -> str | None:
+    """``total`` is sum(exp(x - max(x)))."""
+    power = _defining(total.operands[0], "math.exp")
+    difference = _defining(power.operands[0], "arith.subf") if power is not None else None
+    top = _defining(difference.operands[1], "fuse.reduce") if difference is not None else None
+    if top is None or string(top.attributes["kind"]) != "max" or _over(top) != _over(total):
+        return None
+    value = difference.operands[0]
+    if top.operands[0] != value:
+        return None
+    combined = _replacement("fuse.online_softmax", value, top)
+    top.results[0].replace_all_uses_with(combined.results[0])
+    total.results[0].replace_all_uses_with(combined.results[1])
+    _erase_unused(total, top)
+    return "online-softmax"
+
+
+def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
+    """``total`` is sum((x - mean) * (x - mean)) with mean = sum(x) / n."""
+    square = _defining(total.operands[0], "arith.mulf")
+    if square is None or square.operands[0] != square.operands[1]:
+        return None
+    deviation = _defining(square.operands[0], "arith.subf")
+    mean = _defining(deviation.operands[1], "arith.divf") if deviation is not None else None
+    first = _defining(mean.operands[0], "fuse.reduce") if mean is not None else None
+    if first is None or string(first.attributes["kind"]) != "sum" or _over(first) != _over(total):
+        return None
+    value = deviation.operands[0]
+    count = const(1)
+    for dim in _over(total):
+        count = count * dims[dim]
+    if first.operands[0] != value or _count(mean.operands[1]) != count:
+        return None
+    combined = _replacement("fuse.welford", value, first)
+    mean.results[0].replace_all_uses_with(combined.results[0])
+    total.results[0].replace_all_uses_with(combined.results[1])
+    _erase_unused(total, mean, first)
+    return "welford"
+
+
+def _count(value: ir.Value) -> Expr | None:
+    """The integer that a float value is: a constant, or a converted index expression."""
+    constant = _defining(value, "arith.constant")
+    if constant is not None:
+        number = ir.FloatAttr(constant.attributes["value"]).value
+        return const(int(number)) if number == int(number) else None
+    converted = _defining(value, "arith.sitofp")
+    index = _defining(converted.operands[0], "fuse.index") if converted is not None else None
+    if index is None or len(index.operands):
+        return None
+    return parse(string(index.attributes["expr"]))
+
+
+def _replacement(name: str, value: ir.Value, at: ir.Operation) -> ir.Operation:
+    attributes = {"over": at.attributes["over"]}
+    return ir.Operation.create(name, results=[value.type, value.type], operands=[value], attributes=attributes, loc=at.location, ip=ir.InsertionPoint(at))
+
+
+def _erase_unused(*ops: ir.Operation) -> None:
+    for op in ops:
+        if not any(list(result.uses) for result in op.results):
+            op.erase()

@@ -1,0 +1,140 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling)" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,choose-tiling)" --split-input-file | FileCheck %s
+
+// A flat pointwise kernel: one axis; 8 elements a thread in two 16-byte accesses.
+// CHECK-LABEL: @flat
+// CHECK-SAME: fuse.tile = {axes = [{block = 1024 : i64, dims = ["d0"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @flat(%x: tensor<1048576xf32>, %o: tensor<1048576xf32>) -> tensor<1048576xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1048576"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048576xf32>, i1, f32) -> f32
+    %w = arith.addf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1048576xf32>, f32, i1) -> tensor<1048576xf32>
+    return %r : tensor<1048576xf32>
+  }
+}
+
+// -----
+
+// A small tensor: the block is halved while there are fewer programs than two for each multiprocessor.
+// CHECK-LABEL: @small
+// CHECK-SAME: fuse.tile = {axes = [{block = 128 : i64, dims = ["d0"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func private @small(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %r : tensor<4096xf32>
+  }
+}
+
+// -----
+
+// A bias along the columns: two axes, so that no lane divides.  768 columns are three blocks of 256.
+// CHECK-LABEL: @bias
+// CHECK-SAME: fuse.tile = {axes = [{block = 4 : i64, dims = ["d0"], kind = "grid"}, {block = 256 : i64, dims = ["d1"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func private @bias(%x: tensor<4096x768xf32>, %b: tensor<768xf32>, %o: tensor<4096x768xf32>) -> tensor<4096x768xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "768"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x768xf32>, i1, f32) -> f32
+    %c = "fuse.load"(%b, %true, %zero) {at = ["d1"]} : (tensor<768xf32>, i1, f32) -> f32
+    %w = arith.addf %v, %c : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x768xf32>, f32, i1) -> tensor<4096x768xf32>
+    return %r : tensor<4096x768xf32>
+  }
+}
+
+// -----
+
+// A transpose: square tiles, whole lines on both sides.
+// CHECK-LABEL: @transpose
+// CHECK-SAME: fuse.tile = {axes = [{block = 64 : i64, dims = ["d0"], kind = "grid"}, {block = 64 : i64, dims = ["d1"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func private @transpose(%x: tensor<512x1024xbf16>, %o: tensor<1024x512xbf16>) -> tensor<1024x512xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1", "d0"]} : (tensor<512x1024xbf16>, i1, bf16) -> bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<1024x512xbf16>, bf16, i1) -> tensor<1024x512xbf16>
+    return %r : tensor<1024x512xbf16>
+  }
+}
+
+// -----
+
+// Rows that fit in registers; the block covers the row, a warp for 512 elements.
+// CHECK-LABEL: @rows
+// CHECK-SAME: fuse.tile = {axes = [{block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 2048 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @rows(%x: tensor<4096x2000xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "2000"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x2000xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %r : tensor<4096xf32>
+  }
+}
+
+// -----
+
+// The length of a row is not known: the axis is looped over, whatever the hint.
+// CHECK-LABEL: @unknown_rows
+// CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 512 : i64, dims = ["d1"], kind = "looped"}
+module attributes {fuse.device = "cpu"} {
+  func.func private @unknown_rows(%x: tensor<4096x?xf32, #fuse.layout<"4096,s0", "s0,1", "0", "">>, %o: tensor<4096xf32>, %s0: index {fuse.sym = "s0", fuse.hint = 500 : i64}) -> tensor<4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "s0"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x?xf32, #fuse.layout<"4096,s0", "s0,1", "0", "">>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %r : tensor<4096xf32>
+  }
+}
+
+// -----
+
+// Columns are reduced: memory is contiguous along d1, which stays innermost.
+// CHECK-LABEL: @columns
+// CHECK-SAME: {block = 64 : i64, dims = ["d0"], kind = "looped"}, {block = 32 : i64, dims = ["d1"], kind = "grid"}
+module attributes {fuse.device = "cpu"} {
+  func.func private @columns(%x: tensor<4096x1024xf32>, %o: tensor<1024xf32>) -> tensor<1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x1024xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+    return %r : tensor<1024xf32>
+  }
+}
+
+// -----
+
+// Must not fire: somebody chose already, and @main is no kernel.
+// CHECK-LABEL: @main
+// CHECK-NOT: fuse.tile
+// CHECK-LABEL: @chosen
+// CHECK-SAME: fuse.tile = {axes = [{block = 8 : i64, dims = ["d0"], kind = "grid"}], num_stages = 1 : i64, num_warps = 1 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    return %x : tensor<64xf32>
+  }
+  func.func private @chosen(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}], num_warps = 1 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}

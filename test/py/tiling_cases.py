@@ -1,0 +1,167 @@
+"""Kernels for the tests of tiling: a module around one scalar kernel, in short form, and ways to tile and run it."""
+
+from dataclasses import dataclass, field
+
+import torch
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.dialects.verifier import verify
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.passes.pass_base import Pass
+
+DTYPES = {
+    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
+    "i8": torch.int8, "ui8": torch.uint8, "i1": torch.bool, "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2,
+}  # fmt: skip
+
+Sizes = tuple[int | str, ...]
+
+
+def tensor(*sizes: int | str, element: str = "f32", strides: str | None = None) -> str:
+    """A tensor type, row-major unless ``strides`` says otherwise; a size that is a string is symbolic."""
+    shape = "".join("?x" if isinstance(n, str) else f"{n}x" for n in sizes)
+    if strides is None and not any(isinstance(n, str) for n in sizes):
+        return f"tensor<{shape}{element}>"
+    if strides is None:
+        factors = [str(n) for n in sizes]
+        strides = ",".join("*".join(factors[i + 1 :]) or "1" for i in range(len(sizes)))
+    return f'tensor<{shape}{element}, #fuse.layout<"{",".join(map(str, sizes))}", "{strides}", "0", "">>'
+
+
+@dataclass
+class Case:
+    """One kernel ``@k`` and a ``@main`` that calls it.
+
+    ``body`` is MLIR where ``%true`` and ``%zero`` (f32) exist, and the lines ``load x[d0, d1] -> v`` and ``store v -> o[d0, d1]`` stand for
+    unguarded accesses.  ``outputs`` named in ``in_place`` take over the storage of an input.
+    """
+
+    dims: dict[str, str]
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+    body: str
+    sizes: dict[str, int] = field(default_factory=dict)  #: size symbol -> hint
+    facts: str = ""  #: more attributes of the size arguments
+    scalars: dict[str, str] = field(default_factory=dict)
+    tile: str | None = None
+    in_place: dict[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The module's text."""
+        fresh = {n: t for n, t in self.outputs.items() if n not in self.in_place}
+        tensors = {**self.inputs, **fresh}
+        symbols = [f'%{s}: index {{fuse.sym = "{s}", fuse.hint = {h} : i64{self.facts}}}' for s, h in self.sizes.items()]
+        names = [*tensors, *self.scalars]
+        results = ", ".join(self.outputs.values())
+        ties = ", ".join(str(names.index(self.in_place.get(n, n))) for n in self.outputs)
+        dims = ", ".join(f'{n} = "{e}"' for n, e in self.dims.items())
+        attributes = f"fuse.kernel, fuse.dims = {{{dims}}}, fuse.ties = array<i64: {ties}>" + (f", fuse.tile = {self.tile}" if self.tile else "")
+        main = [f"%{n}: {t}" for n, t in {**self.inputs, **self.scalars}.items()] + symbols
+        inner = [f"%{n}: {t}" for n, t in {**tensors, **self.scalars}.items()] + symbols
+        quoted, operands = ", ".join(f'"{s}"' for s in self.sizes), ", ".join(f"%{s}" for s in self.sizes)
+        index = ", ".join("index" for _ in self.sizes)
+        empties = [f'%{n} = "fuse.empty"({operands}) {{syms = [{quoted}]}} : ({index}) -> {t}' for n, t in fresh.items()]
+        call_types = ", ".join([*tensors.values(), *self.scalars.values(), *["index"] * len(self.sizes)])
+        called = ", ".join(f"%{n}" for n in [*names, *self.sizes])
+        several = len(self.outputs) > 1
+        returned = ", ".join(f"%r#{i}" for i in range(len(self.outputs))) if several else "%r"
+        mutated = ", ".join(f'"{i}" = {list(self.inputs).index(self.in_place[n])} : i64' for i, n in enumerate(self.outputs) if n in self.in_place)
+        lines = [
+            'module attributes {fuse.device = "cpu"} {',
+            f"func.func @main({', '.join(main)}) -> ({results}) {{",
+            *empties,
+            f"%r{f':{len(self.outputs)}' if several else ''} = call @k({called}) : ({call_types}) -> ({results})",
+            f'"func.return"({returned}) {{{f"fuse.mutates = {{{mutated}}}" if mutated else ""}}} : ({results}) -> ()',
+            "}",
+            f"func.func private @k({', '.join(inner)}) -> ({results}) attributes {{{attributes}}} {{",
+            "%true = arith.constant true",
+            "%zero = arith.constant 0.0 : f32",
+            *self._body(tensors),
+            f"return {', '.join(f'%{n}_new' for n in self.outputs)} : {results}",
+            "}",
+            "}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _body(self, types: dict[str, str]) -> list[str]:
+        lines: list[str] = []
+        zeros = {"f32": "%zero"}
+        for line in (raw.strip() for raw in self.body.strip().splitlines()):
+            if line.startswith("load "):
+                source, _, result = line[5:].partition(" -> ")
+                name, at = source.rstrip("]").split("[")
+                value = _element(types[name]).removeprefix("u")
+                if value not in zeros:
+                    zeros[value] = f"%zero_{value}"
+                    literal = "false" if value == "i1" else f"{'0.0' if value[0] in 'fb' else 0} : {value}"
+                    lines.append(f"{zeros[value]} = arith.constant {literal}")
+                lines.append(f'%{result} = "fuse.load"(%{name}, %true, {zeros[value]}) {{at = [{_coords(at)}]}} : ({types[name]}, i1, {value}) -> {value}')
+            elif line.startswith("store "):
+                value, _, target = line[6:].partition(" -> ")
+                name, at = target.rstrip("]").split("[")
+                argument = self.in_place.get(name, name)
+                t = types[argument]
+                signature = f"({t}, {_element(t).removeprefix('u')}, i1) -> {t}"
+                lines.append(f'%{name}_new = "fuse.store"(%{argument}, %{value}, %true) {{at = [{_coords(at)}], mode = "set"}} : {signature}')
+            else:
+                lines.append(line)
+        return lines
+
+
+def _coords(at: str) -> str:
+    return ", ".join(f'"{c.strip()}"' for c in at.split(",")) if at.strip() else ""
+
+
+def _element(type_: str) -> str:
+    return type_.removeprefix("tensor<").split(",")[0].removesuffix(">").split("x")[-1]
+
+
+def axis(dims: str, block: int, kind: str) -> str:
+    """One axis of ``fuse.tile``; ``dims`` separated by commas."""
+    names = ", ".join(f'"{d}"' for d in dims.split(","))
+    return f'{{dims = [{names}], block = {block} : i64, kind = "{kind}"}}'
+
+
+def tile(*axes: str, num_warps: int = 4) -> str:
+    """``fuse.tile``."""
+    return f"{{axes = [{', '.join(axes)}], num_warps = {num_warps} : i64, num_stages = 1 : i64}}"
+
+
+def parsed(text: str) -> ir.Module:
+    """The module, verified, in a context of its own."""
+    context = make_context()
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        verify(module)
+    return module
+
+
+def lowered(text: str, *passes: Pass) -> ir.Module:
+    """The module after the passes."""
+    module = parsed(text)
+    with module.context, ir.Location.unknown():
+        for p in passes:
+            p.run(module, Remarks())
+            verify(module)
+    return module
+
+
+def run(module: ir.Module, inputs: list, shadow: bool = False) -> list[torch.Tensor]:
+    """Results of ``@main`` on copies of the inputs."""
+    copies = [i.clone() if isinstance(i, torch.Tensor) else i for i in inputs]
+    with module.context, ir.Location.unknown():
+        return [r.clone() for r in run_module(module, copies, shadow=shadow)]
+
+
+def compare(text: str, inputs: list, *passes: Pass, exact: bool = False, rtol: float = 1e-5, atol: float = 1e-5) -> list[torch.Tensor]:
+    """Runs the module before and after the passes; the result is compared with float64, and with the scalar level bit by bit if ``exact``."""
+    reference = run(parsed(text), inputs, shadow=True)
+    scalar = run(parsed(text), inputs)
+    tiled = run(lowered(text, *passes), inputs)
+    for got, native, wide in zip(tiled, scalar, reference, strict=True):
+        assert got.dtype == native.dtype and got.shape == native.shape
+        if exact:
+            torch.testing.assert_close(got, native, rtol=0, atol=0, equal_nan=True)
+        torch.testing.assert_close(got.double(), wide.double(), rtol=rtol, atol=atol, equal_nan=True)
+    return tiled
