@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib.util
+import os
 import re
 import shlex
 import sys
@@ -212,6 +213,18 @@ def without_docstrings(source: str) -> str:
         ):
             del body[0]
     return ast.unparse(tree)
+
+
+def test_readme_shows_a_remark(capsys):
+    """The remark is one that the example prints, and the two lines are the example's."""
+    source = (EXAMPLES / "remarks.py").read_text(encoding="utf-8")
+    assert all(
+        line in source for block in blocks("python") if "y.sum(0)" in block for line in block.splitlines()
+    )
+    assert load(EXAMPLES / "remarks.py").main() == 0
+    printed = capsys.readouterr().out.replace(f"{EXAMPLES}{os.sep}", "examples/")
+    (shown,) = blocks("text")
+    assert " ".join(shown.split()) in printed
 
 
 def test_readme_links_exist():
