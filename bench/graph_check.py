@@ -44,7 +44,7 @@ class GraphChecker:
                 self._reference = self._observe(built.fn, double=True)
             self._eager = self._observe(built.fn)
             floating = (tensor.dtype for tensor in self._eager.values() if tensor.is_floating_point())
-            # of the results, not of the arguments: a float32 mean of bfloat16 numbers is a float32 computation
+            # of the results, not the arguments: a float32 mean of bfloat16 numbers is a float32 computation
             self._eps = graph.slack * max(torch.finfo(dtype).eps for dtype in floating)
 
     def check(self, call: Call) -> GraphVerdict:

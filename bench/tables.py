@@ -99,7 +99,8 @@ def kernel_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list
     """Header and rows: device times in microseconds; in brackets the speed as a fraction of the copy's."""
     *others, subject = backends
     header = ["case", "dtype", "MB", "copy us", *(f"{name} us" for name in backends)]
-    header += [f"vs {name}" for name in others] + ["kernels", "note"]
+    counted = [name for name in backends if any(_generated(record, name) is not None for record in records)]
+    header += [f"vs {name}" for name in others] + [f"kernels {'/'.join(counted)}".strip(), "note"]
     rows = [header]
     for record in records:
         entries = record.get("backends", {})
@@ -111,8 +112,8 @@ def kernel_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list
         cells.append(f"{copy.device:.1f}" if copy else "-")
         cells += [_kernel_cell(entries.get(name), copy) for name in backends]
         cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
-        compiled = (entries.get(subject) or {}).get("compiled") or {}
-        cells += [_count(compiled.get("generated")), _kernel_note(record, subject)]
+        cells.append("/".join(_count(_generated(record, name)) for name in counted) or "-")
+        cells.append(_kernel_note(record, subject))
         rows.append(cells)
     return rows
 
@@ -121,6 +122,11 @@ def kernel_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
     """The table, the summary, and what failed."""
     parts = [grid(kernel_rows(records, backends))] if records else []
     return "\n".join([*parts, *summary(records, backends), *failure_lines(records)])
+
+
+def _generated(record: Record, name: str) -> int | None:
+    compiled = (record.get("backends", {}).get(name) or {}).get("compiled") or {}
+    return compiled.get("generated")
 
 
 def _kernel_cell(entry: Mapping[str, Any] | None, copy: Timing | None) -> str:

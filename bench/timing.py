@@ -27,6 +27,8 @@ FLUSH_BYTES = 256 * 2**20
 #: Two CUDA events resolve no better than this, in microseconds.
 RESOLUTION = 0.5
 SLEEP_FACTOR = 1.5
+#: How far the sleep may grow, in units of the first guess, while samples are not hidden.
+LONGER = 5.0
 LONGEST_SLEEP = 0.25e6
 WAKE_SECONDS = 0.3
 WARM_UP = 3
@@ -174,7 +176,7 @@ def measure(
                 watch.synchronize()
                 sample = watch.sample(calls[name], hosts[name])
                 if not sample[1]:
-                    hosts[name] *= SLEEP_FACTOR  # sleep longer next time
+                    hosts[name] = min(hosts[name] * SLEEP_FACTOR, measured[name] * LONGER)
                 if turn >= 0:
                     found[name].append(sample)
         walls = {name: _wall_time(call, watch) for name, call in calls.items()}

@@ -508,6 +508,17 @@ def test_shards_cover_everything_once(capsys):
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
+def test_a_restart_resumes_with_what_is_left_of_the_time(monkeypatch):
+    started = []
+    monkeypatch.setattr(run, "replace_process", started.append)
+    given = ["--suite", "kernels", "--out", "x.json", "--time-limit", "600"]
+    run._restart(given, time.monotonic() + 100)
+    args = run._parser().parse_args(started[0])
+    assert args.resume and 99 < args.time_limit <= 100
+    run._restart(["--suite", "kernels", "--resume"], None)
+    assert started[1].count("--resume") == 1 and run._parser().parse_args(started[1]).time_limit is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -547,6 +558,16 @@ def entry(p50, **fields):
 def kernel_record(**backends):
     fixed = {"case": "softmax", "dtype": "float32", "bytes": 2_000_000, "failures": [], "throttled": []}
     return {"key": "softmax/float32", **fixed, "backends": {"copy": entry(5.0), **backends}}
+
+
+def test_kernel_counts_name_the_compilers_that_tell():
+    told = {
+        "inductor": entry(20.0, compiled={"generated": 2}),
+        "fuse": entry(10.0, compiled={"generated": 1}),
+    }
+    text = kernel_table([kernel_record(eager=entry(30.0), **told)], ("eager", "inductor", "fuse"))
+    header, row = text.splitlines()[:2]
+    assert "kernels inductor/fuse" in header and " 2/1" in row
 
 
 def test_wrong_answers_take_no_part_in_ratios():
