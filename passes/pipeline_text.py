@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir, passmanager
 from .pass_base import Pass
-from .registry import all_passes
+from .registry import PASSES, all_passes
 
 #: Upstream passes that are worth suggesting; any other is accepted too.
 UPSTREAM_NAMES = (
@@ -54,13 +54,20 @@ def parse_pipeline(text: str, passes: Mapping[str, type[Pass]] | None = None) ->
 
     ``passes`` are those of the registry by default.  Raises ``PipelineError``.
     """
-    known = all_passes() if passes is None else passes
     text = text.strip()
     if text.startswith("builtin.module(") and text.endswith(")"):
         text = text[len("builtin.module(") : -1]
     if not text.strip():
         return []
-    return [_parse_pass(item, known) for item in _split(text)]
+    items = list(_split(text))
+    known = passes if passes is not None else _registered(items)
+    return [_parse_pass(item, known) for item in items]
+
+
+def _registered(items: Iterable[str]) -> Mapping[str, type[Pass]]:
+    """The project's passes, and those of other packages if one of ``items`` may be among them."""
+    names = (item.partition("{")[0].strip() for item in items)
+    return PASSES if all(n in PASSES or n in UPSTREAM_NAMES for n in names) else all_passes()
 
 
 def pipeline_text(passes: Iterable[Pass]) -> str:

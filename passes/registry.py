@@ -8,11 +8,14 @@ when they are asked for, so that a tool which runs one pass loads one pass.
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .pass_base import Pass
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 #: Modules of this folder that run passes rather than being one.
 _NOT_PASSES = frozenset({"manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"})
@@ -71,7 +74,7 @@ def _own(module: str) -> type[Pass]:
     return _checked(found, module.replace("_", "-"), f"{module}.{camel(module)}")
 
 
-def _foreign(entry: metadata.EntryPoint) -> type[Pass]:
+def _foreign(entry: "metadata.EntryPoint") -> type[Pass]:
     return _checked(entry.load(), entry.name, f"the entry point {entry.value}")
 
 
@@ -79,11 +82,13 @@ def _foreign(entry: metadata.EntryPoint) -> type[Pass]:
 PASSES = PassTable({module.replace("_", "-"): module for module in pass_modules()})
 
 
-def all_passes(extra: Iterable[metadata.EntryPoint] | None = None) -> PassTable:
+def all_passes(extra: "Iterable[metadata.EntryPoint] | None" = None) -> PassTable:
     """The project's passes and those of installed packages.
 
     Raises ValueError when a package takes a name that is in use.
     """
+    from importlib import metadata  # looking through all installed packages is slow: only who asks pays
+
     sources: dict[str, Any] = {name: name.replace("-", "_") for name in PASSES}
     for entry in metadata.entry_points(group=ENTRY_POINTS) if extra is None else extra:
         if entry.name in sources:

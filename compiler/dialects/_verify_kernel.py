@@ -182,9 +182,13 @@ def _reduced_in_one_axis(tile: Tile, op: ir.Operation) -> None:
 
 
 def _only_accessed(argument: ir.Value, number: int) -> None:
+    """Ops that have no place in a kernel at all have a complaint of their own."""
     for use in argument.uses:
         name = use.owner.operation.name
-        if not (name in ("fuse.load", "fuse.store") and use.operand_number == 0) and name != "func.return":
+        allowed = name in ("func.return", "fuse.base") or (
+            name in ("fuse.load", "fuse.store") and use.operand_number == 0
+        )
+        if not allowed:
             raise Broken(
                 f"expected the tensor argument {number} to be only loaded and stored, got a use by '{name}'"
             )

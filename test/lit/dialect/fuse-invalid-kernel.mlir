@@ -1,0 +1,420 @@
+// Rules about single ops of scalar kernels, each broken once. test_fuse_dialect.py counts that no op is left out.
+// RUN: fuse-opt %s --split-input-file --verify-diagnostics
+
+// load: one coordinate a dim
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.load' op expected 2 coordinates, one for each dim of tensor<8x4xf32>, got 1}}
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// load: an unknown dim
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.load' op expected coordinates over the dims d0, d1, the sizes none and 0 indices, got d2}}
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// load: more indices in the coordinates than operands
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  // expected-error@+1 {{'fuse.load' op expected coordinates over the dims d0, d1, the sizes none and 1 indices, got i1}}
+  %v = "fuse.load"(%x, %true, %zero, %i) {at = ["i0", "i1"]} : (tensor<8x4xf32>, i1, f32, i64) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// load: another type than the elements'
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.0 : f16
+  // expected-error@+1 {{'fuse.load' op expected a result of type f32 for elements of f32, got f16}}
+  %v = "fuse.load"(%x, %true, %half) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f16) -> f16
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// load: no argument
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %early = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  // expected-error@+1 {{'fuse.load' op expected the source to be an argument of the kernel, got another value}}
+  %v = "fuse.load"(%early, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// load: elsewhere than the only store
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.load' op reads argument 1, which the kernel stores: only its old contents at the coordinates of the only store may be read}}
+  %v = "fuse.load"(%o, %true, %zero) {at = ["7 - d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// store: an unknown mode
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.store' op expected mode to be one of set, add, min, max, got 'mul'}}
+  %w = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "mul"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// store: another type than the elements'
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  // expected-error@+1 {{'fuse.store' op expected a value of type f32 for elements of f32, got i64}}
+  %w = "fuse.store"(%o, %i, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, i64, i1) -> tensor<8xf32>
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// store: the result is the destination
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.store' op expected a result of the destination's type tensor<8xf32>, got tensor<4xf32>}}
+  %w = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<4xf32>
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// store: an argument that no result takes over
+// expected-error@+1 {{'func.func' op stores into argument 0, whose storage no result takes over (fuse.ties)}}
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %w = "fuse.store"(%x, %zero, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// index: an unknown size
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.index' op expected an expression over the dims d0, d1, the sizes none and 0 indices, got s0}}
+  %i = "fuse.index"() {expr = "d0*s0"} : () -> i64
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// reduce: an unknown kind
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.reduce' op expected kind to be one of sum, prod, max, min, any, all, xor, got 'mean'}}
+  %m = "fuse.reduce"(%v) {kind = "mean", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// reduce: a dim that the value lacks
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  %m = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  // expected-error@+1 {{'fuse.reduce' op expected over to name dims of the operand (d0), got d1}}
+  %n = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// reduce: over nothing
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.reduce' op expected one or more different dims in over, got []}}
+  %m = "fuse.reduce"(%v) {kind = "sum", over = []} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// reduce: truth of numbers
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.reduce' op expected an i1 operand for kind 'any', got f32}}
+  %m = "fuse.reduce"(%v) {kind = "any", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// reduce: bits of floats
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.reduce' op expected an integer operand for kind 'xor', got f32}}
+  %m = "fuse.reduce"(%v) {kind = "xor", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// argreduce: an unknown kind
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  // expected-error@+1 {{'fuse.argreduce' op expected kind to be one of argmax, argmin, got 'max'}}
+  %m:2 = "fuse.argreduce"(%v, %i) {kind = "max", over = ["d1"]} : (f32, i64) -> (f32, i64)
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// welford: floats only
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  // expected-error@+1 {{'fuse.welford' op expected operands of a float type, got i64}}
+  %m:2 = "fuse.welford"(%i) {over = ["d1"]} : (i64) -> (i64, i64)
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// online_softmax: a dim that the value lacks
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.online_softmax' op expected over to name dims of the operand (none), got d1}}
+  %m:2 = "fuse.online_softmax"(%zero) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// scan: an unknown kind
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.scan' op expected kind to be one of sum, prod, max, min, got 'xor'}}
+  %m = "fuse.scan"(%v) {kind = "xor", over = "d1", reverse = false} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// scan: a direction is true or false
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.scan' op expected reverse to be true or false, got 1 : i64}}
+  %m = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = 1 : i64} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// dot: a dim that the operands lack
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.dot' op expected over to name dims of the operand (d0, d1), got d2}}
+  %m = "fuse.dot"(%v, %v) {over = ["d2"]} : (f32, f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// rand: an unknown distribution
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  // expected-error@+1 {{'fuse.rand' op expected dist to be one of uniform, normal, got 'poisson'}}
+  %m = "fuse.rand"(%i, %i, %i) {dist = "poisson"} : (i64, i64, i64) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// libm: an unknown function
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.libm' op expected fn to be a function of dialects/libm.py, got 'gamma'}}
+  %m = "fuse.libm"(%v) {fn = "gamma"} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// libm: the number of arguments
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.libm' op expected 2 arguments for 'hypot', got 1}}
+  %m = "fuse.libm"(%v) {fn = "hypot"} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// device_assert: conditions are i1
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{expected 'i1' but got 'f32'}}
+  "fuse.device_assert"(%v, %true) {message = "no"} : (f32, i1) -> ()
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// base: belongs to tile code
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.base' op is not allowed in a kernel}}
+  %p = "fuse.base"(%x) : (tensor<8x4xf32>) -> !tt.ptr<f32>
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// graph ops have no place in a kernel
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.empty' op is not allowed in a kernel: expected arith, math and the fuse dialect's kernel ops}}
+  %e = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// control flow has no place in a scalar kernel
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'scf.if' op is not allowed in a kernel}}
+  scf.if %true {}
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// no fast math
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'arith.addf' op expected no fast-math flags, got #arith.fastmath<fast>}}
+  %w = arith.addf %v, %v fastmath<fast> : f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// kernel ops have no place in the graph
+func.func @main(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{'fuse.index' op is only allowed in a kernel (a function with fuse.kernel)}}
+  %i = "fuse.index"() {expr = "1"} : () -> i64
+  return
+}
