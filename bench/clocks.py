@@ -65,7 +65,8 @@ def parse_clocks(line: str) -> Clocks | None:
     if len(columns) != len(_FIELDS) + 1:
         return None
     *numbers, mask = columns
-    return Clocks(*map(_number, numbers), throttled=_reasons(mask))
+    sm, sm_max, memory, temperature, power = map(_number, numbers)
+    return Clocks(sm, sm_max, memory, temperature, power, _reasons(mask))
 
 
 def _number(text: str) -> float | None:
