@@ -112,7 +112,7 @@ class Call:
 
     def made(self, value: ir.Value, fake: torch.Tensor, spec: TensorSpec) -> Tensor:
         """A tensor in fresh storage."""
-        return Tensor(value, spec, fake.dtype, fake, self.expr(fake.storage_offset()))
+        return Tensor(value, spec, fake.dtype, fake, self.symbols.spell(fake.storage_offset()))
 
     def view(self, source: Tensor, coordinates: Sequence[Expr], fake: torch.Tensor | None = None) -> Tensor:
         """A ``fuse.view`` of ``source`` with the layout of ``fake`` (None: the node's value)."""

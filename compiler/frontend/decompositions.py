@@ -14,7 +14,7 @@ import torch
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
     "rows are normalised by reductions and pointwise ops, which then fuse with their neighbours": (
-        "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "_safe_softmax", "logsumexp",
+        "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "_safe_softmax",
         "native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward",
         "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
         "_native_batch_norm_legit_no_training", "_batch_norm_with_update_functional",
@@ -69,6 +69,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "creation from a formula": ("linspace", "logspace", "hann_window"),
 }  # fmt: skip
 
+#: Ops that decompositions call, always on fresh tensors, although their schema may write.
+INNER = ("_native_batch_norm_legit.default",)
+
 _NAMES: dict[str, str] = {}
 for _reason, _packets in GROUPS.items():
     for _packet in _packets:
@@ -89,6 +92,10 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
             function = of_inductor.get(overload) or of_torch.get(overload)
             if function is not None:
                 table[overload] = function
+    for name in INNER:
+        packet, _, overload = name.partition(".")
+        inner = getattr(getattr(torch.ops.aten, packet), overload)
+        table[inner] = of_inductor.get(inner) or of_torch[inner]
     return table
 
 

@@ -172,7 +172,7 @@ class _Result:
             return attributes
         if isinstance(self.leaf, torch.Tensor):
             spec = self.importer.spec(self.leaf, self.node.name, fresh=True)
-            origin = self.importer.symbols.expr(self.leaf.storage_offset(), self.node.name)
+            origin = self.importer.symbols.spell(self.leaf.storage_offset())
             self.value = Tensor(value, spec, self.leaf.dtype, self.leaf, origin)
         else:
             self.value = Number(value, torch.float64 if isinstance(self.leaf, torch.SymFloat) else torch.bool)

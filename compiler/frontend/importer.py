@@ -162,11 +162,10 @@ class Importer:
     ) -> TensorSpec:
         """Layout of ``fake``: its offset is 0 when ``fresh``, else relative to ``origin``."""
         sizes, strides = tuple(fake.shape), fake.stride()
-        offset = (
-            const(0)
-            if fresh
-            else self.symbols.expr(fake.storage_offset(), user) - (0 if origin is None else origin)
-        )
+        offset = const(0)
+        if not fresh:
+            offset = self.symbols.spell(fake.storage_offset()) - (0 if origin is None else origin)
+            self.symbols.require(offset, user)
         static = all(type(n) is int for n in (*sizes, *strides))
         key = (sizes, strides, offset, fake.dtype, fake.device) if static else None
         known = None if key is None else self._elements.get(key)
@@ -289,7 +288,7 @@ class Importer:
         number = len(self._argument_attributes)
         value = self._argument(self.builder.tensor_type(spec), attributes, location)
         self.arguments[value] = number
-        return Tensor(value, spec, fake.dtype, fake, self.symbols.expr(fake.storage_offset(), name), number)
+        return Tensor(value, spec, fake.dtype, fake, self.symbols.spell(fake.storage_offset()), number)
 
     def _bind_symbols(self, nodes: Sequence[fx.Node], fakes: Sequence[Any]) -> None:
         """Sizes that no SymInt argument is are read off the arguments that have them."""

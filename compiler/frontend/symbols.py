@@ -1,11 +1,12 @@
 """Sizes: torch's SymInts as index expressions, and where each of their symbols comes from."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 
 from ..analysis.index import Expr, const, from_sympy, sym
+from ..dialects import fuse
 from ..errors import UnboundSymbol, UnsupportedSize
 from ..mlir import ir
 from .module_builder import ModuleBuilder
@@ -31,6 +32,26 @@ class SymbolTable:
         if isinstance(size, int):
             return const(int(size))
         return self._expr(size.node.expr if isinstance(size, torch.SymInt) else size, user)
+
+    def spell(self, size: Any) -> Expr:
+        """As ``expr``, but the symbols need not be defined: for differences in which they cancel."""
+        if isinstance(size, int):
+            return const(int(size))
+        known = from_sympy(size.node.expr)
+        if known is None:
+            raise UnsupportedSize(expression=size)
+        return known
+
+    def require(self, expression: Expr, user: str) -> Expr:
+        """``expression`` itself.  Raises UnboundSymbol where one of its symbols has no definition."""
+        if not self.defines(expression):
+            missing = [n for n in self._missing(expression) if n not in self._announced]
+            raise UnboundSymbol(symbol=missing[0], name=user or "the graph")
+        return expression
+
+    def defines(self, expression: Expr) -> bool:
+        """Whether every symbol has a definition, or is about to get one."""
+        return all(n in self._builder.symbol_values or n in self._announced for n in expression.symbols())
 
     def fresh(self) -> str:
         """A name that torch does not use."""
@@ -69,7 +90,7 @@ class SymbolTable:
         """Lets types name the symbols of ``fakes`` (tensors and SymInts) before something defines them."""
         for fake in fakes:
             if isinstance(fake, torch.Tensor):
-                self.announce((*fake.shape, *fake.stride(), fake.storage_offset()))
+                self.announce((*fake.shape, *fake.stride()))
             elif isinstance(fake, torch.SymInt):
                 for symbol in sorted(fake.node.expr.free_symbols, key=str):
                     if symbol.name not in self._builder.symbol_values:
@@ -114,6 +135,14 @@ class SymbolTable:
                 return name
 
             self._solve(expression, extent, location)
+        for dim, stride in enumerate(tensor.stride()):
+            expression = from_sympy(stride.node.expr) if isinstance(stride, torch.SymInt) else None
+            if expression is not None and self._missing(expression):
+
+                def step(dim: int = dim) -> str:
+                    return self._extern("aten.sym_stride.int", [value, dim], location)
+
+                self._solve(expression, step, location)
 
     def _missing(self, expression: Expr) -> list[str]:
         return [n for n in sorted(expression.symbols()) if n not in self._builder.symbol_values]
@@ -135,9 +164,7 @@ class SymbolTable:
                 known = from_sympy(self._without_extrema(expression, user))
             if known is None:
                 raise UnsupportedSize(expression=expression)
-            for name in sorted(known.symbols()):
-                if name not in self._builder.symbol_values and name not in self._announced:
-                    raise UnboundSymbol(symbol=name, name=user or "the graph")
+            self.require(known, user)
             self._expressions[expression] = known
         return known
 
@@ -157,31 +184,38 @@ class SymbolTable:
         return total
 
     def _extremum(self, function: str, left: Any, right: Any, user: str) -> str:
-        from ..dialects import fuse
+        return self._extern(
+            function, [self._expr(side, user) for side in (left, right)], self._builder.unknown
+        )
 
+    def _extern(
+        self, function: str, arguments: Sequence[Expr | ir.Value | int], location: ir.Location
+    ) -> str:
+        """Calls ``function``, whose result is a size; the size's name."""
         builder = self._builder
-        expressions = [self._expr(side, user) for side in (left, right)]
         name = self.fresh()
+        args: list[ir.Attribute] = []
+        operands: list[ir.Value] = []
         with builder.context:
-            args: list[ir.Attribute] = []
-            operands: list[ir.Value] = []
-            for e in expressions:
-                if e.is_constant:
-                    args.append(builder.int64(e.constant))
-                else:
-                    args.append(fuse.Arg.get(builder.int64(len(operands))))
-                    operands.append(self.value(e, builder.unknown))
+            for argument in arguments:
+                if isinstance(argument, Expr) and argument.is_constant:
+                    argument = argument.constant
+                if isinstance(argument, int):
+                    args.append(builder.int64(argument))
+                    continue
+                args.append(fuse.Arg.get(builder.int64(len(operands))))
+                operands.append(self.value(argument, location) if isinstance(argument, Expr) else argument)
             attributes = {
                 "fuse.extern": builder.string(function),
                 "fuse.args": ir.ArrayAttr.get(args),
                 "fuse.kwargs": ir.DictAttr.get({}),
                 "res_attrs": ir.ArrayAttr.get([ir.DictAttr.get({"fuse.sym": builder.string(name)})]),
             }
-        types = [builder.index_type] * len(operands)
+        label = function.split(".")[1]
         callee = builder.declare(
-            function.rpartition(".")[2], types, [builder.index_type], attributes, builder.unknown
+            label, [v.type for v in operands], [builder.index_type], attributes, location
         )
-        (result,) = builder.call(callee, operands, [builder.index_type], builder.unknown)
+        (result,) = builder.call(callee, operands, [builder.index_type], location)
         builder.define(name, result)
         return name
 

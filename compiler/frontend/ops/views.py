@@ -101,11 +101,17 @@ def slice_start(call: Call, source: Tensor, dim: int) -> Expr:
     if type(start) is int and type(size) is int:
         start = start + size if start < 0 else start
         return const(min(max(start, 0), size))
-    moved = call.expr(call.value.storage_offset()) - call.expr(fake.storage_offset())
+    moved = _moved(call, fake)
     exact = moved.over(call.expr(fake.stride(dim)))
     if exact is None:
         call.refuse("where the slice starts is not a multiple of the stride")
     return exact
+
+
+def _moved(call: Call, source: torch.Tensor) -> Expr:
+    """By how many elements the result starts after ``source``."""
+    moved = call.symbols.spell(call.value.storage_offset()) - call.symbols.spell(source.storage_offset())
+    return call.symbols.require(moved, call.node.name)
 
 
 @lowers("aten.select.int", view=True)
@@ -117,7 +123,7 @@ def select(call: Call) -> Tensor:
     if isinstance(index, int):
         chosen = const(index) if index >= 0 else source.sizes[dim] + index
     else:
-        moved = call.expr(call.value.storage_offset()) - call.expr(source.fake.storage_offset())
+        moved = _moved(call, source.fake)
         exact = moved.over(call.expr(source.fake.stride(dim)))
         if exact is None:
             call.refuse("the selected index is not a multiple of the stride")
@@ -186,7 +192,9 @@ def as_strided(call: Call) -> Tensor:
     if not source.spec.is_contiguous or not source.sizes:
         call.refuse("as_strided of a tensor that is not contiguous")
     fake = call.value
-    address = call.expr(fake.storage_offset()) - source.origin - source.spec.offset
+    address = call.symbols.spell(fake.storage_offset()) - source.origin - source.spec.offset
+    if not call.symbols.defines(address):
+        call.refuse("where the source starts in its storage is not known")
     for coordinate, stride in zip(point(result_sizes(call)), fake.stride(), strict=True):
         address = address + coordinate * call.expr(stride)
     extents = {f"v{i}": str(s) for i, s in enumerate(result_sizes(call))}
