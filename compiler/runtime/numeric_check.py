@@ -20,7 +20,8 @@ from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .dtypes import CARRIERS, memory_dtype, signless
 from .errors import DeviceAssertError, OutOfBounds, RunError
-from .interpreter import Program, layout_of, same_strides
+from .graph_values import layout_of, same_strides
+from .interpreter import Program
 from .rng import RngState
 
 Tensor = torch.Tensor
