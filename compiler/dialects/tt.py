@@ -51,7 +51,8 @@ def _verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
     """Turns a check that returns a complaint into the bindings' verifier: a located error and False."""
 
     def verify_invariants(self: Any) -> bool:
-        complaint = check(self.operation)
+        with self.operation.location:  # a verifier runs in the parser too, where there is no current location
+            complaint = check(self.operation)
         if complaint is not None:
             self.operation.location.emit_error(f"'{self.operation.name}' op {complaint}")
         return complaint is None
