@@ -9,6 +9,7 @@ import torch
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.frontend.importer import ImportedGraph, import_graph
+from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition
 from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
@@ -67,6 +68,43 @@ def check(function: Callable[..., Any], *inputs: Any, dynamic: bool = False, tab
     got = run(function, *clone(inputs), dynamic=dynamic, table=table, extern=extern)
     compare(got, function(*clone(inputs)), reference(function, inputs))
     return got
+
+
+def check_training(
+    function: Callable[..., Any],
+    *inputs: Any,
+    table: Mapping[Any, Any],
+    gradients: bool = True,
+    dynamic: bool = False,
+    extern: Sequence[str] = (),
+) -> list[ImportedGraph]:
+    """As ``check`` for what AOTAutograd makes of ``function``: its value and, with ``gradients``, those of all float inputs."""
+    graphs: list[ImportedGraph] = []
+
+    def compiler(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        graphs.append(lower(gm, strict=not extern))
+        assert set(externs(graphs[-1])) <= set(extern), f"ops that run as themselves: {externs(graphs[-1])}"
+        imported = graphs[-1]
+        return make_boxed_func(lambda *args: outputs(imported, args))
+
+    compiled = aot_function(
+        function, compiler, compiler, min_cut_rematerialization_partition, decompositions=dict(table), keep_inference_input_mutations=True,
+        dynamic=dynamic,
+    )  # fmt: skip
+
+    def step(call: Callable[..., Any], wide: bool) -> Any:
+        given = [x.double() if wide and isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in clone(inputs)]
+        wanted = [x.requires_grad_() for x in given if isinstance(x, torch.Tensor) and x.is_floating_point() and gradients]
+        value = pytree.tree_leaves(call(*given))
+        loss = [(v * v).sum() for v in value if isinstance(v, torch.Tensor) and v.requires_grad]
+        return value, torch.autograd.grad(sum(loss), wanted) if loss else ()
+
+    compare(*(pytree.tree_map(_detached, step(f, wide)) for f, wide in ((compiled, False), (function, False), (function, True))))
+    return graphs
+
+
+def _detached(x: Any) -> Any:
+    return x.detach() if isinstance(x, torch.Tensor) else x
 
 
 def clone(inputs: Sequence[Any]) -> list[Any]:

@@ -112,6 +112,8 @@ def begin(call: Call, outputs: Sequence[Any] | None = None) -> Region:
     keepdim = bool(call.arguments.get("keepdim", False))
     over = tuple(str(at[d]) for d in dims if not at[d].is_constant)
     kept = tuple(const(0) if d in dims else c for d, c in enumerate(at) if keepdim or d not in dims)
+    if any(len(kept) != len(o.sizes) for o in kernel.outputs):
+        call.refuse("the result has a shape that the dims do not explain")
     return Region(call, kernel, kernel.load_raw(tensor, at), over, kept, count_of(tensor, dims))
 
 
