@@ -86,7 +86,7 @@ class Fuser:
 
 
 def read_groups(module: ir.Module) -> GroupGraph:
-    """The groups that the calls' ``fuse.group`` say.  Raises PassError on a kernel that cannot be summarised."""
+    """The groups that the calls' ``fuse.group`` say.  Raises PassError without a ``@main``."""
     try:
         return GroupGraph.of(module)
     except ValueError as error:

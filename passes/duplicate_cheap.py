@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.accesses import Summary
-from ..compiler.analysis.fusion_graph import symbol_hints
+from ..compiler.analysis.fusion_graph import summarise, symbol_hints
 from ..compiler.analysis.fusion_space import evaluate
 from ..compiler.analysis.kernel import is_kernel, string
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._kernels import Program
-from .pass_base import Pass, PassError
+from .pass_base import Pass
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,13 @@ class DuplicateCheap(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
         hints = symbol_hints(program.main)
-        summaries: dict[str, Summary] = {}
+        summaries: dict[str, Summary | None] = {}
         for call, kernel in program.kernel_calls():
             name = string(kernel.attributes["sym_name"])
             if name not in summaries:
-                try:
-                    summaries[name] = Summary.of(kernel)
-                except ValueError as error:
-                    raise PassError(str(error), kernel.location) from error
-            if self.is_cheap(program, call, summaries[name], hints):
+                summaries[name] = summarise(kernel)
+            summary = summaries[name]
+            if summary is not None and self.is_cheap(program, call, summary, hints):
                 _split(program, call, kernel)
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:

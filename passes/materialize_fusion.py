@@ -352,40 +352,26 @@ class _Body:
 
     def spread(self, reduction: ir.Operation, value: ir.Value) -> ir.Value:
         """``value`` as a value of every dim that ``reduction`` crosses, also where fusion made it a constant along one."""
-        missing = sorted(set(over(reduction)) - self.dims.get(value, frozenset()), key=natural)
-        for dim in missing:
-            here = ir.InsertionPoint(reduction)
-            i64 = ir.IntegerType.get_signless(64)
-            at = ir.Operation.create(
-                "fuse.index", [i64], [], {"expr": ir.StringAttr.get(dim)}, loc=reduction.location, ip=here
+        for dim in sorted(set(over(reduction)) - self.dims.get(value, frozenset()), key=natural):
+            i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+            is_float = not isinstance(value.type, ir.IntegerType)
+            unused = (
+                ir.FloatAttr.get(value.type, 0.75)
+                if is_float
+                else ir.IntegerAttr.get(value.type, value.type.width > 1)
             )
-            zero = ir.Operation.create(
-                "arith.constant",
-                [i64],
-                [],
-                {"value": ir.IntegerAttr.get(i64, 0)},
-                loc=reduction.location,
-                ip=here,
-            )
-            sge = ir.IntegerAttr.get(i64, 5)
-            inside = ir.Operation.create(
-                "arith.cmpi",
-                [ir.IntegerType.get_signless(1)],
-                [at.results[0], zero.results[0]],
-                {"predicate": sge},
-                loc=reduction.location,
-                ip=here,
-            )
-            select = ir.Operation.create(
-                "arith.select",
-                [value.type],
-                [inside.results[0], value, value],
-                loc=reduction.location,
-                ip=here,
-            )
-            for op in (at, zero, inside, select):
-                self.note(op)
-            value = select.results[0]
+            here = {"loc": reduction.location, "ip": ir.InsertionPoint(reduction)}
+
+            def make(
+                name: str, type_: ir.Type, operands: list, here: dict = here, **attributes: ir.Attribute
+            ) -> ir.Value:
+                return self.note(ir.Operation.create(name, [type_], operands, attributes, **here)).results[0]
+
+            at = make("fuse.index", i64, [], expr=ir.StringAttr.get(dim))
+            zero = make("arith.constant", i64, [], value=ir.IntegerAttr.get(i64, 0))
+            inside = make("arith.cmpi", i1, [at, zero], predicate=ir.IntegerAttr.get(i64, 5))  # sge: always
+            other = make("arith.constant", value.type, [], value=unused)
+            value = make("arith.select", value.type, [inside, value, other])
         return value
 
     def binary(self, name: str, a: ir.Value, b: ir.Value, location: ir.Location) -> ir.Value:

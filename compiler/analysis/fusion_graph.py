@@ -12,7 +12,7 @@ from .accesses import Summary
 from .dependences import Dependences
 from .fusion_space import Member, evaluate
 from .index import Facts
-from .kernel import attribute_items, kernel_facts, string
+from .kernel import attribute_items, is_tiled, kernel_facts, string
 from .layout import TensorSpec
 
 
@@ -34,15 +34,17 @@ class GroupGraph:
 
     @staticmethod
     def of(module: ir.Module) -> "GroupGraph":
-        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError on a kernel that cannot be summarised."""
+        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError without a ``@main``."""
         deps = Dependences.of(module)
         graph = GroupGraph(deps, kernel_facts(deps.main), symbol_hints(deps.main))
-        by_name: dict[str, Summary] = {}
+        by_name: dict[str, Summary | None] = {}
         for node in deps.nodes:
             if node.kind == "kernel" and node.callee is not None:
                 if node.name not in by_name:
-                    by_name[node.name] = Summary.of(node.callee)
-                graph.summaries[node.index] = by_name[node.name]
+                    by_name[node.name] = summarise(node.callee)
+                summary = by_name[node.name]
+                if summary is not None:
+                    graph.summaries[node.index] = summary
         count = len(deps.nodes)
         graph.group_of = list(range(count))
         graph.members = {i: (i,) for i in range(count)}
@@ -158,6 +160,16 @@ class GroupGraph:
                 elif "fuse.group" in attributes:
                     del attributes["fuse.group"]
             number += len(nodes) > 1
+
+
+def summarise(kernel: ir.Operation) -> Summary | None:
+    """The summary of a scalar kernel; None for tile code and for kernels that store a tensor in several steps, which never fuse."""
+    if is_tiled(kernel):
+        return None
+    try:
+        return Summary.of(kernel)
+    except ValueError:
+        return None
 
 
 def symbol_hints(main: ir.Operation) -> dict[str, int]:

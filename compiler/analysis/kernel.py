@@ -110,6 +110,8 @@ class Kernel:
             used = frozenset().union(*(c.symbols() for c in coords))
             access = Access(op, number[op.operands[0]], coords, any(s not in self.dims and s not in self.symbols for s in used))
             (self.loads if name == "fuse.load" else self.stores).append(access)
+            if name == "fuse.store":
+                number[op.results[0]] = access.argument  # a later store may go on from this one
             dims |= used & self.dims.keys()
         elif name == "fuse.index":
             dims |= parse(string(op.attributes["expr"])).symbols() & self.dims.keys()

@@ -10,13 +10,19 @@ from fuse_mlir.compiler.analysis.dependences import Dependences, check_order
 from fuse_mlir.compiler.analysis.kernel import is_kernel
 from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.passes.deduplicate_calls import DeduplicateCalls
+from fuse_mlir.passes.deduplicate_kernels import DeduplicateKernels
+from fuse_mlir.passes.duplicate_cheap import DuplicateCheap
 from fuse_mlir.passes.eliminate_dead import EliminateDead
 from fuse_mlir.passes.fold_views import FoldViews
+from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
 from fuse_mlir.passes.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.pass_base import Pass, PassError
+from fuse_mlir.passes.simplify_dims import SimplifyDims
 
 VERTICAL: tuple[Pass, ...] = (
     FoldViews(),
@@ -24,6 +30,18 @@ VERTICAL: tuple[Pass, ...] = (
     FuseVertical(),
     MaterializeFusion(),
     EliminateDead(),
+)
+SCHEDULED: tuple[Pass, ...] = (
+    EliminateDead(),
+    DeduplicateCalls(),
+    FoldViews(),
+    DuplicateCheap(),
+    FuseVertical(),
+    FuseHorizontal(),
+    MaterializeFusion(),
+    EliminateDead(),
+    SimplifyDims(),
+    DeduplicateKernels(),
 )
 SYMBOLS = {"s0": 6, "s1": 3}
 
@@ -44,9 +62,7 @@ def run_passes(text: str, passes: tuple[Pass, ...] = VERTICAL) -> tuple[str, Rem
         module = ir.Module.parse(text)
         for p in passes:
             p.run(module, remarks)
-            module.operation.verify()
-            violation = check_order(module)
-            assert violation is None, f"after {p.name}: {violation}"
+            verify(module)
         return module.operation.get_asm(enable_debug_info=True), remarks
 
 
@@ -354,3 +370,10 @@ def broadcasts(x: Tensor, y: Tensor) -> bool:
 def test_random_chains_keep_their_numbers(chain: tuple[Graph, list[Tensor]]) -> None:
     graph, outputs = chain
     check(graph, *outputs)
+
+
+@given(chains())
+@settings(max_examples=60)
+def test_random_chains_keep_their_numbers_through_all_passes(chain: tuple[Graph, list[Tensor]]) -> None:
+    graph, outputs = chain
+    check(graph, *outputs, passes=SCHEDULED)
