@@ -62,6 +62,7 @@ class _Buffer:
     first: int
     last: int
     size_class: tuple[str, str, str]  #: elements, element type, device: what two owners of one storage share
+    version: ir.Value  #: the newest value in that storage: what is handed to ``fuse.reuse`` and ``fuse.free``
     outlives: bool = False
 
 
@@ -87,7 +88,7 @@ class _Planner:
                 taken[buffer.root] = self._begin(buffer, None if donor is None else taken.get(donor, donor))
         for buffer in freed:
             with ir.InsertionPoint(self.ops[buffer.last + 1]), self.ops[buffer.last].location:
-                fuse.Free(taken.get(buffer.root, buffer.root))
+                fuse.Free(taken.get(buffer.version, buffer.version))
         for root in taken:
             root.owner.erase()
 
@@ -103,9 +104,13 @@ class _Planner:
                 if root not in found:
                     spec = TensorSpec.of(root.type)
                     size_class = (str(spec.storage_elements), spec.element, spec.device or "")
-                    found[root] = _Buffer(root, position, position, size_class)
+                    found[root] = _Buffer(root, position, position, size_class, root)
                 found[root].outlives |= op.name == "func.return"
                 found[root].last = position
+            if op.name == "func.call":
+                for value in op.results:
+                    if self.storage.root(value) in found:
+                        found[self.storage.root(value)].version = value
         return list(found.values())
 
     def _match(self, buffers: list[_Buffer]) -> tuple[dict[ir.Value, ir.Value], list[_Buffer]]:
@@ -124,7 +129,7 @@ class _Planner:
                 waiting = pool[buffer.size_class]
                 if self.reuse and waiting and buffer.root.owner.name == "fuse.empty":
                     donor = waiting.pop()
-                    donors[buffer.root] = donor.root
+                    donors[buffer.root] = donor.version
                     freed.remove(donor)
             for buffer in dying[position]:
                 pool[buffer.size_class].append(buffer)

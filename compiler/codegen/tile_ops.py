@@ -17,7 +17,7 @@ Emitter = Callable[[TileBuilder, ir.Operation, Sequence[ir.Value]], list[ir.Valu
 LEGAL = frozenset(
     "arith." + n
     for n in (
-        "addf subf mulf negf maximumf minimumf maxnumf minnumf cmpf cmpi select addi subi muli divsi divui remsi remui "
+        "addf subf mulf maximumf minimumf maxnumf minnumf cmpf cmpi select addi subi muli divsi divui remsi remui "
         "andi ori xori shli shrsi shrui maxsi maxui minsi minui extsi extui trunci sitofp uitofp fptosi fptoui"
     ).split()
 ) | frozenset("math." + n for n in "exp exp2 log log2 sin cos erf rsqrt floor ceil absf absi fma".split())
@@ -64,6 +64,11 @@ def _constant(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Valu
 def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     name = "tt.precise_divf" if str(op.results[0].type) == "f32" else "arith.divf"
     return [builder.elementwise(name, operands)]
+
+
+def _negf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """-0.0 - x: Triton has no negation on tiles, and 0.0 - x would lose the sign of zero."""
+    return [builder.elementwise("arith.subf", [builder.constant(-0.0, op.results[0].type), operands[0]])]
 
 
 def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
@@ -196,6 +201,7 @@ def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Va
 SPECIAL: dict[str, Emitter] = {
     "arith.constant": _constant,
     "arith.divf": _divf,
+    "arith.negf": _negf,
     "arith.bitcast": _bitcast,
     "arith.extf": _extf,
     "arith.truncf": _truncf,

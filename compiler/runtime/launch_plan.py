@@ -70,9 +70,15 @@ class _Writer:
     def fresh(self) -> str:
         return f"t{len(self.names)}"
 
+    def use(self, value: ir.Value) -> str:
+        """The variable of a value.  A view is made at its first use: most are folded into kernels or into other views."""
+        if value not in self.names and value.owner.name == "fuse.view":
+            self._view(value)
+        return self.names[value]
+
     def pointer(self, value: ir.Value) -> str:
         """A variable with the address of a tensor's first element, computed once."""
-        name = self.names[value]
+        name = self.use(value)
         if name not in self.pointers:
             self.pointers[name] = f"{name}_p"
             self.emit(f"{name}_p = {name}.data_ptr()")
@@ -144,7 +150,7 @@ class _Writer:
         return f"empty_{where}({_tuple(spec.sizes)}, {_tuple(spec.strides)}, dtypes[{spec.element!r}])"
 
     def reuse(self, op: ir.Operation) -> None:
-        donor = self.names[op.operands[0]]
+        donor = self.names[self.storage.root(op.operands[0])]
         name = self.define(op.results[0], self.fresh())
         spec = TensorSpec.of(op.results[0].type)
         self.emit(f"{name} = reinterpret({donor}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, 0)")
@@ -158,17 +164,16 @@ class _Writer:
         if holders:
             self.emit("del " + ", ".join(holders))
 
-    def view(self, op: ir.Operation) -> None:
-        source = op.operands[0]
-        spec, root = TensorSpec.of(op.results[0].type), self.storage.root(source)
+    def _view(self, value: ir.Value) -> None:
+        spec, root = TensorSpec.of(value.type), self.storage.root(value)
         base = self.names[root]
         offset = spec.offset - TensorSpec.of(root.type).offset
-        name = self.define(op.results[0], self.fresh())
+        name = self.define(value, self.fresh())
         self.emit(f"{name} = reinterpret({base}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, {python_text(offset)})")
 
     def size(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"]))
-        self.emit(f"{name} = {self.names[op.operands[0]]}.size({ir.IntegerAttr(op.attributes['dim']).value})")
+        self.emit(f"{name} = {self.use(op.operands[0])}.size({ir.IntegerAttr(op.attributes['dim']).value})")
 
     def sym(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"]))
@@ -180,7 +185,7 @@ class _Writer:
         self.emit(f"{', '.join(names)} = draw({string(op.attributes['device'])!r}, {count})")
 
     def nothing(self, op: ir.Operation) -> None:
-        """``fuse.after``: order is program order."""
+        """``fuse.after``: order is program order.  ``fuse.view``: made where it is used."""
 
     def constant(self, op: ir.Operation) -> None:
         value = op.attributes["value"]
@@ -201,17 +206,17 @@ class _Writer:
         for parameter in strings(callee.attributes["fuse.params"]):
             number, kind = parameter.split(":")
             operand = op.operands[int(number)]
-            arguments.append(self.pointer(operand) if kind == "ptr" else self.names[operand])
+            arguments.append(self.pointer(operand) if kind == "ptr" else self.use(operand))
         grid = [python_text(parse(g)) for g in strings(callee.attributes["fuse.grid"])]
         grid += ["1"] * (3 - len(grid))
         self.emit(f"launch_{name}(stream, {', '.join([*grid, *arguments])})")
         for result, operand in aliased_operands(op, callee).items():
-            self.names[op.results[result]] = self.names[op.operands[operand]]
+            self.names[op.results[result]] = self.use(op.operands[operand])
         if name not in self.kernels:
             self.kernels.append(name)
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
-        operands = [self.names[v] for v in op.operands if str(v.type) != "!fuse.token"]
+        operands = [self.use(v) for v in op.operands if str(v.type) != "!fuse.token"]
         attributes = ir.ArrayAttr(callee.attributes["res_attrs"]) if "res_attrs" in callee.attributes else None
         results = []
         for number, result in enumerate(op.results):
@@ -226,9 +231,10 @@ class _Writer:
         self.externs[name] = callee
 
     def finish(self, op: ir.Operation) -> None:
+        handed = [self.use(v) for v in op.operands]
         for name in self.realigned:
             self.emit(f"if {name} is not {name}_caller: {name}_caller.copy_({name}); {name} = {name}_caller")
-        self.emit(f"return [{', '.join(self.names[v] for v in op.operands)}]")
+        self.emit(f"return [{', '.join(handed)}]")
 
 
 def _tuple(parts: Sequence[Expr]) -> str:
@@ -244,7 +250,7 @@ _HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {
     "fuse.alloc": _Writer.alloc,
     "fuse.reuse": _Writer.reuse,
     "fuse.free": _Writer.free,
-    "fuse.view": _Writer.view,
+    "fuse.view": _Writer.nothing,
     "fuse.size": _Writer.size,
     "fuse.sym": _Writer.sym,
     "fuse.rng": _Writer.rng,

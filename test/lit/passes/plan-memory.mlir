@@ -5,12 +5,12 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = "fuse.alloc"()
-// CHECK: call @copy(%arg0, %[[A]])
+// CHECK: %[[X:.*]] = call @copy(%arg0, %[[A]])
 // CHECK: %[[B:.*]] = "fuse.alloc"()
-// CHECK: call @copy
-// CHECK: %[[C:.*]] = "fuse.reuse"(%[[A]])
-// CHECK: %[[R:.*]] = call @copy(%{{.*}}, %[[C]])
-// CHECK: "fuse.free"(%[[B]])
+// CHECK: %[[Y:.*]] = call @copy(%[[X]], %[[B]])
+// CHECK: %[[C:.*]] = "fuse.reuse"(%[[X]])
+// CHECK: %[[R:.*]] = call @copy(%[[Y]], %[[C]])
+// CHECK: "fuse.free"(%[[Y]])
 // CHECK-NEXT: return %[[R]]
 // KEEP-NOT: "fuse.reuse"
 func.func @main(%in: tensor<64xf32>) -> tensor<64xf32> {
@@ -37,12 +37,13 @@ func.func private @copy(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = "fuse.alloc"() {{.*}} -> tensor<8x8xf32>
+// CHECK: %[[X:.*]] = call @fill(%[[A]])
 // CHECK: %[[V:.*]] = "fuse.view"
 // CHECK-NOT: "fuse.reuse"
 // CHECK: %[[B:.*]] = "fuse.alloc"() {{.*}} -> tensor<64xi32>
 // CHECK: call @fill_i32(%[[B]])
 // CHECK: call @torch_relu
-// CHECK: "fuse.free"(%[[A]])
+// CHECK: "fuse.free"(%[[X]])
 // CHECK-NEXT: "fuse.after"
 // CHECK-NEXT: return
 func.func @main() -> (tensor<64xi32>, tensor<64xf32>) {
