@@ -280,6 +280,6 @@ def kernel_text(func: ir.Operation) -> str:
     """A function printed without its name and locations: equal texts are equal functions."""
     name = string(func.attributes["sym_name"])
     func.attributes["sym_name"] = ir.StringAttr.get("k")
-    text = func.get_asm(print_generic_op_form=True)
+    text = func.get_asm(print_generic_op_form=True, use_local_scope=True)
     func.attributes["sym_name"] = ir.StringAttr.get(name)
     return text

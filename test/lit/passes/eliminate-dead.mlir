@@ -52,14 +52,14 @@ module attributes {fuse.device = "cpu"} {
 // CHECK: call @mutates
 // CHECK-NOT: call @pure
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<64xf32>) {
+  func.func @main(%x: tensor<64xf32>, %w: tensor<64xf32>) {
     %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
     %y = call @checked(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
     %u = call @checked(%x, %x) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
     %s, %f = "fuse.rng"() {device = "cpu", count = 64 : i64} : () -> (i64, i64)
     call @effect() : () -> ()
-    call @mutates(%x) : (tensor<64xf32>) -> ()
-    %z = call @pure(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    call @mutates(%w) : (tensor<64xf32>) -> ()
+    %z = call @pure(%w) : (tensor<64xf32>) -> tensor<64xf32>
     return
   }
   func.func private @effect() attributes {fuse.extern = "test.effect.default", fuse.effect, fuse.args = [], fuse.kwargs = {}}

@@ -1,0 +1,76 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(deduplicate-calls)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// The second exp is the first, also under another name; so is the repeated view, and the known extern op.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = call @exp(%arg0,
+// CHECK-NOT: call @exp_1
+// CHECK: %[[V:.*]] = "fuse.view"(%[[A]])
+// CHECK-NOT: "fuse.view"
+// CHECK: %[[M:.*]] = call @mm(%[[V]])
+// CHECK-NOT: call @mm
+// CHECK: return %[[A]], %[[A]], %[[M]], %[[M]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @exp(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @exp_1(%x, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %v = "fuse.view"(%a) {map = ["v0*8 + v1"], syms = []} : (tensor<64xf32>) -> tensor<8x8xf32>
+    %w = "fuse.view"(%b) {map = ["v0*8 + v1"], syms = []} : (tensor<64xf32>) -> tensor<8x8xf32>
+    %m = call @mm(%v) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %n = call @mm(%w) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %a, %b, %m, %n : tensor<64xf32>, tensor<64xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  func.func private @mm(tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @exp_1(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: random numbers, an update in place, a value whose storage is overwritten.
+// CHECK-LABEL: func.func @main
+// CHECK: call @rand(
+// CHECK: call @rand(
+// CHECK: call @exp(
+// CHECK: call @exp(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %z: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %a = call @rand(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %b = call @rand(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @exp(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @exp(%x, %z) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b, %c, %d : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @rand(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.rand_like.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Bad input: there is nothing to schedule.
+// expected-error @+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}

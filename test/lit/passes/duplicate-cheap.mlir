@@ -1,0 +1,93 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(duplicate-cheap)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// The mask reads nothing: each of the two kernels gets its own, right before it; the extern op keeps the original.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[M0:.*]] = call @mask(
+// CHECK: call @extern_neg(%[[M0]])
+// CHECK: %[[M1:.*]] = call @mask(
+// CHECK: call @add(%arg0, %[[M1]],
+// CHECK: %[[M2:.*]] = call @mask(
+// CHECK: call @add(%arg1, %[[M2]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %m = call @mask(%o) : (tensor<64xf32>) -> tensor<64xf32>
+    %n = call @extern_neg(%m) : (tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @add(%x, %m, %p) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @add(%y, %m, %q) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %n, %a, %b : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @extern_neg(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @mask(%o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %r = arith.sitofp %i : i64 to f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: one consumer, and a producer that reads as many bytes as it writes.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @mask(
+// CHECK-NOT: call @mask(
+// CHECK-COUNT-1: call @neg(
+// CHECK-NOT: call @neg(
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %m = call @mask(%o) : (tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %n = call @neg(%x, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @add(%m, %n, %q) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %u = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @add(%n, %n, %u) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @mask(%o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %r = arith.sitofp %i : i64 to f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @neg(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.negf %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Bad input: there is nothing to schedule.
+// expected-error @+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}

@@ -1,0 +1,83 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-horizontal)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// Two kernels that read %x at the same points are one group.
+// CHECK-LABEL: func.func @main
+// CHECK: call @exp({{.*}}) {fuse.group = 0 : i64}
+// CHECK: call @neg({{.*}}) {fuse.group = 0 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @exp(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @neg(%x, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @neg(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.negf %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: nothing is shared; and where something is, an extern op needs the first and feeds the second.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @exp(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @neg(%y, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %n = call @extern_neg(%a) : (tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @add(%x, %n, %q) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %b, %c : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @extern_neg(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @neg(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.negf %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Bad input: there is nothing to schedule.
+// expected-error @+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}

@@ -1,0 +1,172 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(materialize-fusion)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// One kernel: the tensor between them is a scalar now, and its destination is gone; the kernel alone in its group keeps its own.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[O:.*]] = "fuse.empty"
+// CHECK-NEXT: %[[B:.*]] = call @fused_exp_neg_0(%arg0, %[[O]])
+// CHECK: %[[C:.*]] = call @neg(%arg1, %{{[0-9]+}}) :
+// CHECK: return %[[B]], %[[C]]
+// CHECK-LABEL: func.func private @fused_exp_neg_0
+// CHECK-SAME: fuse.ties = array<i64: 1>
+// CHECK: %[[V:.*]] = "fuse.load"
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[V]]
+// CHECK-NEXT: %[[N:.*]] = arith.negf %[[E]]
+// CHECK-NEXT: "fuse.store"(%arg1, %[[N]],
+// CHECK-NOT: "fuse.store"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @exp(%x, %o) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @neg(%a, %p) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @neg(%y, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %b, %c : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @neg(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.negf %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// A result that others need is stored too; equal loads are one.
+// CHECK-LABEL: func.func private @fused_exp_add_0
+// CHECK-COUNT-1: "fuse.load"
+// CHECK-NOT: "fuse.load"
+// CHECK-COUNT-2: "fuse.store"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @exp(%x, %o) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @add(%a, %x, %p) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: calls without a group stay apart.
+// CHECK-LABEL: func.func @main
+// CHECK: call @exp(
+// CHECK: call @neg(
+// CHECK-NOT: @fused
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @exp(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @neg(%a, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %b : tensor<64xf32>
+  }
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @neg(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.negf %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Bad input: a group around an extern op that needs its first kernel and feeds its last.
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    // expected-error @+1 {{this group must run both before and after another operation}}
+    %a = call @exp(%x, %o) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %n = call @extern_neg(%a) : (tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @add(%a, %n, %p) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %b : tensor<64xf32>
+  }
+  func.func private @extern_neg(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Bad input: a group without a common iteration space.
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    // expected-error @+1 {{the calls of this group cannot become one kernel: they share no tensor that would relate their dims}}
+    %a = call @exp(%x, %o) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @neg(%y, %p) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @neg(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.negf %v0 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
