@@ -1,0 +1,265 @@
+// Rules of the mirror of Triton's dialect, each broken once. They are the ops' own, so they hold in the parser too.
+// RUN: fuse-opt %s --split-input-file --verify-diagnostics
+// addptr: no pointer
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.addptr' op expected a pointer, got tensor<16xf32>}}
+  %y = "tt.addptr"(%x, %i) : (tensor<16xf32>, tensor<16xi32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// addptr: offsets are integers
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %f = arith.constant 0.0 : f32
+  // expected-error@+1 {{'tt.addptr' op expected i32 or i64 offsets, got f32}}
+  %y = "tt.addptr"(%p, %f) : (!tt.ptr<f32>, f32) -> !tt.ptr<f32>
+  return
+}
+
+// -----
+
+// load: the pointee
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.load' op expected values of f32, got i32}}
+  %y = "tt.load"(%p) {operandSegmentSizes = array<i32: 1, 0, 0>} : (!tt.ptr<f32>) -> i32
+  return
+}
+
+// -----
+
+// load: one shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.load' op expected operands and results of one shape, got !tt.ptr<f32>, tensor<16xf32>}}
+  %y = "tt.load"(%p) {operandSegmentSizes = array<i32: 1, 0, 0>} : (!tt.ptr<f32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// store: the pointee
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.store' op expected values of f32, got i32}}
+  "tt.store"(%p, %n) : (!tt.ptr<f32>, i32) -> ()
+  return
+}
+
+// -----
+
+// atomic_rmw: the pointee
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.atomic_rmw' op expected values of f32, got i32}}
+  %y = "tt.atomic_rmw"(%p, %n) {atomic_rmw_op = 4 : i32, sem = 1 : i32, scope = 1 : i32} : (!tt.ptr<f32>, i32) -> i32
+  return
+}
+
+// -----
+
+// atomic_cas: the pointee
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.atomic_cas' op expected values of f32, got i32}}
+  %y = "tt.atomic_cas"(%p, %n, %n) {sem = 1 : i32, scope = 1 : i32} : (!tt.ptr<f32>, i32, i32) -> i32
+  return
+}
+
+// -----
+
+// make_range: its extent
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.make_range' op expected tensor<32xi32>, got tensor<16xi32>}}
+  %y = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> tensor<16xi32>
+  return
+}
+
+// -----
+
+// make_range: powers of two
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.make_range' op expected tile extents that are powers of two, got tensor<24xi32>}}
+  %y = "tt.make_range"() {start = 0 : i32, end = 24 : i32} : () -> tensor<24xi32>
+  return
+}
+
+// -----
+
+// splat: the element type
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.splat' op expected result elements i32, got tensor<16xf32>}}
+  %y = "tt.splat"(%n) : (i32) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// expand_dims: a new axis of 1
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.expand_dims' op expected a result of shape [1, 16], got tensor<16x1xf32>}}
+  %y = "tt.expand_dims"(%x) {axis = 0 : i32} : (tensor<16xf32>) -> tensor<16x1xf32>
+  return
+}
+
+// -----
+
+// broadcast: only extents of 1
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.broadcast' op cannot broadcast tensor<16xf32> to tensor<32xf32>}}
+  %y = "tt.broadcast"(%x) : (tensor<16xf32>) -> tensor<32xf32>
+  return
+}
+
+// -----
+
+// reshape: the element type
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.reshape' op expected result elements f32, got tensor<4x4xi32>}}
+  %y = "tt.reshape"(%x) : (tensor<16xf32>) -> tensor<4x4xi32>
+  return
+}
+
+// -----
+
+// trans: the element type
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.trans' op expected result elements f32, got tensor<16xi32>}}
+  %y = "tt.trans"(%x) {order = array<i32: 0>} : (tensor<16xf32>) -> tensor<16xi32>
+  return
+}
+
+// -----
+
+// extern_elementwise: one shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.extern_elementwise' op expected operands and results of one shape}}
+  %y = "tt.extern_elementwise"(%x) {libname = "", libpath = "", pure = true, symbol = "__nv_erff"} : (tensor<16xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// fp_to_fp: one shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.fp_to_fp' op expected operands and results of one shape}}
+  %y = "tt.fp_to_fp"(%x) : (tensor<16xf32>) -> tensor<8xf64>
+  return
+}
+
+// -----
+
+// bitcast: one shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.bitcast' op expected operands and results of one shape}}
+  %y = "tt.bitcast"(%x) : (tensor<16xf32>) -> tensor<8xi32>
+  return
+}
+
+// -----
+
+// int_to_ptr: one shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.int_to_ptr' op expected operands and results of one shape}}
+  %y = "tt.int_to_ptr"(%i) : (tensor<16xi32>) -> !tt.ptr<f32>
+  return
+}
+
+// -----
+
+// reduce: an axis of the tile
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.reduce' op axis 1 is outside tensor<16xf32>}}
+  %y = "tt.reduce"(%x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.reduce_return"(%l) : (f32) -> ()
+  }) {axis = 1 : i32} : (tensor<16xf32>) -> f32
+  return
+}
+
+// -----
+
+// reduce: the result
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.reduce' op expected a result of type f32, got i32}}
+  %y = "tt.reduce"(%x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.reduce_return"(%l) : (f32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>) -> i32
+  return
+}
+
+// -----
+
+// reduce_2: the combiner
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.reduce_2' op expected one block with 4 scalar arguments}}
+  %y:2 = "tt.reduce_2"(%x, %i) ({
+  ^bb0(%l: f32, %r: i32):
+    "tt.reduce_return_2"(%l, %r) : (f32, i32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xi32>) -> (f32, i32)
+  return
+}
+
+// -----
+
+// func: tile code only
+"tt.func"() ({
+^bb0:
+  // expected-error@+1 {{'fuse.rng' op is not allowed in a tiled kernel}}
+  %seed, %offset = "fuse.rng"() {device = "cpu", count = 1 : i64} : () -> (i64, i64)
+  "tt.return"() : () -> ()
+}) {function_type = () -> (), sym_name = "k", sym_visibility = "public"} : () -> ()
+
+// -----
+
+// func: its type is that of its arguments
+// expected-error@+1 {{'tt.func' op expected the arguments (i32) of function_type, got (i64)}}
+"tt.func"() ({
+^bb0(%n: i64):
+  "tt.return"() : () -> ()
+}) {function_type = (i32) -> (), sym_name = "k", sym_visibility = "public"} : () -> ()
+
+// -----
+
+// ptr: of a type
+// expected-error@+1 {{expected base attribute 'builtin.type'}}
+func.func private @f(!tt.ptr<1>)

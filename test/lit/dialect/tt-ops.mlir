@@ -1,0 +1,101 @@
+// Every op of the mirror of Triton's dialect is printed as it was read.
+// RUN: fuse-opt %s | FileCheck %s
+// RUN: fuse-opt %s | fuse-opt --verify-roundtrip | FileCheck %s
+
+// CHECK: "tt.func"() ({
+// CHECK-NEXT: ^bb0(%{{.*}}: !tt.ptr<f32>, %{{.*}}: i32):
+"tt.func"() ({
+^bb0(%p: !tt.ptr<f32>, %n: i32):
+  // CHECK: "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  %pid = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  // CHECK: "tt.get_num_programs"() {axis = 1 : i32} : () -> i32
+  %programs = "tt.get_num_programs"() {axis = 1 : i32} : () -> i32
+  // CHECK: "tt.make_range"() {end = 64 : i32, start = 0 : i32} : () -> tensor<64xi32>
+  %range = "tt.make_range"() {start = 0 : i32, end = 64 : i32} : () -> tensor<64xi32>
+  // CHECK: "tt.splat"(%{{.*}}) : (i32) -> tensor<64xi32>
+  %limit = "tt.splat"(%n) : (i32) -> tensor<64xi32>
+  %mask = arith.cmpi slt, %range, %limit : tensor<64xi32>
+  %base = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<64x!tt.ptr<f32>>
+  // CHECK: "tt.addptr"(%{{.*}}) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+  %at = "tt.addptr"(%base, %range) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  // CHECK: "tt.load"(%{{.*}}) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<64x!tt.ptr<f32>>, tensor<64xi1>, tensor<64xf32>) -> tensor<64xf32>
+  %v = "tt.load"(%at, %mask, %zero) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<64x!tt.ptr<f32>>, tensor<64xi1>, tensor<64xf32>) -> tensor<64xf32>
+  // CHECK: "tt.load"(%{{.*}}) {{{.*}}cache = 3 : i32, evict = 2 : i32{{.*}}} : (!tt.ptr<f32>) -> f32
+  %s = "tt.load"(%p) {cache = 3 : i32, evict = 2 : i32, operandSegmentSizes = array<i32: 1, 0, 0>} : (!tt.ptr<f32>) -> f32
+  // CHECK: "tt.store"(%{{.*}}) : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>, tensor<64xi1>) -> ()
+  "tt.store"(%at, %v, %mask) : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>, tensor<64xi1>) -> ()
+  // CHECK: "tt.atomic_rmw"(%{{.*}}) {atomic_rmw_op = 5 : i32, scope = 1 : i32, sem = 1 : i32}
+  %old = "tt.atomic_rmw"(%at, %v, %mask) {atomic_rmw_op = 5 : i32, sem = 1 : i32, scope = 1 : i32} : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>, tensor<64xi1>) -> tensor<64xf32>
+  // CHECK: "tt.bitcast"(%{{.*}}) : (!tt.ptr<f32>) -> !tt.ptr<i32>
+  %q = "tt.bitcast"(%p) : (!tt.ptr<f32>) -> !tt.ptr<i32>
+  // CHECK: "tt.atomic_cas"(%{{.*}}) {scope = 1 : i32, sem = 4 : i32} : (!tt.ptr<i32>, i32, i32) -> i32
+  %won = "tt.atomic_cas"(%q, %pid, %programs) {sem = 4 : i32, scope = 1 : i32} : (!tt.ptr<i32>, i32, i32) -> i32
+  %address = arith.constant 0 : i64
+  // CHECK: "tt.int_to_ptr"(%{{.*}}) : (i64) -> !tt.ptr<f32>
+  %from = "tt.int_to_ptr"(%address) : (i64) -> !tt.ptr<f32>
+  // CHECK: "tt.assert"(%{{.*}}) {message = "in range"} : (tensor<64xi1>) -> ()
+  "tt.assert"(%mask) {message = "in range"} : (tensor<64xi1>) -> ()
+  // CHECK: "tt.return"() : () -> ()
+  "tt.return"() : () -> ()
+}) {function_type = (!tt.ptr<f32>, i32) -> (), sym_name = "memory", sym_visibility = "public", arg_attrs = [{tt.divisibility = 16 : i32}, {}]} : () -> ()
+
+// CHECK: }) {arg_attrs = [{tt.divisibility = 16 : i32}, {}], function_type = (!tt.ptr<f32>, i32) -> (), sym_name = "memory", sym_visibility = "public"} : () -> ()
+// CHECK: "tt.func"() ({
+"tt.func"() ({
+^bb0:
+  %a = arith.constant dense<1.0> : tensor<16x32xf32>
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // CHECK: "tt.expand_dims"(%{{.*}}) {axis = 1 : i32} : (tensor<16xf32>) -> tensor<16x1xf32>
+  %column = "tt.expand_dims"(%x) {axis = 1 : i32} : (tensor<16xf32>) -> tensor<16x1xf32>
+  // CHECK: "tt.broadcast"(%{{.*}}) : (tensor<16x1xf32>) -> tensor<16x32xf32>
+  %wide = "tt.broadcast"(%column) : (tensor<16x1xf32>) -> tensor<16x32xf32>
+  // CHECK: "tt.trans"(%{{.*}}) {order = array<i32: 1, 0>} : (tensor<16x32xf32>) -> tensor<32x16xf32>
+  %b = "tt.trans"(%wide) {order = array<i32: 1, 0>} : (tensor<16x32xf32>) -> tensor<32x16xf32>
+  // CHECK: "tt.reshape"(%{{.*}}) : (tensor<16x32xf32>) -> tensor<512xf32>
+  %flat = "tt.reshape"(%a) : (tensor<16x32xf32>) -> tensor<512xf32>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  // CHECK: "tt.dot"(%{{.*}}) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x32xf32>, tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  // CHECK: "tt.reduce"(%{{.*}}) ({
+  // CHECK: "tt.reduce_return"(%{{.*}}) : (f32) -> ()
+  // CHECK-NEXT: }) {axis = 1 : i32} : (tensor<16x32xf32>) -> tensor<16xf32>
+  %sum = "tt.reduce"(%a) ({
+  ^bb0(%l: f32, %r: f32):
+    %s = arith.addf %l, %r : f32
+    "tt.reduce_return"(%s) : (f32) -> ()
+  }) {axis = 1 : i32} : (tensor<16x32xf32>) -> tensor<16xf32>
+  // CHECK: "tt.reduce_2"(%{{.*}})
+  // CHECK: "tt.reduce_return_2"(%{{.*}}) : (f32, i32) -> ()
+  %best, %where = "tt.reduce_2"(%x, %i) ({
+  ^bb0(%l: f32, %li: i32, %r: f32, %ri: i32):
+    "tt.reduce_return_2"(%l, %li) : (f32, i32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xi32>) -> (f32, i32)
+  // CHECK: "tt.reduce_3"(%{{.*}})
+  // CHECK: "tt.reduce_return_3"(%{{.*}}) : (f32, f32, f32) -> ()
+  %mean, %m2, %count = "tt.reduce_3"(%x, %x, %x) ({
+  ^bb0(%l0: f32, %l1: f32, %l2: f32, %r0: f32, %r1: f32, %r2: f32):
+    "tt.reduce_return_3"(%l0, %l1, %r2) : (f32, f32, f32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (f32, f32, f32)
+  // CHECK: "tt.scan"(%{{.*}}) ({
+  // CHECK: "tt.scan_return"(%{{.*}}) : (f32) -> ()
+  // CHECK-NEXT: }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>) -> tensor<16xf32>
+  %prefix = "tt.scan"(%x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.scan_return"(%r) : (f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>) -> tensor<16xf32>
+  // CHECK: "tt.extern_elementwise"(%{{.*}}) {libname = "", libpath = "", pure = true, symbol = "__nv_erff"} : (tensor<16xf32>) -> tensor<16xf32>
+  %erf = "tt.extern_elementwise"(%x) {libname = "", libpath = "", pure = true, symbol = "__nv_erff"} : (tensor<16xf32>) -> tensor<16xf32>
+  // CHECK: "tt.clampf"(%{{.*}}) {propagateNan = 65535 : i32}
+  %clamped = "tt.clampf"(%x, %sum, %erf) {propagateNan = 65535 : i32} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  // CHECK: "tt.fp_to_fp"(%{{.*}}) {rounding = 1 : i32} : (tensor<16xf32>) -> tensor<16xf8E4M3FN>
+  %narrow = "tt.fp_to_fp"(%x) {rounding = 1 : i32} : (tensor<16xf32>) -> tensor<16xf8E4M3FN>
+  // CHECK: "tt.precise_sqrt"(%{{.*}}) : (tensor<16xf32>) -> tensor<16xf32>
+  %root = "tt.precise_sqrt"(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  // CHECK: "tt.precise_divf"(%{{.*}}) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %ratio = "tt.precise_divf"(%x, %root) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  // CHECK: "tt.mulhiui"(%{{.*}}) : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi32>
+  %high = "tt.mulhiui"(%i, %i) : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi32>
+  "tt.return"() : () -> ()
+}) {function_type = () -> (), sym_name = "arithmetic", sym_visibility = "public"} : () -> ()
