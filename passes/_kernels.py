@@ -103,7 +103,7 @@ class Program:
     ) -> ir.Operation:
         """A new call in front of ``call``, with its location and attributes; ``call`` stays, with its uses."""
         name = string(callee.attributes["sym_name"])
-        attributes = {n.name: n.attr for n in _named(call)}
+        attributes = {n.name: n.attr for n in named_attributes(call)}
         attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
         self.callers[name] = self.callers.get(name, 0) + 1
         return ir.Operation.create(
@@ -165,14 +165,14 @@ class Program:
         return facts if kernel is None else facts.with_extents(kernel_dims(kernel))
 
 
-def _named(op: ir.Operation) -> Iterable[ir.NamedAttribute]:
+def named_attributes(op: ir.Operation) -> Iterable[ir.NamedAttribute]:
     names = op.attributes
     return [names[i] for i in range(len(names))]
 
 
 def _collect(op: ir.Operation, used: set[str]) -> None:
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        for named in _named(inner.operation):
+        for named in named_attributes(inner.operation):
             if isinstance(named.attr, ir.FlatSymbolRefAttr):
                 used.add(named.attr.value)
         return ir.WalkResult.ADVANCE

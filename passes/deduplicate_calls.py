@@ -8,7 +8,7 @@ from ..compiler.analysis.dependences import callee_kind, extern_aliases, extern_
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program, kernel_text
+from ._kernels import Program, kernel_text, named_attributes
 from .pass_base import Pass
 
 #: Extern ops that give equal results for equal operands, by the name before the overload.
@@ -83,7 +83,8 @@ def _overwritten(program: Program) -> set[ir.Value]:
 def _key(program: Program, op: ir.Operation, texts: dict[str, str]) -> Hashable | None:
     """What the results depend on; None for an operation that must stay."""
     if op.name in ("fuse.view", "fuse.size", "fuse.sym"):
-        return (op.name, tuple(op.operands), str(op.attributes), tuple(str(r.type) for r in op.results))
+        attributes = tuple((n.name, str(n.attr)) for n in named_attributes(op))
+        return (op.name, tuple(op.operands), attributes, tuple(str(r.type) for r in op.results))
     if op.name != "func.call" or not len(op.results):
         return None
     callee = program.callee(op)
