@@ -332,9 +332,13 @@ class Importer:
         location = location_of(node, self.context)
         name = target_name(node.target)
         lowering = LOWERINGS.get(name)
+        if node.meta.get("unbacked_bindings"):
+            lowering = None  # the size of its result is known when it has run
         if lowering is None:
             if name not in KEPT_WHOLE and isinstance(node.target, torch._ops.OpOverload):
-                self.fall_back(node, "it has no lowering")
+                self.fall_back(
+                    node, "it has no lowering" if name not in LOWERINGS else "its size depends on the data"
+                )
             return call_extern(self, node, name, location)
         call = Call(self, node, location)
         try:

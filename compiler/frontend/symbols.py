@@ -1,14 +1,14 @@
 """Sizes: torch's SymInts as index expressions, and where each of their symbols comes from."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
 from ..analysis.index import Expr, const, from_sympy, sym
-from ..dialects import fuse
 from ..errors import UnboundSymbol, UnsupportedSize
 from ..mlir import ir
+from .host_sizes import call_host, host_size
 from .module_builder import ModuleBuilder
 
 _INT64_MAX = 2**63 - 1
@@ -18,7 +18,7 @@ class SymbolTable:
     """The sizes of one import.  Names are torch's own (``s0``, ``u1``); those that torch has no name for are ``p0``, ``p1``.."""
 
     def __init__(self, builder: ModuleBuilder) -> None:
-        self._builder = builder
+        self.builder = builder
         self._expressions: dict[Any, Expr] = {}
         self._fresh = 0
         self._names: dict[Expr, str] = {}
@@ -51,7 +51,7 @@ class SymbolTable:
 
     def defines(self, expression: Expr) -> bool:
         """Whether every symbol has a definition, or is about to get one."""
-        return all(n in self._builder.symbol_values or n in self._announced for n in expression.symbols())
+        return all(n in self.builder.symbol_values or n in self._announced for n in expression.symbols())
 
     def fresh(self) -> str:
         """A name that torch does not use."""
@@ -61,19 +61,26 @@ class SymbolTable:
 
     def value(self, expression: Expr, location: ir.Location) -> ir.Value:
         """The index value of ``expression``; a ``fuse.sym`` where it is no bare symbol."""
+        return self.builder.symbol_values[self.name(expression, location)]
+
+    def name(self, expression: Expr, location: ir.Location) -> str:
+        """A symbol that is equal to ``expression``: itself, or a new ``fuse.sym``."""
         text = str(expression)
-        known = self._builder.symbol_values.get(text)
-        if known is not None:
-            return known
+        if text in self.builder.symbol_values:
+            return text
         name = self._names.get(expression)
         if name is None:
             name = self._names[expression] = self.fresh()
-            self._builder.symbol(name, expression, location)
-        return self._builder.symbol_values[name]
+            self.builder.symbol(name, expression, location)
+        return name
+
+    def named(self, name: str) -> Expr:
+        """The expression of a symbol that is defined."""
+        return self.require(sym(name), name)
 
     def attributes(self, size: torch.SymInt) -> dict[str, ir.Attribute]:
         """``fuse.min``, ``fuse.max`` and ``fuse.hint`` of a SymInt, as far as its ShapeEnv knows them."""
-        builder, expression, env = self._builder, size.node.expr, size.node.shape_env
+        builder, expression, env = self.builder, size.node.expr, size.node.shape_env
         found: dict[str, ir.Attribute] = {}
         bounds = None if env is None else env.var_to_range.get(expression)
         if bounds is not None:
@@ -93,24 +100,24 @@ class SymbolTable:
                 self.announce((*fake.shape, *fake.stride()))
             elif isinstance(fake, torch.SymInt):
                 for symbol in sorted(fake.node.expr.free_symbols, key=str):
-                    if symbol.name not in self._builder.symbol_values:
+                    if symbol.name not in self.builder.symbol_values:
                         self._announced.setdefault(symbol.name, None)
 
     def settle(self, user: str) -> None:
         """Raises UnboundSymbol if an announced symbol is still without a definition."""
         for name in self._announced:
-            if name not in self._builder.symbol_values:
+            if name not in self.builder.symbol_values:
                 raise UnboundSymbol(symbol=name, name=user)
         self._announced.clear()
 
     def argument(self, size: torch.SymInt, value: ir.Value) -> tuple[Expr, dict[str, ir.Attribute]]:
         """Defines a SymInt argument of ``@main``; its expression and its attributes."""
         expression = size.node.expr
-        bare = getattr(expression, "is_Symbol", False) and expression.name not in self._builder.symbol_values
+        bare = getattr(expression, "is_Symbol", False) and expression.name not in self.builder.symbol_values
         name = expression.name if bare else self.fresh()
         attributes = self.attributes(size)
-        self._builder.define(name, value, {k: v for k, v in attributes.items() if k != "fuse.hint"})
-        return sym(name), {"fuse.sym": self._builder.string(name), **attributes}
+        self.builder.define(name, value, {k: v for k, v in attributes.items() if k != "fuse.hint"})
+        return sym(name), {"fuse.sym": self.builder.string(name), **attributes}
 
     def bind_number(self, size: torch.SymInt, name: str, location: ir.Location) -> None:
         """Solves ``size == name`` for a symbol that nothing else gave."""
@@ -126,12 +133,12 @@ class SymbolTable:
                 continue
             missing = self._missing(expression)
             if len(missing) == 1 and expression == sym(missing[0]):
-                self._builder.size(value, dim, missing[0], location)
+                self.builder.size(value, dim, missing[0], location)
                 continue
 
             def extent(dim: int = dim) -> str:
                 name = self.fresh()
-                self._builder.size(value, dim, name, location)
+                self.builder.size(value, dim, name, location)
                 return name
 
             self._solve(expression, extent, location)
@@ -140,12 +147,12 @@ class SymbolTable:
             if expression is not None and self._missing(expression):
 
                 def step(dim: int = dim) -> str:
-                    return self._extern("aten.sym_stride.int", [value, dim], location)
+                    return str(call_host(self, "aten.sym_stride.int", [value, dim], location))
 
                 self._solve(expression, step, location)
 
     def _missing(self, expression: Expr) -> list[str]:
-        return [n for n in sorted(expression.symbols()) if n not in self._builder.symbol_values]
+        return [n for n in sorted(expression.symbols()) if n not in self.builder.symbol_values]
 
     def _solve(self, expression: Expr, extent: Callable[[], str], location: ir.Location) -> None:
         """Defines the one unknown symbol of ``expression``, linear in it, from the name that ``extent`` gives."""
@@ -154,70 +161,15 @@ class SymbolTable:
         if factor is None or not factor.is_constant or factor.constant < 1:
             return
         rest = expression - factor * sym(missing[0])
-        self._builder.symbol(missing[0], (sym(extent()) - rest).floordiv(factor), location)
+        self.builder.symbol(missing[0], (sym(extent()) - rest).floordiv(factor), location)
 
     def _expr(self, expression: Any, user: str) -> Expr:
         known = self._expressions.get(expression)
         if known is None:
             known = from_sympy(expression)
-            if known is None:
-                known = from_sympy(self._without_extrema(expression, user))
-            if known is None:
-                raise UnsupportedSize(expression=expression)
-            self.require(known, user)
+            known = host_size(self, expression, user) if known is None else self.require(known, user)
             self._expressions[expression] = known
         return known
-
-    def _without_extrema(self, expression: Any, user: str) -> Any:
-        """``expression`` with each Max and Min replaced by a symbol that an extern call computes, innermost first."""
-        import sympy
-
-        if not getattr(expression, "args", ()):
-            return expression
-        args = [self._without_extrema(a, user) for a in expression.args]
-        function = {"Max": "torch.sym_max", "Min": "torch.sym_min"}.get(type(expression).__name__)
-        if function is None:
-            return expression.func(*args)
-        total = args[0]
-        for arg in args[1:]:
-            total = sympy.Symbol(self._extremum(function, total, arg, user), integer=True)
-        return total
-
-    def _extremum(self, function: str, left: Any, right: Any, user: str) -> str:
-        return self._extern(
-            function, [self._expr(side, user) for side in (left, right)], self._builder.unknown
-        )
-
-    def _extern(
-        self, function: str, arguments: Sequence[Expr | ir.Value | int], location: ir.Location
-    ) -> str:
-        """Calls ``function``, whose result is a size; the size's name."""
-        builder = self._builder
-        name = self.fresh()
-        args: list[ir.Attribute] = []
-        operands: list[ir.Value] = []
-        with builder.context:
-            for argument in arguments:
-                if isinstance(argument, Expr) and argument.is_constant:
-                    argument = argument.constant
-                if isinstance(argument, int):
-                    args.append(builder.int64(argument))
-                    continue
-                args.append(fuse.Arg.get(builder.int64(len(operands))))
-                operands.append(self.value(argument, location) if isinstance(argument, Expr) else argument)
-            attributes = {
-                "fuse.extern": builder.string(function),
-                "fuse.args": ir.ArrayAttr.get(args),
-                "fuse.kwargs": ir.DictAttr.get({}),
-                "res_attrs": ir.ArrayAttr.get([ir.DictAttr.get({"fuse.sym": builder.string(name)})]),
-            }
-        label = function.split(".")[1]
-        callee = builder.declare(
-            label, [v.type for v in operands], [builder.index_type], attributes, location
-        )
-        (result,) = builder.call(callee, operands, [builder.index_type], location)
-        builder.define(name, result)
-        return name
 
 
 def _finite(bound: Any) -> int | None:
