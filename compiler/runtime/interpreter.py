@@ -40,6 +40,7 @@ class Program:
         shadow: bool = False,
         entry: str = "main",
     ) -> None:
+        self._module = module  # an op does not keep the module that owns it alive, and errors ask ops for their location
         self._functions = {
             string(op.attributes["sym_name"]): op.operation
             for op in module.body.operations
