@@ -2,7 +2,8 @@
 
 All programs run in lock step here, so a race would go unnoticed: ``x[i] += 1; y[i] = x[i + 1]`` looks right.  Per element the log
 keeps the smallest and the largest number of a program that read it, wrote it, or updated it atomically.  Two programs conflict when
-one of them writes (or updates atomically) an element that the other touches in another way, or when both write it.
+one of them writes (or updates atomically) an element that the other touches in another way, or when both write it, unless they
+write the same value (a result that programs compute redundantly).
 """
 
 from collections.abc import Sequence
@@ -44,18 +45,31 @@ class Storage:
         elements = nbytes // granule if checked else 0
         self._logs = {kind: _Log(elements) for kind in ("read", "write", "atomic")} if checked else None
 
-    def touch(self, kind: str, where: Tensor, program: Tensor, width: int, op: ir.Operation) -> None:
-        """Notes that programs touched elements (offsets in units of ``width`` bytes).  Raises RaceError on a conflict."""
+    def touch(
+        self,
+        kind: str,
+        where: Tensor,
+        program: Tensor,
+        width: int,
+        op: ir.Operation,
+        changed: Tensor | None = None,
+    ) -> None:
+        """Notes that programs touched elements (offsets in units of ``width`` bytes).  Raises RaceError on a conflict.
+
+        ``changed`` marks the writes that change their element: writing what another program wrote already is no conflict.
+        """
         if self._logs is None or not where.numel():
             return
         ratio, program = width // self.granule, program.to(torch.int32)
         for part in range(ratio):
             cells = where * ratio + part
-            self._logs[kind].add(cells, program)
             for other in _CONFLICTS[kind]:
                 bad = self._logs[other].others(cells, program)
+                if other == kind == "write" and changed is not None:
+                    bad &= changed
                 if bad.any():
                     raise self._race(kind, other, where[bad][0].item(), program[bad][0].item(), op)
+            self._logs[kind].add(cells, program)
 
     @staticmethod
     def _race(kind: str, other: str, element: float, program: float, op: ir.Operation) -> RaceError:
@@ -112,9 +126,10 @@ class Window:
     def write(self, where: Tensor, what: Tensor, program: Tensor, op: ir.Operation) -> None:
         """Stores ``what`` at ``where`` (both 1-d)."""
         self.check(where, op)
-        self.storage.touch("write", where, program, self.flat.element_size(), op)
         reject_conflicts(where, what, op)
-        self.bits()[where] = what.contiguous().view(CARRIERS[what.element_size()])
+        memory, bits = self.bits(), what.contiguous().view(CARRIERS[what.element_size()])
+        self.storage.touch("write", where, program, self.flat.element_size(), op, memory[where] != bits)
+        memory[where] = bits
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError
@@ -112,21 +113,42 @@ def test_neighbour_read_is_a_race():
     assert torch.equal(y[:15], torch.arange(1.0, 16.0))
 
 
-def test_two_programs_writing_one_element_race():
+PID = """
+    %pid = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+    %v = arith.sitofp %pid : i32 to f32
+    "tt.store"(%q, %v) : (!tt.ptr<f32>, f32) -> ()
+"""
+
+
+def test_two_programs_writing_different_values_race():
+    with pytest.raises(RaceError, match=r"tt\.store sets element 0 of its storage twice, to different values"):
+        run(launch(*TWO, PID), torch.randn(16), torch.zeros(16))
+    (y,) = run(launch(*TWO, PID, grid='"1"'), torch.randn(16), torch.ones(16))
+    assert y[0] == 0
+
+
+def test_two_programs_may_write_the_same_value():
     body = '%c = arith.constant 1.0 : f32\n"tt.store"(%q, %c) : (!tt.ptr<f32>, f32) -> ()'
-    with pytest.raises(RaceError, match="writes element 0 of a storage that another program writes"):
-        run(launch(*TWO, body), torch.randn(16), torch.zeros(16))
-    (y,) = run(launch(*TWO, body, grid='"1"'), torch.randn(16), torch.zeros(16))
+    (y,) = run(launch(*TWO, body), torch.randn(16), torch.zeros(16))
     assert y[0] == 1
 
 
-def test_a_race_between_batches_is_found():
-    body = '%c = arith.constant 1.0 : f32\n"tt.store"(%q, %c) : (!tt.ptr<f32>, f32) -> ()'
-    module = ir.Module.parse(launch(*TWO, body), make_context())
+def kernel_of(text: str, **options) -> TileKernel:
+    module = ir.Module.parse(text, make_context())
     functions = {ir.StringAttr(o.attributes["sym_name"]).value: o.operation for o in module.body.operations}
-    kernel = TileKernel(functions["k"], functions, batch_elements=1)
-    with pytest.raises(RaceError):
-        kernel([torch.randn(16), torch.zeros(16)])
+    return TileKernel(functions["k"], functions, **options)
+
+
+def test_a_race_between_batches_is_found():
+    with pytest.raises(RaceError, match="writes element 0 of a storage that another program writes"):
+        kernel_of(launch(*TWO, PID), batch_elements=1)([torch.randn(16), torch.zeros(16)])
+
+
+def test_batches_give_what_one_batch_gives():
+    text = launch(*TWO, POINTERS + LOAD + "%e = math.exp %x : tensor<4xf32>\n" + STORE.format("%e"))
+    x = torch.randn(16)
+    (y,) = kernel_of(text, batch_elements=4)([x, torch.zeros(16)])
+    assert torch.equal(y, x.exp())
 
 
 @pytest.mark.parametrize("used", [False, True])
