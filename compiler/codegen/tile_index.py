@@ -164,6 +164,12 @@ class TileIndex:
         result = self._sum(e, 32 if narrow else 64, indices)
         return self.builder.to(self.builder.cast("arith.extsi", result, "i64"), shape)
 
+    def is_zero(self, e: Expr) -> ir.Value:
+        """Where an expression over dims and sizes is 0."""
+        e = self.lowered(e)
+        value = self._sum(e, 32 if self._fits(e) else 64, {})
+        return self.builder.cmpi("eq", value, self.builder.fill(0, value))
+
     def pointer(self, base: ir.Value, spec: TensorSpec, coords: Sequence[Expr], indices: Mapping[str, ir.Value], shape: Shape) -> ir.Value:
         """Addresses of ``coords`` in a tensor: a scalar address plus vector offsets, 32 bits wide where every offset provably fits."""
         builder = self.builder

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..analysis.index import Expr, const, parse
+from ..analysis.index import Expr, const, parse, sym
 from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
 from ..analysis.tile import Tile
 from ..dialects import tt
@@ -222,6 +222,9 @@ class TileKernel:
         for axis in self.plan.missing_grid_axes(op):
             if self.index.block_count(axis).constant != 1:
                 mask = builder.both(mask, builder.cmpi("eq", self.index.blocks[axis], builder.constant(0, "i32")))
+        for dim in self.plan.missing_dims(op):
+            if self.kernel.dims[dim].constant != 1:
+                mask = builder.both(mask, self.index.is_zero(sym(dim)))
         return mask
 
     def _index(self, op: ir.Operation) -> None:

@@ -76,6 +76,11 @@ def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     return [builder.elementwise(name, operands)]
 
 
+def _negf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """-0.0 - x, which is -x for every x, zeros too."""
+    return [builder.elementwise("arith.subf", [builder.fill(-0.0, operands[0]), operands[0]])]
+
+
 def _bitcast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     return [builder.cast("tt.bitcast", operands[0], op.results[0].type)]
 
@@ -201,6 +206,7 @@ def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Va
 SPECIAL: dict[str, Emitter] = {
     "arith.constant": _constant,
     "arith.divf": _divf,
+    "arith.negf": _negf,
     "arith.negf": _negf,
     "arith.bitcast": _bitcast,
     "arith.extf": _extf,

@@ -75,6 +75,11 @@ class Plan:
         """Grid axes of more than one program that ``op`` does not run over."""
         return tuple(i for i, axis in enumerate(self.tile.axes) if axis.kind == "grid" and axis.dims and i not in self.axes[op])
 
+    def missing_dims(self, op: ir.Operation) -> tuple[str, ...]:
+        """Dims of the op's own axes that ``op`` does not run over: it happens where they are 0."""
+        own = self.kernel.op_dims[op]
+        return tuple(d for i in self.axes[op] for d in self.tile.axes[i].dims if d not in own)
+
     # --- construction --------------------------------------------------------------------------------------------------------------
     def _read(self, op: ir.Operation) -> None:
         dims = set(self.kernel.op_dims[op])

@@ -121,7 +121,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
             for result in op.results:
                 body.value_dims[result] = dims_of_results
         if tiled_by is not None and "over" in op.attributes:
-            report.check(op, _reduced_in_one_axis, tiled_by, op)
+            report.check(op, _reduced_in_whole_axes, tiled_by, op)
     report.check(func, _every_store_is_tied, body, ties)
     report.check(list(block.operations)[-1], _returned, body, ties, list(block.operations)[-1])
     for op, argument, coords in body.loads:
@@ -169,16 +169,14 @@ def _tile(func: ir.Operation, dims: dict[str, Expr]) -> Tile | None:
     return tile
 
 
-def _reduced_in_one_axis(tile: Tile, op: ir.Operation) -> None:
+def _reduced_in_whole_axes(tile: Tile, op: ir.Operation) -> None:
     over = _over_names(op)
-    axes = {tile.axis_of(d) for d in over}
-    if len(axes) > 1:
-        raise Broken(
-            f"expected the reduced dims {listed(over)} in one axis of fuse.tile, got {len(axes)} axes"
-        )
-    for axis in axes:
-        if tile.axes[axis].kind == "grid":
+    for number in sorted({tile.axis_of(d) for d in over}):
+        axis = tile.axes[number]
+        if axis.kind == "grid":
             raise Broken(f"reduces over {listed(over)}, which fuse.tile spreads over programs (a grid axis)")
+        if not set(axis.dims) <= set(over):
+            raise Broken(f"reduces over {listed(over)}, which is a part of the axis of {listed(axis.dims)}")
 
 
 def _only_accessed(argument: ir.Value, number: int) -> None:

@@ -1,0 +1,400 @@
+"""Tiled kernels against the scalar interpreter and float64: each kind of tile, each kind of op, sizes that do and do not fit blocks."""
+
+import pytest
+import torch
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.choose_tiling import ChooseTiling
+from fuse_mlir.passes.combine_reductions import CombineReductions
+from fuse_mlir.passes.pass_base import PassError
+from tiling_cases import DTYPES, Case, axis, compare, lowered, run, tensor, tile
+
+TILING = (ChooseTiling(), ApplyTiling())
+
+SOFTMAX = """load x[d0, d1] -> v
+%m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+%c = arith.subf %v, %m : f32
+%e = math.exp %c : f32
+%s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%q = arith.divf %e, %s : f32
+store q -> o[d0, d1]"""
+
+NORM = """load x[d0, d1] -> v
+%n = arith.constant COUNT : f32
+%eps = arith.constant 1.0e-05 : f32
+%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%mean = arith.divf %t, %n : f32
+%d = arith.subf %v, %mean : f32
+%d2 = arith.mulf %d, %d : f32
+%m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%var = arith.divf %m2, %n : f32
+%ve = arith.addf %var, %eps : f32
+%sd = math.rsqrt %ve : f32
+%y = arith.mulf %d, %sd : f32
+store y -> o[d0, d1]
+store mean -> mu[d0]"""
+
+ROW_TILES = {
+    "resident": lambda n: tile(axis("d0", 1, "grid"), axis("d1", 1 << (n - 1).bit_length(), "resident")),
+    "resident rows": lambda n: tile(axis("d0", 4, "grid"), axis("d1", 1 << (n - 1).bit_length(), "resident")),
+    "looped": lambda n: tile(axis("d0", 1, "grid"), axis("d1", 16, "looped")),
+    "looped rows": lambda n: tile(axis("d0", 2, "grid"), axis("d1", 16, "looped")),
+    "looped by one": lambda n: tile(axis("d0", 4, "grid"), axis("d1", 1, "looped")),
+    "chosen": lambda n: None,
+}
+
+
+def pair(m: int, n: int, body: str, t: str | None = None, outputs: dict[str, str] | None = None, **more) -> Case:  # noqa: ANN003
+    """A kernel over m rows of n float32."""
+    return Case({"d0": str(m), "d1": str(n)}, {"x": tensor(m, n)}, outputs or {"o": tensor(m, n)}, body, tile=t, **more)
+
+
+def rows(m: int, n: int, seed: int = 0) -> torch.Tensor:
+    """Random rows."""
+    return torch.randn(m, n, generator=torch.Generator().manual_seed(seed))
+
+
+# --- pointwise ---------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("n", [1, 2, 127, 128, 1000])
+@pytest.mark.parametrize("block", [1, 16, 128])
+def test_flat_pointwise(n: int, block: int) -> None:
+    body = "load x[d0] -> v\n%w = arith.mulf %v, %v : f32\nstore w -> o[d0]"
+    case = Case({"d0": str(n)}, {"x": tensor(n)}, {"o": tensor(n)}, body, tile=tile(axis("d0", block, "grid")))
+    compare(case.text(), [rows(1, n)[0]], *TILING, exact=True)
+
+
+@pytest.mark.parametrize("element", ["f64", "f32", "f16", "bf16", "i64", "i32", "i8", "ui8", "i1"])
+def test_copy_of_every_element_type(element: str) -> None:
+    body = "load x[d0] -> v\nstore v -> o[d0]"
+    t = tensor(300, element=element)
+    case = Case({"d0": "300"}, {"x": t}, {"o": t}, body)
+    compare(case.text(), [(rows(1, 300)[0] * 50).to(DTYPES[element])], *TILING, exact=True)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (5, 3), (64, 130), (3, 300)])
+def test_dynamic_sizes(sizes: tuple[int, int]) -> None:
+    t = tensor("s0", "s1")
+    body = "load x[d0, d1] -> v\nload b[d1] -> w\n%y = arith.addf %v, %w : f32\nstore y -> o[d0, d1]"
+    case = Case({"d0": "s0", "d1": "s1"}, {"x": t, "b": tensor("s1")}, {"o": t}, body, sizes={"s0": 64, "s1": 200})
+    compare(case.text(), [rows(*sizes), rows(1, sizes[1])[0], *sizes], *TILING, exact=True)
+
+
+@pytest.mark.parametrize("t", [None, tile(axis("d0", 4, "grid"), axis("d1,d2", 16, "grid")), tile(axis("d0,d1,d2", 32, "grid")), tile(axis("d0,d1", 1, "grid"), axis("d2", 8, "grid"))])
+def test_broadcast_operands(t: str | None) -> None:
+    body = """load x[d0, d1, d2] -> v
+load b[d1] -> b1
+load c[d0, d2] -> c1
+%s = arith.addf %v, %b1 : f32
+%y = arith.mulf %s, %c1 : f32
+store y -> o[d0, d1, d2]"""
+    inputs = {"x": tensor(6, 5, 7), "b": tensor(5), "c": tensor(6, 7)}
+    case = Case({"d0": "6", "d1": "5", "d2": "7"}, inputs, {"o": tensor(6, 5, 7)}, body, tile=t)
+    x = rows(6, 35).reshape(6, 5, 7)
+    compare(case.text(), [x, rows(1, 5)[0], rows(6, 7)], *TILING, exact=True)
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (17, 100), (64, 64)])
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_transpose(shape: tuple[int, int], element: str) -> None:
+    m, n = shape
+    case = Case({"d0": str(n), "d1": str(m)}, {"x": tensor(m, n, element=element)}, {"o": tensor(n, m, element=element)}, "load x[d1, d0] -> v\nstore v -> o[d0, d1]")
+    assert '["d0"], kind = "grid"' in str(lowered(case.text(), ChooseTiling()))
+    compare(case.text(), [rows(m, n).to(DTYPES[element])], *TILING, exact=True)
+
+
+def test_strided_input_and_negative_steps() -> None:
+    t = tensor(10, 20, strides="40,2")
+    case = Case({"d0": "10", "d1": "20"}, {"x": t}, {"o": tensor(10, 20)}, "load x[9 - d0, 19 - d1] -> v\nstore v -> o[d0, d1]")
+    compare(case.text(), [rows(10, 40)[:, ::2]], *TILING, exact=True)
+
+
+def test_guards_and_other_of_a_padded_load() -> None:
+    body = """%c1 = arith.constant 1 : i64
+%c8 = arith.constant 8 : i64
+%one = arith.constant 1.0 : f32
+%i = "fuse.index"() {expr = "d0"} : () -> i64
+%ge = arith.cmpi sge, %i, %c1 : i64
+%le = arith.cmpi sle, %i, %c8 : i64
+%in = arith.andi %ge, %le : i1
+%v = "fuse.load"(%x, %in, %one) {at = ["d0 - 1", "d1"]} : (tensor<8x33xf32>, i1, f32) -> f32
+store v -> o[d0, d1]"""
+    case = Case({"d0": "10", "d1": "33"}, {"x": tensor(8, 33)}, {"o": tensor(10, 33)}, body)
+    [got] = compare(case.text(), [rows(8, 33)], *TILING, exact=True)
+    assert (got[0] == 1).all() and (got[9] == 1).all()
+
+
+def test_division_in_coordinates_of_negative_numerators() -> None:
+    body = """%i = "fuse.index"() {expr = "(d0 - 5) floordiv 4 + (d0 - 9) mod 5"} : () -> i64
+%f = arith.sitofp %i : i64 to f32
+store f -> o[d0]"""
+    case = Case({"d0": "37"}, {"x": tensor(1)}, {"o": tensor(37)}, body, tile=tile(axis("d0", 16, "grid")))
+    [got] = compare(case.text(), [torch.zeros(1)], *TILING, exact=True)
+    d = torch.arange(37)
+    assert torch.equal(got, ((d - 5) // 4 + (d - 9) % 5).float())
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_gather(element: str) -> None:
+    body = f"""load idx[d0] -> i
+%z = arith.constant 0.0 : {element}
+%v = "fuse.load"(%w, %true, %z, %i) {{at = ["i0", "d1"]}} : ({tensor(50, 24, element=element)}, i1, {element}, i64) -> {element}
+store v -> o[d0, d1]"""
+    inputs = {"w": tensor(50, 24, element=element), "idx": tensor(13, element="i64")}
+    case = Case({"d0": "13", "d1": "24"}, inputs, {"o": tensor(13, 24, element=element)}, body)
+    index = torch.tensor([49, 0, 3, 3, 17, 48, 1, 2, 5, 6, 7, 30, 12])
+    compare(case.text(), [rows(50, 24).to(DTYPES[element]), index], *TILING, exact=True)
+
+
+def test_scatter_add() -> None:
+    body = """load x[d0] -> v
+load idx[d0] -> i
+%new = "fuse.store"(%o0, %v, %true, %i) {at = ["i0"], mode = "add"} : (tensor<7xf32>, f32, i1, i64) -> tensor<7xf32>
+%r_new = arith.constant true"""
+    body = body.replace("%new", "%acc_new").replace("\n%r_new = arith.constant true", "")
+    inputs = {"x": tensor(40), "idx": tensor(40, element="i64"), "o0": tensor(7)}
+    case = Case({"d0": "40"}, inputs, {"acc": tensor(7)}, body, in_place={"acc": "o0"}, tile=tile(axis("d0", 16, "grid")))
+    compare(case.text(), [rows(1, 40)[0], torch.arange(40) % 7, torch.ones(7)], *TILING)
+
+
+def test_scalars_alone() -> None:
+    body = "load x[] -> v\n%w = math.exp %v : f32\nstore w -> o[]"
+    case = Case({}, {"x": tensor()}, {"o": tensor()}, body)
+    compare(case.text(), [torch.tensor(0.5)], *TILING)
+
+
+def test_zero_points() -> None:
+    case = Case({"d0": "0"}, {"x": tensor(0)}, {"o": tensor(0)}, "load x[d0] -> v\nstore v -> o[d0]")
+    compare(case.text(), [torch.zeros(0)], *TILING, exact=True)
+
+
+# --- stores that lack a dim --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("t", [None, tile(axis("d0,d1", 16, "grid")), tile(axis("d0", 4, "grid"), axis("d1", 8, "grid")), tile(axis("d0", 1, "grid"), axis("d1", 32, "resident"))])
+def test_an_atomic_store_happens_once_for_each_point_of_its_own_dims(t: str | None) -> None:
+    body = """load x[d0, d1] -> v
+store v -> o[d0, d1]
+load y[d0] -> w
+%a_new = "fuse.store"(%a0, %w, %true) {at = ["d0"], mode = "add"} : (tensor<5xf32>, f32, i1) -> tensor<5xf32>"""
+    inputs = {"x": tensor(5, 20), "y": tensor(5), "a0": tensor(5)}
+    case = Case({"d0": "5", "d1": "20"}, inputs, {"o": tensor(5, 20), "a": tensor(5)}, body, in_place={"a": "a0"}, tile=t)
+    compare(case.text(), [rows(5, 20), rows(1, 5)[0], torch.ones(5)], *TILING)
+
+
+# --- reductions --------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ROW_TILES)
+@pytest.mark.parametrize("shape", [(5, 1), (3, 7), (6, 33), (5, 64)])
+def test_softmax(name: str, shape: tuple[int, int]) -> None:
+    compare(pair(*shape, SOFTMAX, ROW_TILES[name](shape[1])).text(), [rows(*shape)], *TILING)
+
+
+@pytest.mark.parametrize("name", ROW_TILES)
+@pytest.mark.parametrize("shape", [(5, 1), (3, 7), (6, 33), (5, 64)])
+def test_online_softmax(name: str, shape: tuple[int, int]) -> None:
+    text = pair(*shape, SOFTMAX, ROW_TILES[name](shape[1])).text()
+    x = rows(*shape)
+    x[0, 0] = -float("inf") if shape[1] > 1 else 0.0
+    assert "fuse.online_softmax" in str(lowered(text, CombineReductions()))
+    compare(text, [x], CombineReductions(), *TILING)
+
+
+@pytest.mark.parametrize("name", ["resident", "looped"])
+def test_online_softmax_of_special_rows(name: str) -> None:
+    inf = float("inf")
+    x = rows(6, 20)
+    x[0] = -inf
+    x[1, :19] = -inf
+    x[2, 3] = inf
+    x[3, 4] = float("nan")
+    x[4, :] = -3.4028234663852886e38
+    [got] = compare(pair(6, 20, SOFTMAX, ROW_TILES[name](20)).text(), [x], CombineReductions(), *TILING)
+    assert got[[0, 2, 3]].isnan().all() and got[1, 19] == 1 and torch.allclose(got[4], torch.full((20,), 0.05))
+
+
+@pytest.mark.parametrize("combine", [False, True])
+@pytest.mark.parametrize("name", ROW_TILES)
+@pytest.mark.parametrize("n", [1, 7, 33, 64])
+def test_layer_norm(name: str, n: int, combine: bool) -> None:
+    outputs = {"o": tensor(6, n), "mu": tensor(6)}
+    text = pair(6, n, NORM.replace("COUNT", f"{n}.0"), ROW_TILES[name](n), outputs).text()
+    passes = (CombineReductions(), *TILING) if combine else TILING
+    assert ("fuse.welford" in str(lowered(text, CombineReductions()))) is True
+    compare(text, [rows(6, n) * 3 + 100], *passes, rtol=1e-4, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ROW_TILES)
+@pytest.mark.parametrize("kind", ["sum", "prod", "max", "min"])
+def test_float_reductions(name: str, kind: str) -> None:
+    body = f'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {{kind = "{kind}", over = ["d1"]}} : (f32) -> f32\nstore s -> o[d0]'
+    x = rows(5, 21)
+    if kind in ("max", "min"):
+        x[1, 3] = float("nan")
+        x[2] = -float("inf") if kind == "max" else float("inf")
+    compare(pair(5, 21, body, ROW_TILES[name](21), {"o": tensor(5)}).text(), [x], *TILING)
+
+
+@pytest.mark.parametrize("name", ROW_TILES)
+@pytest.mark.parametrize(("kind", "element"), [("sum", "i64"), ("prod", "i64"), ("max", "i64"), ("min", "i32"), ("xor", "i32"), ("max", "i8"), ("any", "i1"), ("all", "i1")])
+def test_integer_reductions(name: str, kind: str, element: str) -> None:
+    body = f'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {{kind = "{kind}", over = ["d1"]}} : ({element}) -> {element}\nstore s -> o[d0]'
+    case = Case({"d0": "5", "d1": "21"}, {"x": tensor(5, 21, element=element)}, {"o": tensor(5, element=element)}, body, tile=ROW_TILES[name](21))
+    x = torch.randint(-5 if element != "i1" else 0, 6 if element != "i1" else 2, (5, 21), generator=torch.Generator().manual_seed(1)).to(DTYPES[element])
+    if element == "i1":
+        x[0], x[1] = True, False
+    else:
+        x[x == 0] = 1
+        x[0] = -x[0].abs()
+    compare(case.text(), [x], *TILING, exact=True)
+
+
+@pytest.mark.parametrize("name", ROW_TILES)
+@pytest.mark.parametrize("kind", ["argmax", "argmin"])
+def test_argreduce_takes_nan_and_the_first_of_equals(name: str, kind: str) -> None:
+    body = f"""load x[d0, d1] -> v
+%i = "fuse.index"() {{expr = "d1"}} : () -> i64
+%e, %p = "fuse.argreduce"(%v, %i) {{kind = "{kind}", over = ["d1"]}} : (f32, i64) -> (f32, i64)
+store e -> o[d0]
+store p -> q[d0]"""
+    x = torch.randint(0, 3, (6, 40), generator=torch.Generator().manual_seed(2)).float()
+    x[1, [5, 30]] = float("nan")
+    x[2] = 7
+    x[3] = float("inf") if kind == "argmin" else -float("inf")
+    _, position = compare(pair(6, 40, body, ROW_TILES[name](40), {"o": tensor(6), "q": tensor(6, element="i64")}).text(), [x], *TILING, exact=True)
+    expected = x.argmax(1) if kind == "argmax" else x.argmin(1)
+    assert torch.equal(position, expected)
+
+
+COLUMN_TILES = {
+    "chosen": None,
+    "resident": tile(axis("d0", 64, "resident"), axis("d1", 8, "grid")),
+    "looped": tile(axis("d0", 4, "looped"), axis("d1", 8, "grid")),
+    "looped by one": tile(axis("d0", 1, "looped"), axis("d1", 16, "grid")),
+}
+
+
+@pytest.mark.parametrize("name", COLUMN_TILES)
+def test_column_sum(name: str) -> None:
+    body = 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32\nstore s -> o[d1]'
+    compare(pair(50, 21, body, COLUMN_TILES[name], {"o": tensor(21)}).text(), [rows(50, 21)], *TILING)
+
+
+@pytest.mark.parametrize("t", [None, tile(axis("d0", 8, "looped"), axis("d1", 32, "resident")), tile(axis("d0", 16, "resident"), axis("d1", 8, "looped"))])
+def test_row_and_column_sums_in_one_kernel(t: str | None) -> None:
+    body = """load x[d0, d1] -> v
+%r = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%c = "fuse.reduce"(%v) {kind = "max", over = ["d0"]} : (f32) -> f32
+store r -> o[d0]
+store c -> p[d1]"""
+    compare(pair(13, 21, body, t, {"o": tensor(13), "p": tensor(21)}).text(), [rows(13, 21)], *TILING)
+
+
+def test_column_sums_of_row_normalised_values() -> None:
+    body = """load x[d0, d1] -> v
+%r = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%n = arith.subf %v, %r : f32
+%c = "fuse.reduce"(%n) {kind = "sum", over = ["d0"]} : (f32) -> f32
+%y = arith.addf %n, %c : f32
+store y -> o[d0, d1]"""
+    for t in (None, tile(axis("d0", 4, "looped"), axis("d1", 32, "resident"))):
+        compare(pair(13, 21, body, t).text(), [rows(13, 21)], *TILING, atol=1e-4)
+
+
+@pytest.mark.parametrize("t", [None, tile(axis("d0", 1, "grid"), axis("d1,d2", 16, "looped")), tile(axis("d0", 2, "grid"), axis("d1", 4, "resident"), axis("d2", 8, "resident"))])
+def test_reduction_over_two_dims(t: str | None) -> None:
+    body = 'load x[d0, d1, d2] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1", "d2"]} : (f32) -> f32\nstore s -> o[d0]'
+    case = Case({"d0": "5", "d1": "3", "d2": "7"}, {"x": tensor(5, 3, 7)}, {"o": tensor(5)}, body, tile=t)
+    compare(case.text(), [rows(5, 21).reshape(5, 3, 7)], *TILING)
+
+
+def test_dot() -> None:
+    body = """load x[d0, d2] -> a
+load y[d2, d1] -> b
+%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+store c -> o[d0, d1]"""
+    inputs = {"x": tensor(9, 33, element="bf16"), "y": tensor(33, 10, element="bf16")}
+    for t in (None, tile(axis("d0", 4, "grid"), axis("d1", 8, "grid"), axis("d2", 16, "looped")), tile(axis("d0", 1, "grid"), axis("d1", 8, "grid"), axis("d2", 64, "resident"))):
+        case = Case({"d0": "9", "d1": "10", "d2": "33"}, inputs, {"o": tensor(9, 10)}, body, tile=t)
+        compare(case.text(), [rows(9, 33).bfloat16(), rows(33, 10, 1).bfloat16()], *TILING, rtol=1e-4, atol=1e-4)
+
+
+def test_empty_reduction() -> None:
+    body = 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32\nstore s -> o[d0]'
+    case = Case({"d0": "4", "d1": "s0"}, {"x": tensor(4, "s0")}, {"o": tensor(4)}, body, sizes={"s0": 8})
+    [got] = run(lowered(case.text(), *TILING), [torch.zeros(4, 0), 0])
+    assert torch.equal(got, torch.zeros(4))
+
+
+def test_in_place_softmax_keeps_the_old_contents_until_the_last_loop() -> None:
+    body = """load x[d0, d1] -> v
+%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%two = arith.addf %v, %v : f32
+%n = arith.subf %v, %s : f32
+store two -> o[d0, d1]
+store n -> p[d0, d1]"""
+    case = pair(3, 40, body, tile(axis("d0", 1, "grid"), axis("d1", 16, "looped")), {"o": tensor(3, 40), "p": tensor(3, 40)}, in_place={"o": "x"})
+    compare(case.text(), [rows(3, 40)], *TILING, atol=1e-4)
+
+
+# --- scans -------------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["resident", "resident rows", "looped", "looped rows", "chosen"])
+@pytest.mark.parametrize("reverse", ["false", "true"])
+@pytest.mark.parametrize("kind", ["sum", "max", "prod"])
+def test_scan(name: str, reverse: str, kind: str) -> None:
+    body = f"""load x[d0, d1] -> v
+%s = "fuse.scan"(%v) {{kind = "{kind}", over = "d1", reverse = {reverse}}} : (f32) -> f32
+store s -> o[d0, d1]"""
+    compare(pair(5, 40, body, ROW_TILES[name](40)).text(), [rows(5, 40)], *TILING, atol=1e-4)
+
+
+def test_scan_then_sum_and_use() -> None:
+    body = """load x[d0, d1] -> v
+%c = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
+%t = "fuse.reduce"(%c) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%y = arith.subf %c, %t : f32
+store y -> o[d0, d1]"""
+    for name in ("resident", "looped"):
+        compare(pair(3, 40, body, ROW_TILES[name](40)).text(), [rows(3, 40)], *TILING, rtol=1e-4, atol=1e-3)
+
+
+# --- asserts and randomness --------------------------------------------------------------------------------------------------------
+def test_assert_ignores_lanes_beyond_the_end() -> None:
+    body = """load x[d0] -> v
+%ok = arith.cmpf ogt, %v, %zero : f32
+cf.assert %ok, "positive"
+store v -> o[d0]"""
+    text = Case({"d0": "40"}, {"x": tensor(40)}, {"o": tensor(40)}, body, tile=tile(axis("d0", 32, "grid"))).text()
+    compare(text, [torch.ones(40)], *TILING, exact=True)
+    with pytest.raises(Exception, match="positive"):
+        run(lowered(text, *TILING), [torch.ones(40) - (torch.arange(40) == 39) * 2.0])
+
+
+@pytest.mark.parametrize("dist", ["uniform", "normal"])
+def test_random_numbers_do_not_depend_on_the_tile(dist: str) -> None:
+    body = f"""%c = "fuse.index"() {{expr = "d0*7 + d1"}} : () -> i64
+%v = "fuse.rand"(%seed, %offset, %c) {{dist = "{dist}"}} : (i64, i64, i64) -> f32
+store v -> o[d0, d1]"""
+    seen = []
+    for t in (None, tile(axis("d0,d1", 16, "grid")), tile(axis("d0", 2, "grid"), axis("d1", 8, "grid"))):
+        case = Case({"d0": "9", "d1": "7"}, {"x": tensor(1)}, {"o": tensor(9, 7)}, body, scalars={"seed": "i64", "offset": "i64"}, tile=t)
+        [got] = compare(case.text(), [torch.zeros(1), 0x1234567887654321, 1 << 33], *TILING, rtol=1e-5, atol=1e-6)
+        seen.append(got)
+    assert torch.equal(seen[0], seen[1]) and torch.equal(seen[0], seen[2])
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("t", "message"),
+    [
+        (tile(axis("d0", 1, "grid"), axis("d1", 16, "grid")), "is cut across programs"),
+        (tile(axis("d0,d1", 256, "resident")), "which is a part of the axis"),
+        (tile(axis("d0", 1, "grid"), axis("d1", 16, "resident")), "holds 16 points, its extent is 20"),
+        (tile(axis("d0", 1, "grid")), "expected every dim in exactly one axis"),
+        (tile(axis("d0", 3, "grid"), axis("d1", 32, "resident")), "expected a block that is a power of two, got 3"),
+        (tile(axis("d0", 1, "looped"), axis("d1", 1, "looped")), "at most one looped axis"),
+    ],
+)
+def test_a_tile_that_does_not_fit_is_refused(t: str, message: str) -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(pair(5, 20, SOFTMAX, t).text())
+        with pytest.raises(PassError, match=message):
+            ApplyTiling().run(module, Remarks())
