@@ -85,9 +85,9 @@ class Fuser:
                 )
 
 
-def read_groups(module: ir.Module) -> GroupGraph:
+def read_groups(module: ir.Module, grouped_only: bool = False) -> GroupGraph:
     """The groups that the calls' ``fuse.group`` say.  Raises PassError without a ``@main``."""
     try:
-        return GroupGraph.of(module)
+        return GroupGraph.of(module, grouped_only)
     except ValueError as error:
         raise PassError(str(error), module.operation.location) from error

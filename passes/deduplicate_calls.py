@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import callee_kind, extern_aliases, extern_mutated, has_effect
+from ..compiler.analysis.dependences import Dependences, callee_kind, extern_aliases, extern_mutated, has_effect
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
@@ -49,13 +49,14 @@ class DeduplicateCalls(Pass):
         program = Program.of(module)
         texts: dict[str, str] = {}
         known: dict[Hashable, list[ir.Value]] = {}
-        overwritten = _overwritten(program)
+        storage = _Storage.of(module)
         for op in [o.operation for o in program.block.operations]:
             key = _key(program, op, texts)
-            if key is None:
+            shared = (*op.results, *op.operands)
+            if key is None or not storage.kept.isdisjoint(op.results) or not storage.moving.isdisjoint(shared):
                 continue
             same = known.setdefault(key, list(op.results))
-            if same[0] == op.results[0] or any(r in overwritten for r in (*same, *op.results)):
+            if same[0] == op.results[0]:
                 continue
             for old, new in zip(op.results, same, strict=True):
                 old.replace_all_uses_with(new)
@@ -66,18 +67,29 @@ class DeduplicateCalls(Pass):
         program.erase_unused()
 
 
-def _overwritten(program: Program) -> set[ir.Value]:
-    """Values that some call takes as a destination or mutates, and all views of the same root."""
-    root: dict[ir.Value, ir.Value] = {}
-    written: set[ir.Value] = set()
-    for op in (o.operation for o in program.block.operations):
-        if op.name == "fuse.view":
-            root[op.results[0]] = root.get(op.operands[0], op.operands[0])
-        elif op.name == "func.call":
-            callee = program.callee(op)
-            positions = kernel_ties(callee) if "fuse.ties" in callee.attributes else extern_mutated(callee)
-            written.update(root.get(op.operands[p], op.operands[p]) for p in positions)
-    return written | {value for value, r in root.items() if r in written}
+@dataclass(frozen=True)
+class _Storage:
+    """Which values must not be shared: ``kept`` are made in a storage that something overwrites later, ``moving`` change in place."""
+
+    kept: frozenset[ir.Value]
+    moving: frozenset[ir.Value]
+
+    @staticmethod
+    def of(module: ir.Module) -> "_Storage":
+        graph = Dependences.of(module)
+        writers: dict[int, set[int]] = {}
+        mutated: set[int] = set()
+        for node in graph.nodes:
+            for value in (*node.destinations, *node.mutated):
+                writers.setdefault(graph.roots[value], set()).add(node.index)
+            mutated.update(graph.roots[v] for v in node.mutated)
+        kept, moving = set(), set()
+        for number, value in enumerate(graph.values):
+            if len(writers.get(graph.roots[number], ())) > 1:
+                kept.add(value)
+            if graph.roots[number] in mutated:
+                moving.add(value)
+        return _Storage(frozenset(kept), frozenset(moving))
 
 
 def _key(program: Program, op: ir.Operation, texts: dict[str, str]) -> Hashable | None:

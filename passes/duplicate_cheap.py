@@ -47,6 +47,8 @@ class DuplicateCheap(Pass):
         hints = symbol_hints(program.main)
         summaries: dict[str, Summary | None] = {}
         for call, kernel in program.kernel_calls():
+            if len(call.results) != 1 or len(list(call.results[0].uses)) < 2:
+                continue
             name = string(kernel.attributes["sym_name"])
             if name not in summaries:
                 summaries[name] = summarise(kernel)

@@ -47,7 +47,7 @@ class MaterializeFusion(Pass):
     numerics: ClassVar[Numerics] = "reassociates"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        graph = read_groups(module)
+        graph = read_groups(module, grouped_only=True)
         program = Program.of(module)
         plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
         end = graph.deps.nodes[-1].op

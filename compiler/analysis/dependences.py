@@ -54,6 +54,7 @@ class Node:
     operands: tuple[int, ...]
     results: tuple[int, ...]
     reads: tuple[int, ...]  #: operands whose contents it reads, destinations left out
+    ties: tuple[int, ...]  #: positions of the destinations among the operands
     destinations: tuple[int, ...]  #: per tied result, the operand whose storage it takes over
     mutated: tuple[int, ...]  #: operands that an extern op writes in place
     effect: bool
@@ -143,7 +144,7 @@ class Dependences:
         )
         effect = has_effect(op, callee)
         self.nodes.append(
-            Node(index, op, kind, callee, operands, results, reads, destinations, mutated, effect)
+            Node(index, op, kind, callee, operands, results, reads, ties, destinations, mutated, effect)
         )
 
     def _connect(self) -> None:
@@ -165,7 +166,7 @@ class Dependences:
                 if node.op.name == "fuse.after" or isinstance(self.values[operand].type, fuse.Token):
                     add(made[operand], node.index, "order", "token")
                 else:
-                    is_load = node.kind == "kernel" and position not in kernel_ties(node.callee)
+                    is_load = node.kind == "kernel" and position not in node.ties
                     exact = is_load and self.nodes[made[operand]].kind == "kernel"
                     add(made[operand], node.index, "exact" if exact else "whole", "data")
             for read in node.reads:

@@ -33,13 +33,18 @@ class GroupGraph:
     devices: dict[int, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(module: ir.Module) -> "GroupGraph":
-        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError without a ``@main``."""
+    def of(module: ir.Module, grouped_only: bool = False) -> "GroupGraph":
+        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError without a ``@main``.
+
+        ``grouped_only`` summarises only the kernels of calls that have a group.
+        """
         deps = Dependences.of(module)
         graph = GroupGraph(deps, kernel_facts(deps.main), symbol_hints(deps.main))
         by_name: dict[str, Summary | None] = {}
         for node in deps.nodes:
-            if node.kind == "kernel" and node.callee is not None:
+            if node.kind != "kernel" or node.callee is None:
+                continue
+            if "fuse.group" in node.op.attributes or not grouped_only:
                 if node.name not in by_name:
                     by_name[node.name] = summarise(node.callee)
                 summary = by_name[node.name]

@@ -11,6 +11,7 @@ cycle               groups with a third operation that must run between them
 index-mismatch      reads that no single placement of the producer serves (also a ``order`` or ``atomic`` found there)
 reduction-dims      reductions that would cross different dims
 lost-parallelism    a reduction that would run again for each point of a dim that it does not depend on
+too-long-row        a reduction of few long rows, and what needs its result at every point: a row is one program's work then
 recompute           operations that would run at more points than before, for longer than the saved bytes take
 order               a storage that one member overwrites and another reads elsewhere
 ==================  ===============================================================================================
@@ -29,6 +30,7 @@ class Limits:
     """Parameters of the rules.
 
     cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
+    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its readers apart.
     slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
 
@@ -37,6 +39,8 @@ class Limits:
     cheap: int = 16
     loads: int = 4
     slots_per_byte: int = 4
+    row: int = 32768
+    rows: int = 264
 
 
 @dataclass
@@ -155,6 +159,27 @@ def lost_parallelism(c: Candidate) -> Refusal | None:
     return None
 
 
+def too_long_row(c: Candidate) -> Refusal | None:
+    """What visits a row again after its reduction does so in the same program: not with few long rows, which others could share."""
+    plan = c.planned
+    crossed = plan.crossed
+    length = evaluate(points(plan.extents, crossed), c.graph.hints)
+    rows = evaluate(points(plan.extents, plan.parallel), c.graph.hints)
+    if length <= c.limits.row or rows >= c.limits.rows:
+        return None
+    reduced: set[int] = set()
+    for number, instance in enumerate(plan.instances):  # makers come before their readers
+        summary = plan.members[instance.member].summary
+        after = not reduced.isdisjoint(instance.sources.values())
+        if after and plan.image(instance, instance.dims) & crossed:
+            numbers = (("row", length), ("max_row", c.limits.row), ("rows", rows), ("min_rows", c.limits.rows))
+            message = f"{summary.name} visits long rows again after they are reduced, and there are few: split the reduction instead"
+            return Refusal("too-long-row", message, numbers)
+        if after or summary.crossings:
+            reduced.add(number)
+    return None
+
+
 def recompute(c: Candidate) -> Refusal | None:
     """What runs at more points than before is cheap, or costs less than the traffic that it saves."""
     plan = c.planned
@@ -193,7 +218,7 @@ def overwritten(c: Candidate) -> Refusal | None:
     """What a member overwrites, the others read only at the point that is overwritten, before it is."""
     plan = c.planned
     made = {r for m in plan.members for r in m.results}
-    stores: dict[int, tuple[int, int, tuple]] = {}
+    stores: dict[int, tuple[int, int, tuple | None]] = {}  # coordinates: None where other points see the write too
     for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:
@@ -207,7 +232,7 @@ def overwritten(c: Candidate) -> Refusal | None:
             stores[root] = (
                 instance.member,
                 member.operands[write.argument],
-                plan.coords(instance, write) if covers and write.mode == "set" else (),
+                plan.coords(instance, write) if covers and write.mode == "set" else None,
             )
     for instance in plan.instances:
         member = plan.members[instance.member]
@@ -232,6 +257,7 @@ RULES: tuple[Rule, ...] = (
     index_mismatch,
     reduction_dims,
     lost_parallelism,
+    too_long_row,
     recompute,
     overwritten,
 )

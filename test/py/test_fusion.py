@@ -239,6 +239,29 @@ def test_diamond_is_one_kernel() -> None:
     check(g, g.pointwise("add", g.pointwise("neg", y), g.pointwise("sin", y)), kernels=1)
 
 
+def test_readers_of_few_long_rows_wait_for_the_reduction() -> None:
+    g = Graph()
+    x = g.input(2, 40000)
+    _, remarks = check(g, g.pointwise("div", x, g.reduce("sum", x, (1,))), kernels=2)
+    assert rules(remarks) == {"too-long-row"}
+
+
+def test_two_readers_of_one_tensor_become_one_kernel() -> None:
+    g = Graph()
+    x = g.input(6, 5)
+    passes = (FuseHorizontal(), MaterializeFusion())
+    after, _ = check(g, g.pointwise("neg", x), g.reduce("sum", x, (1,)), kernels=1, passes=passes)
+    assert after.count('"fuse.load"') == 1
+
+
+def test_a_reader_of_fewer_points_stays_apart_horizontally() -> None:
+    g = Graph()
+    x, row = g.input(6, 5), g.input(5)
+    passes = (FuseHorizontal(), MaterializeFusion())
+    _, remarks = check(g, g.pointwise("add", x, row), g.pointwise("neg", row), kernels=2, passes=passes)
+    assert rules(remarks) == {"uneven"}
+
+
 def test_in_place_update_fuses_and_keeps_the_argument() -> None:
     g = Graph()
     p, grad = g.input(6, 5), g.input(6, 5)
