@@ -24,5 +24,5 @@ class DumpIR:
     def _write(self, number: int, name: str, module: ir.Module) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{number:02d}-{name}.mlir"
-        path.write_text(module.operation.get_asm(enable_debug_info=True) + "\n")
+        path.write_text(module.operation.get_asm(enable_debug_info=True).rstrip("\n") + "\n", encoding="utf-8")
         self.written.append(path)

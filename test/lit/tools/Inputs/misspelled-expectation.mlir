@@ -1,0 +1,3 @@
+func.func private @f() -> i32 {
+  return // expected-error {has 0 operands}
+}

@@ -1,0 +1,28 @@
+// The compiler's own pipeline, up to a level.
+// RUN: fuse-opt %s --default-pipeline=graph | FileCheck %s --check-prefix=GRAPH
+// RUN: fuse-opt %s --default-pipeline=scheduled | FileCheck %s --check-prefix=SCHEDULED
+// RUN: fuse-opt %s --default-pipeline=tiled --hardware=h200 | FileCheck %s --check-prefix=TILED
+// RUN: fuse-opt %s --default-pipeline | FileCheck %s --check-prefix=PLANNED
+// RUN: not fuse-opt %s --default-pipeline=codegen 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// GRAPH: func.func private @fill
+// GRAPH: fuse.kernel
+// SCHEDULED: call @
+// SCHEDULED-NOT: fuse.grid
+// TILED: fuse.grid
+// TILED: "tt.store"
+// PLANNED: "tt.func"
+// PLANNED: "tt.store"
+// PLANNED: fuse.launch = @fill_tt
+// UNKNOWN: fuse-opt: error: unknown level 'codegen': expected one of graph, scheduled, tiled, planned
+func.func @main(%o: tensor<8xf32>) -> tensor<8xf32> {
+  %y = call @fill(%o) : (tensor<8xf32>) -> tensor<8xf32>
+  return {fuse.mutates = {"0" = 0 : i64}} %y : tensor<8xf32>
+}
+func.func private @fill(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

@@ -1,0 +1,22 @@
+// The input is a file or stdin; the output is stdout or -o FILE.
+// RUN: fuse-opt %s | FileCheck %s
+// RUN: fuse-opt - < %s | FileCheck %s
+// RUN: fuse-opt < %s -o %t && FileCheck %s < %t
+// RUN: not fuse-opt %s.missing 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not fuse-opt %s -o %t.missing/out 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+
+// CHECK: module
+// CHECK-NEXT: func.func @main
+// MISSING: fuse-opt: error: cannot read '{{.*}}input-output.mlir.missing': {{.*}}No such file
+// UNWRITABLE: fuse-opt: error: cannot write '{{.*}}out': {{.*}}No such file
+func.func @main(%o: tensor<8xf32>) -> tensor<8xf32> {
+  %y = call @fill(%o) : (tensor<8xf32>) -> tensor<8xf32>
+  return {fuse.mutates = {"0" = 0 : i64}} %y : tensor<8xf32>
+}
+func.func private @fill(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
