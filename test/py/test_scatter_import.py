@@ -1,0 +1,220 @@
+"""Writes at loaded indices and at known places: imported, verified, run by the interpreter, compared with eager."""
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from fuse_mlir.compiler.errors import UnsupportedOp
+from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.table import LOWERINGS
+from fuse_mlir.compiler.runtime.errors import DeviceAssertError
+
+sys.path.insert(0, str(Path(__file__).parent))
+from lowering import check, check_training, kernels, lower, run, trace  # noqa: E402
+
+aten = torch.ops.aten
+TABLE = decomposition_table()
+X = torch.arange(2 * 3 * 4, dtype=torch.float32).reshape(2, 3, 4)
+I, TWICE = torch.tensor([2, 0]), torch.tensor([1, -2, 1])
+
+#: name -> (indices with None, shape of the values, accumulate)
+PUTS = {
+    "rows": ([torch.tensor([1, -2])], (2, 3, 4), False),
+    "middle": ([None, I], (2, 2, 4), False),
+    "broadcast values": ([None, I], (4,), False),
+    "one value": ([None, None, I], (), False),
+    "apart": ([torch.tensor([0, 1]), None, torch.tensor([-1, 2])], (2, 3), False),
+    "matrix": ([None, torch.tensor([[0], [2]]), torch.tensor([[1, 3]])], (2, 2, 2), False),
+    "add": ([None, TWICE], (2, 3, 4), True),
+    "add one": ([None, TWICE, TWICE], (), True),
+    "no index": ([torch.empty(0, dtype=torch.int64)], (0, 3, 4), False),
+}
+
+
+@pytest.mark.parametrize("dynamic", (False, True))
+@pytest.mark.parametrize("name", PUTS)
+def test_index_put(name, dynamic):
+    indices, shape, accumulate = PUTS[name]
+    values = torch.arange(math.prod(shape), dtype=torch.float32).reshape(shape) * 10 + 0.5
+
+    def function(x, values, *tensors):
+        left = list(tensors)
+        return aten.index_put.default(x, [None if i is None else left.pop(0) for i in indices], values, accumulate)
+
+    given = [i for i in indices if i is not None]
+    check(function, X, values, *given, dynamic=dynamic)
+    check(function, X.transpose(0, 2).contiguous().transpose(0, 2), values, *given, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("dtype", (torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64))
+def test_accumulation_dtypes(dtype):
+    check(lambda x, i, v: x.index_put([i], v, accumulate=True), X.to(dtype)[0], torch.tensor([0, 2, 0, 0]), torch.ones(4, 4, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", (torch.int8, torch.bool, torch.int16))
+def test_no_such_atomic(dtype):
+    args = X.to(dtype)[0], torch.tensor([0, 2, 0]), torch.ones(3, 4, dtype=dtype)
+    with pytest.raises(UnsupportedOp, match="no atomic add"):
+        lower(trace(lambda x, i, v: x.index_put([i], v, accumulate=True), args))
+    check(lambda x, i, v: x.index_put([i], v, accumulate=True), *args, extern=["aten.index_put.default"])
+
+
+def test_two_kernels():
+    """A copy, then the scatter, whose destination is the copy."""
+    imported = lower(trace(lambda x, i: x.index_put([i], torch.tensor(1.0)), [X, torch.tensor([0])]))
+    assert kernels(imported)[-2:] == ["index_put_copy", "index_put"]
+
+
+SCATTERS = {
+    "src": lambda x, i, s: x.scatter(1, i, s),
+    "value": lambda x, i, s: x.scatter(1, i, 7.5),
+    "last dim": lambda x, i, s: x.scatter(-1, i, s),
+    "add": lambda x, i, s: x.scatter_add(1, i, s),
+    "reduce add": lambda x, i, s: aten.scatter.reduce(x, 1, i, s, reduce="add"),
+    "value add": lambda x, i, s: aten.scatter.value_reduce(x, 1, i, 0.5, reduce="add"),
+    "sum": lambda x, i, s: x.scatter_reduce(1, i, s, "sum"),
+    "amax": lambda x, i, s: x.scatter_reduce(1, i, s, "amax"),
+    "amin": lambda x, i, s: x.scatter_reduce(1, i, s, "amin"),
+}
+
+
+@pytest.mark.parametrize("dynamic", (False, True))
+@pytest.mark.parametrize("name", SCATTERS)
+def test_scatter(name, dynamic):
+    index = torch.tensor([[[2, 0, 1, 1], [0, 1, 0, 2]]]) if name != "last dim" else torch.tensor([[[2, 0], [1, 3]]])
+    source = torch.arange(24, 48, dtype=torch.float32).reshape(2, 3, 4) - 30
+    check(SCATTERS[name], X, index, source, dynamic=dynamic)
+    check(SCATTERS[name], X.transpose(0, 1).contiguous().transpose(0, 1), index, source, dynamic=dynamic)
+
+
+def test_scatter_corner_cases():
+    check(lambda x, i: x.scatter(0, i, 2.0), torch.tensor(3.0), torch.tensor(0))
+    check(lambda x, i, s: x.scatter_add(0, i, s), torch.tensor([1.0, 2.0]), torch.tensor([0, 1, 0]), torch.tensor([1.0, 2.0, 3.0]))
+    check(lambda x, i, s: x.scatter(0, i, s), torch.ones(3), torch.empty(0, dtype=torch.int64), torch.empty(0))
+    check(lambda x, i: x.scatter(0, i, -1), torch.tensor([1, 2, 3]), torch.tensor([1]))
+    check(lambda x, i, s: x.scatter(0, i, s), torch.ones(4), torch.tensor([3]), torch.arange(9.0))
+
+
+@pytest.mark.parametrize("how", ("amax", "amin"))
+def test_nan_wins_extremes(how):
+    x = torch.tensor([1.0, math.nan, 3.0, -math.inf])
+    source = torch.tensor([math.nan, 5.0, -math.nan, 0.0, math.inf])
+    check(lambda x, i, s: x.scatter_reduce(0, i, s, how), x, torch.tensor([0, 1, 2, 3, 3]), source)
+
+
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda x, i, s: x.scatter_reduce(0, i, s, "prod"),
+        lambda x, i, s: x.scatter_reduce(0, i, s, "mean"),
+        lambda x, i, s: x.scatter_reduce(0, i, s, "sum", include_self=False),
+        lambda x, i, s: aten.scatter.reduce(x, 0, i, s, reduce="multiply"),
+    ),
+)
+def test_reductions_without_atomics_fall_back(function):
+    with pytest.raises(UnsupportedOp):
+        lower(trace(function, [X[0, 0], I, X[1, 0]]))
+
+
+def test_deterministic_algorithms_fall_back():
+    """Where the order of the writes may show; one value has no order."""
+    torch.use_deterministic_algorithms(True)
+    try:
+        for function in (lambda x, i: x.index_put([i], x[0], True), lambda x, i: x.scatter_add(0, i, x)):
+            with pytest.raises(UnsupportedOp, match="deterministic"):
+                lower(trace(function, [X[0, 0], I]))
+        check(lambda x, i: x.scatter(0, i, 1.0), X[0, 0], I)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("number", (3, -4))
+def test_out_of_range(number):
+    index = torch.tensor([0, number])
+    with pytest.raises(DeviceAssertError, match="index out of bounds for dimension 0 with size 3"):
+        run(lambda x, i: x.index_put([i], x[:2]), X[0], index)
+    with pytest.raises(DeviceAssertError, match="index out of bounds for dimension 0 with size 3"):
+        run(lambda x, i: x.scatter(0, i, 1.0), torch.ones(3), index)
+    with pytest.raises(DeviceAssertError):
+        run(lambda x, i: x.scatter(0, i, 1.0), torch.ones(3), torch.tensor([-1]))
+
+
+KNOWN = {
+    "slice": (lambda x, s: aten.slice_scatter.default(x, s, 1, 1, 3), (2, 2, 4)),
+    "whole slice": (lambda x, s: aten.slice_scatter.default(x, s, 1), (2, 3, 4)),
+    "slice to the end": (lambda x, s: aten.slice_scatter.default(x, s, 2, -3, 99), (2, 3, 3)),
+    "slice with a step": (lambda x, s: aten.slice_scatter.default(x, s, -1, 1, 4, 2), (2, 3, 2)),
+    "slice of one": (lambda x, s: aten.slice_scatter.default(x, s, 0, 1, 2), (1, 3, 4)),
+    "empty slice": (lambda x, s: aten.slice_scatter.default(x, s, 1, 2, 2), (2, 0, 4)),
+    "select": (lambda x, s: aten.select_scatter.default(x, s, 1, 2), (2, 4)),
+    "select from the end": (lambda x, s: aten.select_scatter.default(x, s, 2, -1), (2, 3)),
+    "diagonal": (lambda x, s: aten.diagonal_scatter.default(x, s, 0, 1, 2), (2, 3)),
+    "upper diagonal": (lambda x, s: aten.diagonal_scatter.default(x, s, 1, 1, 2), (2, 3)),
+    "lower diagonal": (lambda x, s: aten.diagonal_scatter.default(x, s, -1, 2, 0), (3, 2)),
+}
+
+
+@pytest.mark.parametrize("dynamic", (False, True))
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_places(name, dynamic):
+    """One kernel, without asserts."""
+    function, shape = KNOWN[name]
+    source = -torch.arange(1, 1 + math.prod(shape), dtype=torch.float32).reshape(shape)
+    check(function, X, source, dynamic=dynamic)
+    check(function, X.transpose(0, 2).contiguous().transpose(0, 2), source, dynamic=dynamic)
+    imported = lower(trace(function, [X, source]))
+    assert len(kernels(imported)) == 1 and "device_assert" not in str(imported.module)
+
+
+def test_decomposed():
+    """index_add, index_copy, index_fill, put and gradients of indexed reads become index_put or scatter_add."""
+    cases = (
+        (lambda x, i: x.index_add(0, i, x[:2] * 2, alpha=2), X[0], I),
+        (lambda x, i: x.index_copy(0, i, x[:2] * 2), X[0], I),
+        (lambda x, i: x.index_fill(1, i, 9.0), X[0], I),
+        (lambda x, i: torch.put(x, i, x[0, :2]), X[0], torch.tensor([3, 11])),
+    )
+    for function, *inputs in cases:
+        check_training(function, *inputs, table=TABLE, gradients=False)
+    for function in (
+        lambda x, i: x[:, i],
+        lambda x, i: x.gather(1, i[None, :, None].expand(2, 2, 4)),
+        lambda x, i: x.index_select(1, i),
+        lambda x, i: torch.nn.functional.embedding(i, x[0]),
+        lambda x, i: x.select(1, 0) * x[:, 1],
+        lambda x, i: torch.diagonal(x, 0, 1, 2),
+        lambda x, i: x[:, :, 1:3],
+    ):
+        check_training(function, X, I, table=TABLE)
+
+
+#: Scatters: lowered, decomposed, or why not.
+CORE = {
+    "aten.index_put.default": "lowered",
+    "aten.scatter.src": "lowered",
+    "aten.scatter.value": "lowered",
+    "aten.scatter.reduce": "lowered",
+    "aten.scatter.value_reduce": "lowered",
+    "aten.scatter_add.default": "lowered",
+    "aten.scatter_reduce.two": "lowered",
+    "aten.slice_scatter.default": "lowered",
+    "aten.select_scatter.default": "lowered",
+    "aten.diagonal_scatter.default": "lowered",
+    "aten.index_add.default": "decomposed",
+    "aten.index_copy.default": "decomposed",
+    "aten.index_fill.int_Scalar": "decomposed",
+    "aten.put.default": "decomposed",
+    "aten._unsafe_index_put.default": "decomposed",
+    "aten.embedding_dense_backward.default": "decomposed",
+    "aten.masked_scatter.default": "which element is written with what depends on a running count of the mask",
+    "aten.index_reduce.default": "products and means have no atomics",
+    "aten.as_strided_scatter.default": "strides of the storage, not of the tensor",
+}
+
+
+@pytest.mark.parametrize("overload", CORE)
+def test_every_scatter_is_accounted_for(overload):
+    found = "lowered" if overload in LOWERINGS else "decomposed" if overload in {str(o) for o in TABLE} else "neither"
+    assert found == CORE[overload] or found == "neither" and CORE[overload] not in ("lowered", "decomposed")
