@@ -20,7 +20,8 @@ SIGNLESS: dict[torch.dtype, torch.dtype] = {
     torch.uint64: torch.int64,
 }
 
-#: Integers as wide as a dtype, by bytes: gathers and scatters move bits, and not every dtype has those operations.
+#: Integers as wide as a dtype, by bytes: gathers and scatters move bits, and not every dtype has those
+#: operations.
 CARRIERS: dict[int, torch.dtype] = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 

@@ -1,10 +1,12 @@
-"""What can go wrong while a module runs.  Each error is one sentence and the location of the op it is about."""
+"""What can go wrong while a module runs.  Each error is one sentence and the location of the op it is
+about."""
 
 from ..mlir import ir
 
 
 class RunError(Exception):
-    """A module cannot be executed, or its execution went wrong.  ``location`` is MLIR's text (``loc(...)``) or None."""
+    """A module cannot be executed, or its execution went wrong.  ``location`` is MLIR's text (``loc(...)``)
+    or None."""
 
     def __init__(self, message: str, location: "ir.Location | str | None" = None) -> None:
         self.message = message
@@ -21,7 +23,8 @@ class UseAfterFree(RunError):
 
 
 class RaceError(RunError):
-    """Two points or programs of one launch write the same element differently, or one reads what another writes."""
+    """Two points or programs of one launch write the same element differently, or one reads what another
+    writes."""
 
 
 class DeviceAssertError(RunError):

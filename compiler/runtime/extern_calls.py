@@ -1,4 +1,5 @@
-"""Runs extern declarations: resolves ``fuse.extern`` to a callable and rebuilds its arguments from ``fuse.args`` and ``fuse.kwargs``."""
+"""Runs extern declarations: resolves ``fuse.extern`` to a callable and rebuilds its arguments from
+``fuse.args`` and ``fuse.kwargs``."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,8 @@ Getter = Callable[[Sequence[Any]], Any]
 
 
 def resolve(name: str, location: ir.Location | None = None) -> Callable[..., Any]:
-    """``aten.mm.default``, ``higher_order.cond``, ``mylib.op.overload``, ``math.sqrt`` -> what to call.  Raises RunError."""
+    """``aten.mm.default``, ``higher_order.cond``, ``mylib.op.overload``, ``math.sqrt`` -> what to call.
+    Raises RunError."""
     head, _, rest = name.partition(".")
     if head in _MODULES:
         found: Any = importlib.import_module(_MODULES[head])
@@ -57,7 +59,8 @@ def torch_object(
 class ExternCall:
     """One extern declaration, resolved once.  Call it with the operands of a ``func.call``.
 
-    ``device`` replaces all devices named in arguments; ``float64`` turns float dtypes into float64 (shadow evaluation).
+    ``device`` replaces all devices named in arguments; ``float64`` turns float dtypes into float64 (shadow
+    evaluation).
     """
 
     def __init__(
@@ -86,7 +89,8 @@ class ExternCall:
         self._kwargs = {name: self._getter(a) for name, a in named.items()}
 
     def __call__(self, operands: Sequence[Any]) -> list[Any]:
-        """Runs the operator.  Returns its results as a flat list without the None ones; of those, the ones in ``fuse.returns``."""
+        """Runs the operator.  Returns its results as a flat list without the None ones; of those, the ones in
+        ``fuse.returns``."""
         args = [get(operands) for get in self._args]
         kwargs = {name: get(operands) for name, get in self._kwargs.items()}
         results = flatten(self.function(*args, **kwargs))

@@ -59,7 +59,9 @@ class GraphFunction:
         self._symbols = named_sizes(func, "arg_attrs")
         self._plan: list[_Plan] = []
         self._tracker = StorageTracker(
-            list(block.arguments), module.declaration, lambda name: module.function(name, func.location).results
+            list(block.arguments),
+            module.declaration,
+            lambda name: module.function(name, func.location).results,
         )
         self._returned: tuple[int, ...] = ()
         self.results: list[ResultOrigin] = []  #: whose storage each result is
@@ -107,7 +109,9 @@ class GraphFunction:
             return make(op, self._module.shadow)
         function = elementwise(op, False)
         if function is None:
-            raise RunError(f"@{self.name} has an op that the interpreter does not know: {op.name}", op.location)
+            raise RunError(
+                f"@{self.name} has an op that the interpreter does not know: {op.name}", op.location
+            )
         return scalar_step(op, function)
 
     def _call(self, op: ir.Operation) -> Step:

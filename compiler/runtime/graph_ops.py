@@ -75,8 +75,8 @@ def _view(op: ir.Operation, shadow: bool) -> Step:
         try:
             return (torch.as_strided(source, shape, strides, start),)
         except RuntimeError as error:
-            message = f"fuse.view with sizes {list(shape)}, strides {list(strides)}, offset {start} leaves the storage of its source"
-            raise RunError(message, location) from error
+            where = f"sizes {list(shape)}, strides {list(strides)}, offset {start}"
+            raise RunError(f"fuse.view with {where} leaves the storage of its source", location) from error
 
     return step
 
@@ -133,7 +133,8 @@ def scalar_step(op: ir.Operation, apply: Callable[..., Any]) -> Step:
 
 
 def kernel_step(op: ir.Operation, target: Callable[[list[Any]], list[Tensor]]) -> Step:
-    """A call of a kernel or a launch: its results are the tied arguments under the layouts of the results' types."""
+    """A call of a kernel or a launch: its results are the tied arguments under the layouts of the results'
+    types."""
     specs = [TensorSpec.of(r.type) for r in op.results]
 
     def step(frame: Frame, operands: list[Any]) -> Sequence[Any]:
@@ -229,7 +230,8 @@ def _fit(
     aliased: bool,
     location: ir.Location,
 ) -> Tensor:
-    """An extern op's result in the layout that its type promises.  Raises RunError where sizes or dtype are others."""
+    """An extern op's result in the layout that its type promises.  Raises RunError where sizes or dtype are
+    others."""
     if not isinstance(value, Tensor):
         value = torch.tensor(value)
     dtype = memory_dtype(spec.element, shadow)
@@ -250,7 +252,8 @@ def _fit(
     if not same_strides(shape, strides, value.stride()):
         if aliased:
             raise RunError(
-                f"result {i} of extern op {name} has strides {list(value.stride())}, its type says {list(strides)}",
+                f"result {i} of extern op {name} has strides {list(value.stride())}, "
+                f"its type says {list(strides)}",
                 location,
             )
         fitted = allocate(spec, sizes, shadow)

@@ -17,7 +17,8 @@ Tensor = torch.Tensor
 
 @dataclass
 class Frame:
-    """The state of one run of one function: a value per slot, sizes by name, where random numbers come from."""
+    """The state of one run of one function: a value per slot, sizes by name, where random numbers come
+    from."""
 
     values: list[Any]
     sizes: dict[str, int]
@@ -56,7 +57,8 @@ def named_sizes(func: ir.Operation, attribute: str) -> dict[str, int]:
 
 
 def same_strides(shape: Sequence[int], a: Sequence[int], b: Sequence[int]) -> bool:
-    """Whether two stride tuples address alike: strides of dims of size 1, or of an empty tensor, do not count."""
+    """Whether two stride tuples address alike: strides of dims of size 1, or of an empty tensor, do not
+    count."""
     return 0 in shape or all(n == 1 or x == y for n, x, y in zip(shape, a, b, strict=True))
 
 

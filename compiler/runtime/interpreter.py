@@ -1,11 +1,13 @@
-"""Runs a module on the CPU at every level: the oracle of the tests, and the engine of the backend where there is no GPU.
+"""Runs a module on the CPU at every level: the oracle of the tests, and the engine of the backend where there
+is no GPU.
 
-``Program(module)`` translates ``@main`` once into Python closures; calling it runs them on torch tensors.  ``run_module`` does both.
-Devices named in the module are all the CPU here.  With ``shadow`` every float is a float64 and nothing rounds: a reference for numbers.
+``Program(module)`` translates ``@main`` once into Python closures; calling it runs them on torch tensors.
+``run_module`` does both. Devices named in the module are all the CPU here.  With ``shadow`` every float is a
+float64 and nothing rounds: a reference for numbers.
 
-Memory is checked on the way.  ``fuse.empty`` is filled with NaN, so that a read of what nobody wrote is seen.  A value is one
-*version* of a storage: a call that ties it makes the next version, and who uses an older one after that, or any after
-``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree`` when the program is built.
+Memory is checked on the way.  ``fuse.empty`` is filled with NaN, so that a read of what nobody wrote is seen.
+A value is one *version* of a storage: a call that ties it makes the next version, and who uses an older one
+after that, or any after ``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree`` when the program is built.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +31,8 @@ Value = Tensor | int | float | bool | None
 class Program:
     """A module ready to run.
 
-    ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.  Raises RunError on what it cannot run.
+    ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.  Raises
+    RunError on what it cannot run.
     """
 
     def __init__(
@@ -40,7 +43,9 @@ class Program:
         shadow: bool = False,
         entry: str = "main",
     ) -> None:
-        self._module = module  # an op does not keep the module that owns it alive, and errors ask ops for their location
+        self._module = (
+            module  # an op does not keep the module that owns it alive, and errors ask ops for their location
+        )
         self._functions = {
             string(op.attributes["sym_name"]): op.operation
             for op in module.body.operations
@@ -57,8 +62,8 @@ class Program:
     def __call__(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> list[Value]:
         """Runs the entry function on tensors and sizes, in the order of its arguments.
 
-        Returns all its results.  Arguments that the module mutates are changed in place, except under ``shadow``, which
-        leaves the caller's tensors alone.
+        Returns all its results.  Arguments that the module mutates are changed in place, except under
+        ``shadow``, which leaves the caller's tensors alone.
         """
         own = _Imported(self.shadow)
         arguments = [own.take(value) for value in inputs]
@@ -133,7 +138,8 @@ def _mutates(func: ir.Operation) -> dict[int, int]:
 
 
 class _Imported:
-    """The caller's tensors as the interpreter sees them: on the CPU, under shadow as float64 copies that keep aliases."""
+    """The caller's tensors as the interpreter sees them: on the CPU, under shadow as float64 copies that keep
+    aliases."""
 
     def __init__(self, shadow: bool) -> None:
         self.shadow = shadow

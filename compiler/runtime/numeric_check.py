@@ -1,12 +1,15 @@
 """Names the first pass that changed the numbers: ``--verify-each=numeric``.
 
-``NumericVerifier`` watches a pipeline run.  It executes the module before and after every pass on the same inputs (given, or made by
-``InputMaker`` from types and facts) and compares results, mutated arguments and strides, as strictly as the pass promises:
+``NumericVerifier`` watches a pipeline run.  It executes the module before and after every pass on the same
+inputs (given, or made by ``InputMaker`` from types and facts) and compares results, mutated arguments and
+strides, as strictly as the pass promises:
 
 | ``numerics`` of the pass | rule |
 |---|---|
 | ``bitwise`` | equal bits; NaN equals NaN, whatever its bits |
-| ``reassociates``, ``precision`` | with a float64 reference: error after <= 2 * largest error before + a few roundings of the dtype |
+| ``reassociates``, ``precision`` | error <= 2 * largest error before + some roundings of the dtype |
+
+Errors are distances from a float64 run of the module before the pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +29,8 @@ from .rng import RngState
 
 Tensor = torch.Tensor
 
-#: Roundings of a result's dtype that a pass may add when it is not bitwise; sums are long in wide dtypes, narrow ones round once.
+#: Roundings of a result's dtype that a pass may add when it is not bitwise; sums are long in wide dtypes,
+#: narrow ones round once.
 _ROUNDINGS = {torch.float64: 32, torch.float32: 32}
 _FEW_ROUNDINGS = 2
 
@@ -34,11 +38,14 @@ _FEW_ROUNDINGS = 2
 class NumericMismatch(Exception):
     """A pass changed the numbers.
 
-    ``result``: "result 0" or "argument 1" (a mutated one).  ``max_error``: largest absolute difference (NaN where a difference has no
-    size).  ``first_index``: where the first wrong element is, () for a scalar or when the shape itself is wrong.
+    ``result``: "result 0" or "argument 1" (a mutated one).  ``max_error``: largest absolute difference (NaN
+    where a difference has no size).  ``first_index``: where the first wrong element is, () for a scalar or
+    when the shape itself is wrong.
     """
 
-    def __init__(self, pass_name: str, result: str, what: str, max_error: float, first_index: tuple[int, ...]) -> None:
+    def __init__(
+        self, pass_name: str, result: str, what: str, max_error: float, first_index: tuple[int, ...]
+    ) -> None:
         self.pass_name, self.result, self.what = pass_name, result, what
         self.max_error, self.first_index = max_error, first_index
         super().__init__(f"pass {pass_name} changed {result}: {what}")
@@ -54,16 +61,18 @@ class PassLike(Protocol):
     numerics: Any
 
 
-# --- inputs --------------------------------------------------------------------------------------------------------------------
+# --- inputs -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class InputMaker:
-    """Makes inputs for ``@main`` from the types and facts of its arguments; the same module and fields give the same inputs.
+    """Makes inputs for ``@main`` from the types and facts of its arguments; the same module and fields give
+    the same inputs.
 
-    Size symbols are their ``fuse.hint``, else their ``fuse.min`` (at least 2), unless ``sizes`` says otherwise; ``fuse.multiple`` is
-    kept.  Floats are normal (``positive``: their absolute value plus 0.1; ``special``: with some NaN, infinities and zeros).  Integers are
-    in [0, ``bound``), by default the smallest extent above 1 of any argument, so that they can index.
+    Size symbols are their ``fuse.hint``, else their ``fuse.min`` (at least 2), unless ``sizes`` says
+    otherwise; ``fuse.multiple`` is kept.  Floats are normal (``positive``: their absolute value plus 0.1;
+    ``special``: with some NaN, infinities and zeros).  Integers are in [0, ``bound``), by default the
+    smallest extent above 1 of any argument, so that they can index.
     """
 
     seed: int = 0
@@ -79,26 +88,36 @@ class InputMaker:
         facts = _argument_facts(func, len(types))
         generator = torch.Generator().manual_seed(self.seed)
         environment = {
-            string(named["fuse.sym"]): self._size(string(named["fuse.sym"]), named) for named in facts if "fuse.sym" in named
+            string(named["fuse.sym"]): self._size(string(named["fuse.sym"]), named)
+            for named in facts
+            if "fuse.sym" in named
         }
         specs = [TensorSpec.of(t) if isinstance(t, ir.RankedTensorType) else None for t in types]
         extents = [n for s in specs if s is not None for n in layout_of(s, environment)[0] if n > 1]
         bound = self.bound or min(extents, default=2)
         return [
-            self._scalar(type_, named, environment) if spec is None else self._tensor(spec, environment, bound, generator)
+            self._scalar(type_, named, environment)
+            if spec is None
+            else self._tensor(spec, environment, bound, generator)
             for type_, spec, named in zip(types, specs, facts, strict=True)
         ]
 
     def _size(self, name: str, facts: Mapping[str, ir.Attribute]) -> int:
         if name in self.sizes:
             return self.sizes[name]
-        numbers = {key: ir.IntegerAttr(a).value for key, a in facts.items() if key != "fuse.sym" and isinstance(a, ir.IntegerAttr)}
+        numbers = {
+            key: ir.IntegerAttr(a).value
+            for key, a in facts.items()
+            if key != "fuse.sym" and isinstance(a, ir.IntegerAttr)
+        }
         value = numbers.get("fuse.hint", max(2, numbers.get("fuse.min", 2)))
         step = numbers.get("fuse.multiple", 1)
         value = -(-value // step) * step
         return min(value, numbers.get("fuse.max", value))
 
-    def _scalar(self, type_: ir.Type, facts: Mapping[str, ir.Attribute], environment: Mapping[str, int]) -> Any:
+    def _scalar(
+        self, type_: ir.Type, facts: Mapping[str, ir.Attribute], environment: Mapping[str, int]
+    ) -> Any:
         if "fuse.sym" in facts:
             return environment[string(facts["fuse.sym"])]
         table = {"index": 2, "i64": 2, "i32": 2, "f64": 0.5, "f32": 0.5, "i1": True}
@@ -106,9 +125,15 @@ class InputMaker:
             raise RunError(f"no input can be made for an argument of type {type_}")
         return table[str(type_)]
 
-    def _tensor(self, spec: TensorSpec, environment: Mapping[str, int], bound: int, generator: torch.Generator) -> Tensor:
+    def _tensor(
+        self, spec: TensorSpec, environment: Mapping[str, int], bound: int, generator: torch.Generator
+    ) -> Tensor:
         shape, strides, offset = layout_of(spec, environment)
-        extent = offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
+        extent = (
+            offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+            if 0 not in shape
+            else 0
+        )
         dtype = memory_dtype(spec.element)
         memory = self._memory(max(extent, 0), dtype, bound, generator)
         return torch.as_strided(memory, shape, strides, offset if extent else 0)
@@ -118,7 +143,9 @@ class InputMaker:
             return torch.randint(0, 2, (count,), generator=generator).bool()
         if not (dtype.is_floating_point or dtype.is_complex):
             return torch.randint(0, bound, (count,), generator=generator).to(dtype)
-        numbers = torch.randn(count, generator=generator, dtype=torch.complex128 if dtype.is_complex else torch.float64)
+        numbers = torch.randn(
+            count, generator=generator, dtype=torch.complex128 if dtype.is_complex else torch.float64
+        )
         if self.positive and not dtype.is_complex:
             numbers = numbers.abs() + 0.1
         if self.special and count:
@@ -155,11 +182,13 @@ def copy_inputs(inputs: Sequence[Any]) -> list[Any]:
             flat = torch.empty(0, dtype=torch.uint8, device=value.device).set_(storage)
             storages[key] = flat.clone()
         fresh = torch.empty(0, dtype=value.dtype, device=value.device)
-        copies.append(fresh.set_(storages[key].untyped_storage(), value.storage_offset(), value.shape, value.stride()))
+        copies.append(
+            fresh.set_(storages[key].untyped_storage(), value.storage_offset(), value.shape, value.stride())
+        )
     return copies
 
 
-# --- outcomes ------------------------------------------------------------------------------------------------------------------
+# --- outcomes -----------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -170,7 +199,12 @@ class Outcome:
 
     @staticmethod
     def of(
-        module: ir.Module, inputs: Sequence[Any], *, objects: Mapping[str, Any] | None = None, shadow: bool = False, seed: int = 0
+        module: ir.Module,
+        inputs: Sequence[Any],
+        *,
+        objects: Mapping[str, Any] | None = None,
+        shadow: bool = False,
+        seed: int = 0,
     ) -> "Outcome":
         """Runs ``@main`` on copies of ``inputs`` with its own random numbers.  ``shadow``: in float64."""
         program = Program(module, objects=objects, shadow=shadow)
@@ -180,20 +214,28 @@ class Outcome:
             results = program(arguments, rng=RngState(seed))
         values = {f"result {i}": _kept(r) for i, r in enumerate(results)}
         if not shadow:
-            values.update({f"argument {i}": _kept(a) for i, a in enumerate(arguments) if isinstance(a, Tensor)})
+            values.update(
+                {f"argument {i}": _kept(a) for i, a in enumerate(arguments) if isinstance(a, Tensor)}
+            )
         return Outcome(values)
 
     @property
     def has_numbers(self) -> bool:
         """Whether no float result is all NaN."""
-        floats = [v for v in self.values.values() if isinstance(v, Tensor) and v.is_floating_point() and v.numel()]
+        floats = [
+            v for v in self.values.values() if isinstance(v, Tensor) and v.is_floating_point() and v.numel()
+        ]
         return not any(v.double().isnan().all() for v in floats)
 
 
 def _kept(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value) if _dense(value) else value.clone()
+    return (
+        torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
+        if _dense(value)
+        else value.clone()
+    )
 
 
 def _dense(value: Tensor) -> bool:
@@ -212,7 +254,9 @@ def check_equal(
         raise ValueError(f"comparing with {numerics!r} needs a float64 reference")
     results = [[name for name in o.values if name.startswith("result")] for o in (before, after)]
     if results[0] != results[1]:
-        raise NumericMismatch(pass_name, "the results", f"{len(results[0])} became {len(results[1])}", float("nan"), ())
+        raise NumericMismatch(
+            pass_name, "the results", f"{len(results[0])} became {len(results[1])}", float("nan"), ()
+        )
     for name, old in before.values.items():
         truth = None if reference is None else reference.values.get(name, None)
         _check_value(pass_name, name, old, after.values[name], truth if numerics != "bitwise" else None)
@@ -228,19 +272,26 @@ def _check_value(pass_name: str, name: str, old: Any, new: Any, truth: Any) -> N
             text = f"its {what} {getattr(old, what)} became {getattr(new, what)}"
             raise NumericMismatch(pass_name, name, text, float("nan"), ())
     if not same_strides(old.shape, old.stride(), new.stride()):
-        raise NumericMismatch(pass_name, name, f"its strides {old.stride()} became {new.stride()}", float("nan"), ())
+        raise NumericMismatch(
+            pass_name, name, f"its strides {old.stride()} became {new.stride()}", float("nan"), ()
+        )
     exact = not isinstance(truth, Tensor) or not old.is_floating_point()
     wrong = _different_bits(old, new) if exact else _too_far(old, new, truth)
     if wrong.any():
         first = tuple(wrong.nonzero()[0].tolist())
         error = _largest_difference(old, new)
         count = int(wrong.sum())
-        text = f"{count} of {old.numel()} elements, the first at {list(first)}: {_number(old[first])} became {_number(new[first])}"
+        change = f"{_number(old[first])} became {_number(new[first])}"
+        text = f"{count} of {old.numel()} elements, the first at {list(first)}: {change}"
         raise NumericMismatch(pass_name, name, f"{text}; largest difference {error:g}", error, first)
 
 
 def _number(element: Tensor) -> str:
-    return repr(element.item()) if element.dtype.is_complex or not element.is_floating_point() else f"{element.double().item():.9g}"
+    return (
+        repr(element.item())
+        if element.dtype.is_complex or not element.is_floating_point()
+        else f"{element.double().item():.9g}"
+    )
 
 
 def _different_bits(old: Tensor, new: Tensor) -> Tensor:
@@ -254,7 +305,8 @@ def _different_bits(old: Tensor, new: Tensor) -> Tensor:
 
 
 def _too_far(old: Tensor, new: Tensor, truth: Tensor) -> Tensor:
-    """Where ``new`` is further from the truth than twice the largest error of ``old`` and a few roundings allow."""
+    """Where ``new`` is further from the truth than twice the largest error of ``old`` and a few roundings
+    allow."""
     eps = torch.finfo(old.dtype).eps * _ROUNDINGS.get(old.dtype, _FEW_ROUNDINGS)
     old, new = old.double(), new.double()
     finite = old.isfinite() & truth.isfinite()
@@ -275,14 +327,16 @@ def _largest_difference(old: Tensor, new: Tensor) -> float:
     return float(finite.max()) if finite.numel() else float("nan")
 
 
-# --- the watcher ---------------------------------------------------------------------------------------------------------------
+# --- the watcher --------------------------------------------------------------------------------------------
 
 
 class NumericVerifier:
-    """Watches a pipeline (``passes.manager.Observer``) and raises NumericMismatch after the first pass that breaks its promise.
+    """Watches a pipeline (``passes.manager.Observer``) and raises NumericMismatch after the first pass that
+    breaks its promise.
 
-    ``inputs``: captured inputs of ``@main``; without, they are made when the first pass starts, such that the module's assertions hold
-    and, if possible, no result is all NaN.  ``objects``: what ``#fuse.torch<"object:NAME">`` names.
+    ``inputs``: captured inputs of ``@main``; without, they are made when the first pass starts, such that the
+    module's assertions hold and, if possible, no result is all NaN.  ``objects``: what
+    ``#fuse.torch<"object:NAME">`` names.
     """
 
     def __init__(
@@ -295,20 +349,24 @@ class NumericVerifier:
         self._reference: Outcome | None = None
 
     def before_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
-        """Runs the module as it is, unless the last pass's outcome is known; in float64 too if the pass is not bitwise."""
+        """Runs the module as it is, unless the last pass's outcome is known; in float64 too if the pass is
+        not bitwise."""
         if self.inputs is None:
             self.inputs, self._before = self._make(module)
         if self._before is None:
             self._before = self._run(module, self.inputs)
         self._reference = None
         if p.numerics != "bitwise":
-            self._reference = Outcome.of(module, self.inputs, objects=self._objects, shadow=True, seed=self._seed)
+            self._reference = Outcome.of(
+                module, self.inputs, objects=self._objects, shadow=True, seed=self._seed
+            )
 
     def after_run(self, number: int, p: PassLike, module: ir.Module) -> None:
         """Nothing: the module is not verified yet."""
 
     def after_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
-        """Runs the module and compares.  Raises NumericMismatch naming the pass, RunError if the module no longer runs."""
+        """Runs the module and compares.  Raises NumericMismatch naming the pass, RunError if the module no
+        longer runs."""
         assert self._before is not None and self.inputs is not None, "after_pass without before_pass"
         try:
             after = self._run(module, self.inputs)
@@ -325,7 +383,8 @@ class NumericVerifier:
         return Outcome.of(module, inputs, objects=self._objects, seed=self._seed)
 
     def _make(self, module: ir.Module) -> tuple[list[Any], Outcome]:
-        """Inputs on which the module runs, and what it gave; those that leave numbers in all results are preferred."""
+        """Inputs on which the module runs, and what it gave; those that leave numbers in all results are
+        preferred."""
         found: tuple[list[Any], Outcome] | None = None
         problem: RunError | None = None
         for maker in (

@@ -21,11 +21,13 @@ def signed64(value: int) -> int:
 
 
 class RngState:
-    """Where ``fuse.rng`` takes its (seed, offset) from.  One object serves the interpreter and the GPU runtime alike.
+    """Where ``fuse.rng`` takes its (seed, offset) from.  One object serves the interpreter and the GPU
+    runtime alike.
 
-    Without ``seed``, torch's default generators are advanced, so ``torch.manual_seed`` and ``fork_rng`` mean what they mean in
-    eager mode: CUDA's gives its seed and Philox offset; the CPU's, which is no Philox, gives a number that serves as the seed.
-    With ``seed``, the state is the object's own: that seed, and an offset per device that starts at 0.
+    Without ``seed``, torch's default generators are advanced, so ``torch.manual_seed`` and ``fork_rng`` mean
+    what they mean in eager mode: CUDA's gives its seed and Philox offset; the CPU's, which is no Philox,
+    gives a number that serves as the seed. With ``seed``, the state is the object's own: that seed, and an
+    offset per device that starts at 0.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -33,7 +35,8 @@ class RngState:
         self._offsets: dict[str, int] = {}
 
     def draw(self, device: str, count: int) -> tuple[int, int]:
-        """(seed, offset) of ``count`` draws on ``device`` ("cpu", "cuda:0"), as signed 64-bit numbers.  Advances the state."""
+        """(seed, offset) of ``count`` draws on ``device`` ("cpu", "cuda:0"), as signed 64-bit numbers.
+        Advances the state."""
         step = max(4, (count + 3) // 4 * 4)  # CUDA's offsets are multiples of 4
         if self._seed is not None:
             offset = self._offsets.get(device, 0)
@@ -60,7 +63,8 @@ def _high_low(constant: int, word: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 def philox(seed: torch.Tensor, offset: torch.Tensor, counter: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Philox 4x32-10: four int64 tensors of 32-bit words, each in [0, 2**32).
 
-    ``seed``, ``offset``, ``counter``: int64 tensors that broadcast, read as unsigned 64-bit numbers.  Exactly:
+    ``seed``, ``offset``, ``counter``: int64 tensors that broadcast, read as unsigned 64-bit numbers.
+    Exactly:
 
         k0, k1 = seed mod 2**32, seed >> 32
         c0, c1 = counter mod 2**32, counter >> 32
@@ -91,7 +95,8 @@ def _uniform(word: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 def uniform(
     seed: torch.Tensor, offset: torch.Tensor, counter: torch.Tensor, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
-    """Numbers in [0, 1): word 0 of ``philox`` as a signed 32-bit x, then ``f32(x if x >= 0 else -x - 1) * f32(4.6566127342e-10)``."""
+    """Numbers in [0, 1): word 0 of ``philox`` as a signed 32-bit x, then ``f32(x if x >= 0 else -x - 1) *
+    f32(4.6566127342e-10)``."""
     return _uniform(philox(seed, offset, counter)[0], dtype)
 
 
@@ -99,7 +104,8 @@ def normal(
     seed: torch.Tensor, offset: torch.Tensor, counter: torch.Tensor, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
     """Normal numbers by Box-Muller: with u1, u2 the uniforms of words 0 and 1,
-    ``sqrt(-2 * log(max(1e-7, u1))) * cos(6.283185307179586 * u2)`` in float32 (in ``dtype`` where that is wider)."""
+    ``sqrt(-2 * log(max(1e-7, u1))) * cos(6.283185307179586 * u2)`` in float32 (in ``dtype`` where that is
+    wider)."""
     words = philox(seed, offset, counter)
     u1, u2 = _uniform(words[0], dtype), _uniform(words[1], dtype)
     radius = torch.sqrt(-2.0 * torch.log(torch.clamp(u1, min=SMALLEST_UNIFORM)))

@@ -1,8 +1,9 @@
-"""Loads and stores of scalar kernels: coordinates over dims become strides where they are affine, offsets where they are not.
+"""Loads and stores of scalar kernels: coordinates over dims become strides where they are affine, offsets
+where they are not.
 
-A value of a kernel is a tensor with one axis per kernel dim, of extent 1 where the value does not have the dim.  An access whose
-coordinates are affine in the dims, and in bounds at all points, is a strided view of the tensor's storage; any other computes the
-offset of every point and gathers or scatters.
+A value of a kernel is a tensor with one axis per kernel dim, of extent 1 where the value does not have the
+dim.  An access whose coordinates are affine in the dims, and in bounds at all points, is a strided view of
+the tensor's storage; any other computes the offset of every point and gathers or scatters.
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,8 @@ class Points:
     starts: list[int]
     counts: list[int]
     env: dict[str, Any]
-    first: bool = True  #: whether this is the first part of the iteration space
     written: frozenset[int] = frozenset()  #: addresses of the storages that this call stores to
+    touches: list["Touch"] = field(default_factory=list)  #: accesses of those storages so far
     _ranges: dict[str, Tensor] = field(default_factory=dict)
 
     @property
@@ -62,7 +63,8 @@ class Points:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One coordinate: the expression and, where it is affine in the dims, its factors (by axis) and the rest."""
+    """One coordinate: the expression and, where it is affine in the dims, its factors (by axis) and the
+    rest."""
 
     expr: Expr
     factors: tuple[tuple[int, Expr], ...] | None
@@ -89,14 +91,16 @@ def _is_indirect(expr: Expr) -> bool:
 
 @dataclass(frozen=True)
 class Strided:
-    """An affine access that stays in bounds: start in the storage, and per axis a count and a step (in elements)."""
+    """An affine access that stays in bounds: start in the storage, and per axis a count and a step (in
+    elements)."""
 
     start: int
     counts: tuple[int, ...]
     steps: tuple[int, ...]
 
     def view(self, tensor: Tensor) -> Tensor:
-        """The elements as a view of ``tensor``'s storage; torch has no negative strides, so those axes are not reversed yet."""
+        """The elements as a view of ``tensor``'s storage; torch has no negative strides, so those axes are
+        not reversed yet."""
         start = self.start + sum(s * (n - 1) for n, s in zip(self.counts, self.steps, strict=True) if s < 0)
         return torch.as_strided(tensor, self.counts, [abs(s) for s in self.steps], start)
 
@@ -148,7 +152,8 @@ class Access:
         return Strided(start, tuple(counts), tuple(steps))
 
     def offsets(self, tensor: Tensor, points: Points, guard: Tensor, indices: Sequence[Tensor]) -> Tensor:
-        """Storage offsets of all points, clamped into the tensor.  Raises OutOfBounds where ``guard`` holds outside it."""
+        """Storage offsets of all points, clamped into the tensor.  Raises OutOfBounds where ``guard`` holds
+        outside it."""
         total: Any = torch.full([1] * points.rank, tensor.storage_offset())
         for number, (coordinate, size, stride) in enumerate(
             zip(self.coordinates, tensor.shape, tensor.stride(), strict=True)
@@ -159,11 +164,72 @@ class Access:
             if outside.any() and (bad := outside & guard).any():
                 worst = value.expand(bad.shape)[bad][0].item()
                 raise OutOfBounds(
-                    f"{self.op.name} has coordinate {number} ({coordinate.expr}) = {worst} in a dim of size {size}",
+                    f"{self.op.name} has coordinate {number} ({coordinate.expr}) = {worst} "
+                    f"in a dim of size {size}",
                     self.op.location,
                 )
             total = total + value.clamp(0, max(size - 1, 0)) * stride
         return total
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access of a storage that the kernel also stores to."""
+
+    access: Access
+    tensor: Tensor
+    guard: Tensor | None
+    indices: Sequence[Tensor]
+
+    @property
+    def is_load(self) -> bool:
+        return self.access.op.name == "fuse.load"
+
+    def cells(self, points: Points) -> tuple[Tensor, Tensor]:
+        """(storage offsets, whether the point accesses): both over the same points."""
+        guard = torch.ones([1] * points.rank, dtype=torch.bool) if self.guard is None else self.guard
+        return tuple(
+            torch.broadcast_tensors(self.access.offsets(self.tensor, points, guard, self.indices), guard)
+        )
+
+
+def touch(points: Points, new: Touch) -> None:
+    """Notes an access.  Raises RaceError where one point reads what another stores, or a load follows the
+    store.
+
+    A load may see the old contents of an element that its own point stores later: an update in place.
+    """
+    storage = new.tensor.untyped_storage().data_ptr()
+    if storage not in points.written:
+        return
+    for old in points.touches:
+        if old.is_load == new.is_load or old.tensor.untyped_storage().data_ptr() != storage:
+            continue
+        load, stored = (new, old) if new.is_load else (old, new)
+        if _meet(points, load, stored, in_place=stored is new):
+            message = "reads elements that another point of the kernel stores, or that are stored before"
+            raise RaceError(f"fuse.load {message}", load.access.op.location)
+    points.touches.append(new)
+
+
+def _meet(points: Points, load: Touch, stored: Touch, in_place: bool) -> bool:
+    """Whether a point reads an element that is stored; with ``in_place`` its own does not count."""
+    same_width = load.tensor.element_size() == stored.tensor.element_size()
+    if in_place and same_width:
+        strides = load.access.strided(load.tensor, points)
+        if (
+            strides is not None
+            and strides == stored.access.strided(stored.tensor, points)
+            and strides.is_injective
+        ):
+            return False
+    (read, reads), (write, writes) = load.cells(points), stored.cells(points)
+    if not same_width:
+        read, write = read * load.tensor.element_size(), write * stored.tensor.element_size()
+    if in_place and same_width:
+        read, reads, write_there, writes_there = torch.broadcast_tensors(read, reads, write, writes)
+        reads = reads & ~((read == write_there) & writes_there)
+    return bool(torch.isin(read[reads], write[writes]).any())
 
 
 def storage_of(tensor: Tensor) -> Tensor:
@@ -187,6 +253,8 @@ def load(
 ) -> Tensor:
     """The elements at all points; ``other`` where ``guard`` is false (None: true everywhere)."""
     source = signless(tensor)
+    if points.written:
+        touch(points, Touch(access, source, guard, indices))
     strided = access.strided(source, points)
     if strided is not None:
         value = strided.view(source)
@@ -212,9 +280,10 @@ def store(
     indices: Sequence[Tensor],
     mode: str,
 ) -> None:
-    """Writes ``value`` at all points where ``guard`` holds.  Raises OutOfBounds, or RaceError where two points set one element
-    to different values."""
+    """Writes ``value`` at all points where ``guard`` holds.  Raises OutOfBounds, or RaceError where two
+    points set one element to different values."""
     target = signless(dest)
+    touch(points, Touch(access, target, guard, indices))
     if mode == "set":
         strided = access.strided(target, points)
         shape = torch.broadcast_shapes(value.shape, *([] if guard is None else [guard.shape]))
@@ -265,4 +334,6 @@ def reject_conflicts(where: Tensor, what: Tensor, op: ir.Operation) -> None:
         differ &= ~(comparable[1:].isnan() & comparable[:-1].isnan())
     if (same & differ).any():
         first = element[1:][same & differ][0].item()
-        raise RaceError(f"{op.name} sets element {first} of its storage twice, to different values", op.location)
+        raise RaceError(
+            f"{op.name} sets element {first} of its storage twice, to different values", op.location
+        )

@@ -1,7 +1,8 @@
 """Runs scalar kernels on the CPU: every op at once for all points of the named dims.
 
-A value is a tensor with one axis per kernel dim (in the order of ``fuse.dims``), of extent 1 where the value lacks the dim, so that
-broadcasting is the dim-set rule of docs/architecture.md.  ``ScalarKernel(func)`` reads a kernel once; calling it runs it.
+A value is a tensor with one axis per kernel dim (in the order of ``fuse.dims``), of extent 1 where the value
+lacks the dim, so that broadcasting is the dim-set rule of docs/architecture.md.  ``ScalarKernel(func)`` reads
+a kernel once; calling it runs it.
 """
 
 import math
@@ -22,7 +23,8 @@ from .scalar_ops import constant_value, elementwise
 Tensor = torch.Tensor
 Step = Callable[[Points, list[Any]], Any]
 
-#: Elements of the largest intermediate value; beyond it a kernel is run in parts along a dim that every store has.
+#: Elements of the largest intermediate value; beyond it a kernel is run in parts along a dim that every store
+#: has.
 PART_ELEMENTS = 1 << 26
 
 
@@ -42,6 +44,7 @@ class ScalarKernel:
             {tuple(n for n in self._names if n in dims) for dims in kernel.op_dims.values()}
         )
         self._split = _splittable(kernel)
+        self._loaded = sorted({load.argument for load in kernel.loads})
         body = _Body(kernel, shadow)
         self._steps, self._slots, self._returned = body.steps, body.slots, body.returned
         for result, (operand, tie) in enumerate(zip(body.returned_roots, self._ties, strict=True)):
@@ -52,13 +55,14 @@ class ScalarKernel:
                 )
 
     def __call__(self, arguments: Sequence[Any]) -> list[Tensor]:
-        """Runs the kernel on tensors, numbers and tokens (None), one per argument.  Writes tied arguments in place and returns
-        them, one per result."""
+        """Runs the kernel on tensors, numbers and tokens (None), one per argument.  Writes tied arguments in
+        place and returns them, one per result."""
         env = {name: int(arguments[position]) for name, position in self._symbols.items()}
         counts = [int(extent.evaluate(env)) for extent in self._dims.values()]
         written = frozenset(arguments[tie].untyped_storage().data_ptr() for tie in self._ties)
-        for number, (starts, part) in enumerate(self._parts(counts)):
-            points = Points(self._names, starts, part, env, number == 0, written)
+        in_place = any(arguments[i].untyped_storage().data_ptr() in written for i in self._loaded)
+        for starts, part in [([0] * len(counts), counts)] if in_place else self._parts(counts):
+            points = Points(self._names, starts, part, env, written)
             self._run(points, arguments)
         return [arguments[tie] for tie in self._ties]
 
@@ -159,7 +163,7 @@ def _translate(
     return make(op, names, shadow, always)
 
 
-# --- ops that know about dims: (op, dim names, shadow, values that are true everywhere) -> step -----------------------------------------
+# --- ops that know about dims: (op, dim names, shadow, values that are true everywhere) -> step -------------
 
 
 def _constant(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:
@@ -207,7 +211,8 @@ def _axes(op: ir.Operation, names: tuple[str, ...]) -> list[int]:
 
 
 def _spread(value: Tensor, points: Points, axes: list[int]) -> Tensor:
-    """``value`` with the full extent along ``axes``: folding a dim that it lacks counts the value once per point."""
+    """``value`` with the full extent along ``axes``: folding a dim that it lacks counts the value once per
+    point."""
     shape = [points.counts[a] if a in axes else n for a, n in enumerate(value.shape)]
     return value.expand(shape)
 

@@ -1,7 +1,8 @@
 """Which values of a graph function share a storage, and which of them are still what they were.
 
-A value is one *version* of a storage: a call that ties it makes the next version, and whoever uses an older one after that, or any
-after ``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree``.  The function is straight-line code, so all of this is known before it runs.
+A value is one *version* of a storage: a call that ties it makes the next version, and whoever uses an older
+one after that, or any after ``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree``.  The function is
+straight-line code, so all of this is known before it runs.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +37,8 @@ class _Origin:
 
 @dataclass
 class ResultOrigin:
-    """Whose storage a function's result is: argument ``argument`` (None: fresh), and whether the function wrote to it."""
+    """Whose storage a function's result is: argument ``argument`` (None: fresh), and whether the function
+    wrote to it."""
 
     argument: int | None
     written: bool
@@ -53,12 +55,14 @@ class StorageTracker:
     ) -> None:
         self._declaration, self._results_of = declaration, results_of
         self._origins = {
-            a: _Origin(_Storage(argument=i), 0) for i, a in enumerate(arguments) if isinstance(a.type, ir.RankedTensorType)
+            a: _Origin(_Storage(argument=i), 0)
+            for i, a in enumerate(arguments)
+            if isinstance(a.type, ir.RankedTensorType)
         }
 
     def visit(self, op: ir.Operation) -> None:
         """Checks the uses of ``op`` and notes what becomes of its operands.  Raises UseAfterFree."""
-        if op.name == "fuse.free":
+        if op.name in ("fuse.free", "fuse.reuse"):  # of the storage: whichever of its versions is named
             self._check_alive(op, op.operands[0])
         elif op.name not in _NO_USES:
             self._check_uses(op)
@@ -69,7 +73,10 @@ class StorageTracker:
         self._check_uses(op)
         origins = [self._origins.get(v) for v in op.operands]
         return [
-            ResultOrigin(None, False) if o is None else ResultOrigin(o.storage.argument, o.storage.version > 0) for o in origins
+            ResultOrigin(None, False)
+            if o is None
+            else ResultOrigin(o.storage.argument, o.storage.version > 0)
+            for o in origins
         ]
 
     def _check_uses(self, op: ir.Operation) -> None:

@@ -1,8 +1,9 @@
-"""Runs tile code on the CPU: tiled kernels and the ``tt.func`` of a launch, for all programs of the grid at once.
+"""Runs tile code on the CPU: tiled kernels and the ``tt.func`` of a launch, for all programs of the grid at
+once.
 
-Programs run in lock step, in batches that keep memory bounded.  Where they diverge (``scf`` on values that differ between programs)
-all sides run under a mask of active programs.  Accesses are checked for bounds and for conflicts between programs (``tile_memory``);
-atomic updates happen in program order.
+Programs run in lock step, in batches that keep memory bounded.  Where they diverge (``scf`` on values that
+differ between programs) all sides run under a mask of active programs.  Accesses are checked for bounds and
+for conflicts between programs (``tile_memory``); atomic updates happen in program order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +31,8 @@ MOST_ITERATIONS = 1 << 20
 class TileKernel:
     """One tiled kernel, or one launch declaration with its ``tt.func``, ready to run.
 
-    ``functions``: the module's functions by name.  ``check_races`` logs accesses (grids of one program have no races).
-    ``batch_elements`` bounds memory.  Raises RunError on an op that is not tile code.
+    ``functions``: the module's functions by name.  ``check_races`` logs accesses (grids of one program have
+    no races). ``batch_elements`` bounds memory.  Raises RunError on an op that is not tile code.
     """
 
     def __init__(
@@ -58,8 +59,8 @@ class TileKernel:
         self._batch = max(1, batch_elements // reader.largest)
 
     def __call__(self, arguments: Sequence[Any]) -> list[Tensor]:
-        """Runs all programs on tensors, numbers and tokens (None), one per argument of the kernel function.  Writes tied
-        arguments in place and returns them, one per result."""
+        """Runs all programs on tensors, numbers and tokens (None), one per argument of the kernel function.
+        Writes tied arguments in place and returns them, one per result."""
         env = {name: int(arguments[i]) for name, i in self._symbols.items()}
         extents = [int(e.evaluate(env)) for e in self._grid]
         if len(extents) > 3 or any(n < 0 for n in extents):
@@ -104,7 +105,8 @@ def _body(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> tuple[ir
 
 
 def _kind(type_: ir.Type, shadow: bool) -> str | torch.dtype:
-    """How an argument is handed over: "ptr", "tensor" (read by ``fuse.base``), "token", or the dtype of a scalar."""
+    """How an argument is handed over: "ptr", "tensor" (read by ``fuse.base``), "token", or the dtype of a
+    scalar."""
     if isinstance(type_, ir.RankedTensorType):
         return "tensor"
     text = str(type_)
@@ -119,7 +121,7 @@ def _handed(argument: Any, kind: str | torch.dtype, memory: Memory) -> Any:
     return memory.base(argument) if kind == "ptr" else argument
 
 
-# --- blocks and regions --------------------------------------------------------------------------------------------------------
+# --- blocks and regions -------------------------------------------------------------------------------------
 
 #: (batch, all values, operands) -> results.
 _Step = Callable[[Batch, list[Any], list[Any]], Sequence[Any]]
@@ -134,7 +136,8 @@ class Block:
         self.handed_on: list[int] = []
 
     def run(self, batch: Batch, values: list[Any], arguments: Sequence[Any] = ()) -> list[Any]:
-        """Runs the block on ``arguments`` (values of outer blocks are in ``values``) and returns what it hands on."""
+        """Runs the block on ``arguments`` (values of outer blocks are in ``values``) and returns what it
+        hands on."""
         for slot, argument in zip(self.arguments, arguments, strict=False):
             values[slot] = argument
         for step, operands, results in self.steps:

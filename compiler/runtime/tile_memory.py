@@ -1,9 +1,10 @@
 """Memory as the programs of one launch see it: bounds, and a log of who touched what, to find races.
 
-All programs run in lock step here, so a race would go unnoticed: ``x[i] += 1; y[i] = x[i + 1]`` looks right.  Per element the log
-keeps the smallest and the largest number of a program that read it, wrote it, or updated it atomically.  Two programs conflict when
-one of them writes (or updates atomically) an element that the other touches in another way, or when both write it, unless they
-write the same value (a result that programs compute redundantly).
+All programs run in lock step here, so a race would go unnoticed: ``x[i] += 1; y[i] = x[i + 1]`` looks right.
+Per element the log keeps the smallest and the largest number of a program that read it, wrote it, or updated
+it atomically.  Two programs conflict when one of them writes (or updates atomically) an element that the
+other touches in another way, or when both write it, unless they write the same value (a result that programs
+compute redundantly).
 """
 
 from collections.abc import Sequence
@@ -54,9 +55,11 @@ class Storage:
         op: ir.Operation,
         changed: Tensor | None = None,
     ) -> None:
-        """Notes that programs touched elements (offsets in units of ``width`` bytes).  Raises RaceError on a conflict.
+        """Notes that programs touched elements (offsets in units of ``width`` bytes).  Raises RaceError on a
+        conflict.
 
-        ``changed`` marks the writes that change their element: writing what another program wrote already is no conflict.
+        ``changed`` marks the writes that change their element: writing what another program wrote already is
+        no conflict.
         """
         if self._logs is None or not where.numel():
             return
@@ -74,7 +77,8 @@ class Storage:
     @staticmethod
     def _race(kind: str, other: str, element: float, program: float, op: ir.Operation) -> RaceError:
         did = {"read": "reads", "write": "writes", "atomic": "atomically updates"}
-        message = f"{op.name} of program {program} {did[kind]} element {element} of a storage that another program {did[other]}"
+        what = f"{did[kind]} element {element} of a storage that another program {did[other]}"
+        message = f"{op.name} of program {program} {what}"
         return RaceError(message, op.location)
 
 
@@ -84,7 +88,8 @@ _CONFLICTS = {"read": ("write", "atomic"), "write": ("write", "read", "atomic"),
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A storage seen as elements of one dtype.  ``first`` and ``last`` bound what its tensor owns (offsets in the storage)."""
+    """A storage seen as elements of one dtype.  ``first`` and ``last`` bound what its tensor owns (offsets in
+    the storage)."""
 
     storage: Storage
     flat: Tensor
@@ -134,7 +139,8 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class Pointer:
-    """A tile of addresses into one window: ``offset`` int64, in elements from the storage's start, shape (programs, *tile)."""
+    """A tile of addresses into one window: ``offset`` int64, in elements from the storage's start, shape
+    (programs, *tile)."""
 
     window: Window
     offset: Tensor

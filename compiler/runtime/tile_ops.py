@@ -1,7 +1,8 @@
 """What ``tt`` ops do to tiles of all programs at once.
 
-A value has a leading axis for the programs (extent 1 where all agree) and then the tile's axes: a scalar is (programs,), a
-``tensor<4x64xf32>`` is (programs, 4, 64).  Addresses are ``Pointer``s.  Ops of ``arith`` and ``math`` come from ``scalar_ops``.
+A value has a leading axis for the programs (extent 1 where all agree) and then the tile's axes: a scalar is
+(programs,), a ``tensor<4x64xf32>`` is (programs, 4, 64).  Addresses are ``Pointer``s.  Ops of ``arith`` and
+``math`` come from ``scalar_ops``.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +14,8 @@ import torch
 from ..mlir import ir
 from .dtypes import CARRIERS, poison, value_dtype
 from .errors import DeviceAssertError, RunError
-from .scalar_ops import FUNCTIONS, LIBM, constant_value, element_type, elementwise
+from .scalar_math import LIBM
+from .scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
 from .tile_memory import Memory, Pointer
 
 Tensor = torch.Tensor
@@ -23,7 +25,8 @@ TileStep = Callable[["Batch", Sequence[Any]], Any]
 
 @dataclass
 class Batch:
-    """Programs that run together: their numbers (int64, 1-d), the grid, who is active in divergent code (None: all)."""
+    """Programs that run together: their numbers (int64, 1-d), the grid, who is active in divergent code
+    (None: all)."""
 
     programs: Tensor
     grid: tuple[int, int, int]
@@ -68,7 +71,7 @@ def elementwise_step(op: ir.Operation, shadow: bool) -> TileStep | None:
     return None if function is None else lambda batch, v: function(*aligned(v))
 
 
-# --- shapes --------------------------------------------------------------------------------------------------------------------
+# --- shapes -------------------------------------------------------------------------------------------------
 
 
 def _moved(function: Callable[[Tensor], Tensor]) -> TileStep:
@@ -112,7 +115,7 @@ def _integer(op: ir.Operation, name: str) -> int:
     return ir.IntegerAttr(op.attributes[name]).value
 
 
-# --- sources -------------------------------------------------------------------------------------------------------------------
+# --- sources ------------------------------------------------------------------------------------------------
 
 
 def _program_id(op: ir.Operation, shadow: bool) -> TileStep:
@@ -154,7 +157,7 @@ def _base(op: ir.Operation, shadow: bool) -> TileStep:
     return lambda batch, v: batch.memory.base(v[0])
 
 
-# --- memory --------------------------------------------------------------------------------------------------------------------
+# --- memory -------------------------------------------------------------------------------------------------
 
 
 def _lanes(batch: Batch, pointer: Pointer, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -190,7 +193,8 @@ def _load(op: ir.Operation, shadow: bool) -> TileStep:
 
 
 def _memory_dtype(pointer: Pointer, dtype: torch.dtype) -> torch.dtype:
-    """How the window is to be read for values of ``dtype``: itself, unless the width says that bits are reinterpreted."""
+    """How the window is to be read for values of ``dtype``: itself, unless the width says that bits are
+    reinterpreted."""
     held = pointer.window.flat.dtype
     same_kind = held.is_floating_point == dtype.is_floating_point
     return held if same_kind or held.itemsize != dtype.itemsize else dtype
@@ -295,7 +299,7 @@ def _assert(op: ir.Operation, shadow: bool) -> TileStep:
     return step
 
 
-# --- arithmetic that only tt has ------------------------------------------------------------------------------------------------
+# --- arithmetic that only tt has ----------------------------------------------------------------------------
 
 
 def _dot(op: ir.Operation, shadow: bool) -> TileStep:
@@ -353,7 +357,8 @@ _LIBDEVICE: dict[str, Callable[..., Tensor]] = {
 
 
 def libdevice(symbol: str, location: ir.Location | None = None) -> Callable[..., Tensor]:
-    """The torch function of a libdevice symbol (``__nv_erff``).  Raises RunError for one that is not known."""
+    """The torch function of a libdevice symbol (``__nv_erff``).  Raises RunError for one that is not
+    known."""
     if symbol in _LIBDEVICE:
         return _LIBDEVICE[symbol]
     name = symbol.removeprefix("__nv_").removeprefix("fast_")

@@ -1,4 +1,5 @@
 """Small modules with one scalar kernel, for tests: its body, its dims, and the tensors that it takes."""
+# ruff: noqa: E501  (modules as text)
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,9 +33,11 @@ def value_type(tensor: torch.Tensor) -> str:
 
 
 def module_text(inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], dims: dict[str, Any], body: str) -> str:
-    """``@main`` calls a kernel on ``inputs`` (``%x0``..) and fresh tensors like ``outputs`` (``%o0``..); the body defines ``%r0``..
+    """``@main`` calls a kernel on ``inputs`` (``%x0``..) and fresh tensors like ``outputs`` (``%o0``..); the
+    body defines ``%r0``..
 
-    In the body ``X0`` and ``O0`` stand for the types of the tensors; ``%true`` and zeros ``%z_f32`` are there.
+    In the body ``X0`` and ``O0`` stand for the types of the tensors; ``%true`` and zeros ``%z_f32`` are
+    there.
     """
     names = [*(f"%x{i}" for i in range(len(inputs))), *(f"%o{i}" for i in range(len(outputs)))]
     types = [tensor_type(t) for t in (*inputs, *outputs)]

@@ -1,4 +1,6 @@
-"""Graph functions on the CPU: memory, views, sizes, extern ops, ordering, mutation, random numbers; what is refused."""
+"""Graph functions on the CPU: memory, views, sizes, extern ops, ordering, mutation, random numbers; what is
+refused."""
+# ruff: noqa: E501  (modules as text)
 
 import pytest
 import torch
@@ -50,7 +52,7 @@ def main(body: str, arguments: str = "%x: tensor<4xf32>", results: str = V4, mor
 X = torch.tensor([1.0, 2.0, 3.0, 4.0])
 
 
-# --- memory --------------------------------------------------------------------------------------------------------------------
+# --- memory -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_reuse_needs_enough_bytes():
         run_module(module, [X])
 
 
-# --- mutation ------------------------------------------------------------------------------------------------------------------
+# --- mutation -----------------------------------------------------------------------------------------------
 
 
 def test_mutation_in_place():
@@ -179,7 +181,7 @@ def test_after_is_no_use():
     assert torch.equal(run_module(module, [X.clone()])[0], 4 * X)
 
 
-# --- views and sizes -----------------------------------------------------------------------------------------------------------
+# --- views and sizes ----------------------------------------------------------------------------------------
 
 
 def test_views_address_the_root():
@@ -246,7 +248,7 @@ def test_scalar_arithmetic_in_the_graph():
     assert run_module(module, [5]) == [15, True]
 
 
-# --- extern ops ----------------------------------------------------------------------------------------------------------------
+# --- extern ops ---------------------------------------------------------------------------------------------
 
 
 def extern(call: str, declaration: str, arguments: str, results: str) -> ir.Module:
@@ -257,7 +259,8 @@ def test_extern_arguments_are_rebuilt():
     module = extern(
         "%y = call @cat(%x, %x) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x4xf32>\nreturn %y : tensor<2x4xf32>",
         """func.func private @cat(tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x4xf32>
-             attributes {fuse.extern = "aten.cat.default", fuse.args = [[#fuse.arg<1 : i64>, #fuse.arg<0 : i64>], 1], fuse.kwargs = {}}""",
+             attributes {fuse.extern = "aten.cat.default", fuse.args = [[#fuse.arg<1 : i64>, #fuse.arg<0 :
+             i64>], 1], fuse.kwargs = {}}""",
         "%x: tensor<2x2xf32>",
         "tensor<2x4xf32>",
     )
@@ -358,7 +361,7 @@ def test_bind_extern_returns_a_tuple():
     assert torch.equal(y, -X)
 
 
-# --- order, random numbers, shadow ----------------------------------------------------------------------------------------------
+# --- order, random numbers, shadow --------------------------------------------------------------------------
 
 
 GROUP = f"""

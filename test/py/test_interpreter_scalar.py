@@ -1,4 +1,5 @@
 """Scalar kernels on the CPU, each op against an independent computation."""
+# ruff: noqa: E501  (modules as text)
 
 import math
 
@@ -11,8 +12,9 @@ from scalar_kernel_text import module_text, pointwise, run_kernel
 from fuse_mlir.compiler.codegen import libdevice
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime import rng, scalar_ops
+from fuse_mlir.compiler.runtime import rng, scalar_math, scalar_ops
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError, RunError
+from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.compiler.runtime.scalar_kernels import ScalarKernel
 
 F32 = torch.float32
@@ -286,7 +288,7 @@ def test_libm_of_two():
 
 
 def test_every_function_of_code_generation_is_known():
-    missing = [f.name for f in libdevice.FUNCTIONS if f.name not in scalar_ops.LIBM]
+    missing = [f.name for f in libdevice.FUNCTIONS if f.name not in scalar_math.LIBM]
     assert not missing
 
 
@@ -304,7 +306,7 @@ def test_every_op_of_arith_and_math_is_known():
     assert absent == ["arith.constant", "arith.flush_denormals", "arith.scaling_extf", "arith.scaling_truncf"]
 
 
-# --- accesses ------------------------------------------------------------------------------------------------------------------
+# --- accesses -----------------------------------------------------------------------------------------------
 
 
 def copy_body(load_at: str, store_at: str = '["d0", "d1"]', guard: str = "%true") -> str:
@@ -411,8 +413,6 @@ def test_scatter(mode, dtype):
   %r0 = "fuse.store"(%x2, %v, %true, %i) {{at = ["i0", "d1"], mode = "{mode}"}} : (X2, {element}, i1, i64) -> O0"""
     x, start = X.to(dtype), torch.full((4, 6), 5).to(dtype)
     text = module_text([x, INDICES, start], [start], {"d0": 4, "d1": 6}, body).replace("array<i64: 3>", "array<i64: 2>")
-    from fuse_mlir.compiler.runtime.interpreter import run_module
-
     (y,) = run_module(ir.Module.parse(text, make_context()), [x, INDICES, start.clone()])
     index = INDICES.unsqueeze(1).expand(4, 6)
     name = {"add": "sum", "min": "amin", "max": "amax"}[mode]
@@ -448,13 +448,44 @@ def test_in_place_update_reads_the_old_contents():
   %r1 = "fuse.store"(%o1, %v, %true) {at = ["d0"], mode = "set"} : (O1, f32, i1) -> O1"""
     x = torch.arange(3.0)
     text = module_text([x], [x, x], {"d0": 3}, body).replace("array<i64: 1, 2>", "array<i64: 0, 2>")
-    from fuse_mlir.compiler.runtime.interpreter import run_module
-
     new, old = run_module(ir.Module.parse(text, make_context()), [x])
     assert new.tolist() == [0, 2, 4] and old.tolist() == [0, 1, 2] and x.tolist() == [0, 2, 4]
 
 
-# --- folds ---------------------------------------------------------------------------------------------------------------------
+SHIFTED = """
+  %v = "fuse.load"(%x0, %true, %z_f32) {at = ["LOAD"]} : (X0, i1, f32) -> f32
+  %r0 = "fuse.store"(%x1, %v, %true) {at = ["d0"], mode = "set"} : (X1, f32, i1) -> O0"""
+
+
+def aliased(load_at: str, dims: int, x: torch.Tensor, y: torch.Tensor):
+    """A kernel that stores to its second argument, run on two views of one storage."""
+    text = module_text([x, y], [y], {"d0": dims}, SHIFTED.replace("LOAD", load_at)).replace("array<i64: 2>", "array<i64: 1>")
+    return run_module(ir.Module.parse(text, make_context()), [x, y])[0]
+
+
+def test_reading_what_another_point_stores_is_a_race():
+    """All points at once would hide it: each reads its neighbour, which another point overwrites."""
+    x = torch.arange(8.0)
+    with pytest.raises(RaceError, match="reads elements that another point of the kernel stores"):
+        aliased("d0 + 1", 7, x, x)
+    assert aliased("d0", 8, x, x).tolist() == list(range(8))
+    halves = torch.arange(8.0)
+    assert aliased("d0 + 4", 4, halves, halves).tolist()[:4] == [4.0, 5.0, 6.0, 7.0]
+
+
+def test_reading_after_the_store_is_refused():
+    body = """
+  %one = arith.constant 1.0 : f32
+  %r0 = "fuse.store"(%x0, %one, %true) {at = ["d0"], mode = "set"} : (X0, f32, i1) -> O0
+  %v = "fuse.load"(%x0, %true, %z_f32) {at = ["d0"]} : (X0, i1, f32) -> f32
+  %r1 = "fuse.store"(%o1, %v, %true) {at = ["d0"], mode = "set"} : (O1, f32, i1) -> O1"""
+    x = torch.arange(3.0)
+    text = module_text([x], [x, x], {"d0": 3}, body).replace("array<i64: 1, 2>", "array<i64: 0, 2>")
+    with pytest.raises(RaceError, match="or that are stored before"):
+        run_module(ir.Module.parse(text, make_context()), [x])
+
+
+# --- folds --------------------------------------------------------------------------------------------------
 
 
 def fold_body(op: str, element: str = "f32", out: str | None = None) -> str:
@@ -580,7 +611,7 @@ def test_dot_where_an_operand_lacks_a_summed_dim():
     assert torch.equal(y, x.sum(1) * 2 * 5)
 
 
-# --- the rest ------------------------------------------------------------------------------------------------------------------
+# --- the rest -----------------------------------------------------------------------------------------------
 
 MASK = 0xFFFFFFFF
 

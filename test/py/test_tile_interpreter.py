@@ -1,4 +1,5 @@
 """Tile code on the CPU: all programs of a grid at once, against torch; races and bad accesses are found."""
+# ruff: noqa: E501  (modules as text)
 
 import pytest
 import torch
@@ -12,7 +13,8 @@ from fuse_mlir.compiler.runtime.tile_ops import libdevice
 
 
 def launch(params: str, args: str, body: str, grid: str = '"4"', tie: int = 1) -> str:
-    """A launch of ``@k_tt`` over tensors of 16 f32 elements; ``body`` sees ``%p``, ``%q``, .. as ``args`` names them."""
+    """A launch of ``@k_tt`` over tensors of 16 f32 elements; ``body`` sees ``%p``, ``%q``, .. as ``args``
+    names them."""
     tensors = ", ".join(["tensor<16xf32>"] * params.count("ptr"))
     names = [f"%t{i}" for i in range(params.count("ptr"))]
     main = ", ".join(f"{n}: tensor<16xf32>" for n in names)
