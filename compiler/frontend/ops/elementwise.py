@@ -7,7 +7,7 @@ The body gets the arguments in schema order: tensors as scalars of the dtype tha
 and host floats as scalars), everything else as it is.  What it returns is converted to the result's dtype and stored.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,24 +87,35 @@ def pointwise(
 def lower(call: Call, rule: Pointwise) -> Any:
     """One kernel: load every tensor at the output's point, compute, store."""
     fakes = [call.value] if isinstance(call.value, torch.Tensor) else list(call.value)
-    operands = _Operands(call, rule)
+    return lower_arguments(call, rule, call.arguments, fakes)
+
+
+def lower_arguments(
+    call: Call,
+    rule: Pointwise,
+    arguments: Mapping[str, Any],
+    fakes: Sequence[torch.Tensor],
+    name: str | None = None,
+) -> Any:
+    """As ``lower``, for arguments and results that are not the node's own.  ``name``: of the kernel."""
+    operands = _Operands(call, rule, arguments)
     specs = [call.fresh(f) for f in fakes]
-    kernel = call.kernel(operands.inputs, specs, operands.numbers)
+    kernel = call.kernel(operands.inputs, specs, operands.numbers, name)
     at = kernel.iterate(specs[0].sizes)
     result = rule.body(kernel, *operands.scalars(kernel, at))
     for i, value in enumerate(result if isinstance(result, tuple) else (result,)):
         kernel.store(i, at, value)
-    return call.finish(kernel)
+    return call.finish(kernel, fakes)
 
 
 class _Operands:
     """The arguments of one call, sorted by how the kernel takes them."""
 
-    def __init__(self, call: Call, rule: Pointwise) -> None:
+    def __init__(self, call: Call, rule: Pointwise, arguments: Mapping[str, Any]) -> None:
         self.rule = rule
         self.arguments: dict[str, Any] = {}
         self.promoted: set[str] = set()
-        for name, value in call.arguments.items():
+        for name, value in arguments.items():
             if isinstance(value, Tensor) and _on_host(call, value):
                 value = _HostElement(call.host_number(value), value)
             self.arguments[name] = value
@@ -196,4 +207,4 @@ def _stand_in(value: Any) -> Any:
     return None
 
 
-__all__ = ["APART", "RULES", "Kind", "Pointwise", "lower", "pointwise"]
+__all__ = ["APART", "RULES", "Kind", "Pointwise", "lower", "lower_arguments", "pointwise"]
