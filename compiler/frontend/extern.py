@@ -1,9 +1,11 @@
 """Extern calls: an op that runs as itself.  The declaration says how to rebuild the call; see docs/architecture.md.
 
 Results are the leaves of what the op returns (lists, tuples and dicts opened in order, None dropped) that are tensors or numbers unknown
-at import.  Where that leaves out numbers that the import knows, ``fuse.returns`` lists the leaves that are results.
+at import.  Where not every leaf is a result (a number that the import knows, a tensor that nobody takes), ``fuse.returns`` has the positions of
+those that are, None counted: what an op really returns may have None where its meta function has a tensor, and the other way round.
 """
 
+import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -119,11 +121,12 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
         }
         leaves, tree = pytree.tree_flatten(node.meta.get("val"), is_leaf=lambda x: x is None)
         results = [_Result(importer, node, leaf) for leaf in leaves]
+        for position in _unused(node, leaves):
+            results[position].is_result = False
         symbols.announce(r.leaf for r in results if r.is_result)
         kept = [i for i, r in enumerate(results) if r.is_result]
-        given = [r for r in results if r.leaf is not None]
-        if len(given) != len(kept):
-            attributes["fuse.returns"] = builder.int64s([i for i, r in enumerate(given) if r.is_result])
+        if len(kept) != len(leaves):
+            attributes["fuse.returns"] = builder.int64s(kept)
         types = [results[i].type() for i in kept]
         attributes |= _effects(node, encoder, kept)
         callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)
@@ -139,6 +142,16 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
                 symbols.bind(results[i].leaf, value, location)
         symbols.settle(describe(node))
     return pytree.tree_unflatten([r.value for r in results], tree)
+
+
+def _unused(node: fx.Node, leaves: list[Any]) -> list[int]:
+    """Positions of leaves that no user takes, where the op returns a flat sequence that is only indexed."""
+    value = node.meta.get("val")
+    indexed = all(u.op == "call_function" and u.target is operator.getitem for u in node.users)
+    if not isinstance(value, (tuple, list)) or len(value) != len(leaves) or not indexed or not node.users:
+        return []
+    taken = {u.args[1] for u in node.users}
+    return [i for i in range(len(leaves)) if i not in taken]
 
 
 class _Result:
@@ -212,7 +225,8 @@ def _effects(node: fx.Node, encoder: _Encoder, kept: list[int]) -> dict[str, ir.
         if operand is None:
             continue
         whole = len(schema.returns) == 1 and len(kept) != 1  # one list of views
-        for number in range(len(kept)) if whole else [position]:
+        shared = range(len(kept)) if whole else [kept.index(position)] if position in kept else []
+        for number in shared:
             aliases[str(number)] = builder.int64(operand)
     if aliases:
         found["fuse.aliases"] = ir.DictAttr.get(aliases)

@@ -89,12 +89,16 @@ class ExternCall:
         self._kwargs = {name: self._getter(a) for name, a in named.items()}
 
     def __call__(self, operands: Sequence[Any]) -> list[Any]:
-        """Runs the operator.  Returns its results as a flat list without the None ones; of those, the ones in
-        ``fuse.returns``."""
+        """Runs the operator.  Returns the leaves of what it returns that ``fuse.returns`` names, else those
+        that are not None."""
         args = [get(operands) for get in self._args]
         kwargs = {name: get(operands) for name, get in self._kwargs.items()}
-        results = flatten(self.function(*args, **kwargs))
-        return results if self._kept is None else [results[i] for i in self._kept]
+        leaves = flatten(self.function(*args, **kwargs))
+        return (
+            [leaf for leaf in leaves if leaf is not None]
+            if self._kept is None
+            else [leaves[i] for i in self._kept]
+        )
 
     def with_declared_types(self) -> "ExternCall":
         """The same op on the types that the module declares, for operators that have no float64 form."""
@@ -141,9 +145,7 @@ def bind_extern(declaration: ir.Operation, objects: Mapping[str, Any]) -> Callab
 
 
 def flatten(result: Any) -> list[Any]:
-    """The results of an operator in order: tuples, lists and dicts opened, None dropped."""
-    if result is None:
-        return []
+    """The leaves of what an operator returns, in order: tuples, lists and dicts opened, None kept."""
     if isinstance(result, dict):
         result = list(result.values())
     if isinstance(result, (tuple, list)):
