@@ -1,0 +1,96 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(apply-tiling)" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(apply-tiling,apply-tiling)" --split-input-file | FileCheck %s
+
+// The last block is masked: 1000 is no multiple of 512.
+// CHECK-LABEL: @double
+// CHECK-SAME: fuse.grid = ["2"]
+// CHECK: %[[PID:.*]] = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+// CHECK: %[[X:.*]] = "fuse.base"(%arg0) : (tensor<1000xf32>) -> !tt.ptr<f32>
+// CHECK: %[[O:.*]] = "fuse.base"(%arg1) : (tensor<1000xf32>) -> !tt.ptr<f32>
+// CHECK: %[[LANES:.*]] = "tt.make_range"() {end = 512 : i32, start = 0 : i32}
+// CHECK: %[[MASK:.*]] = arith.cmpi slt, %[[LANES]]
+// CHECK: %[[AT:.*]] = arith.muli %[[PID]], %c512_i32
+// CHECK: "tt.addptr"(%[[X]], %[[AT]])
+// CHECK: %[[V:.*]] = "tt.load"(%{{.*}}, %[[MASK]], %{{.*}})
+// CHECK: %[[W:.*]] = arith.addf %[[V]], %[[V]] : tensor<512xf32>
+// CHECK: "tt.store"(%{{.*}}, %[[W]], %[[MASK]])
+// CHECK: return %arg1
+module attributes {fuse.device = "cpu"} {
+  func.func private @double(%x: tensor<1000xf32>, %o: tensor<1000xf32>) -> tensor<1000xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1000"}, fuse.ties = array<i64: 1>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 512 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1000xf32>, i1, f32) -> f32
+    %w = arith.addf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
+    return %r : tensor<1000xf32>
+  }
+}
+
+// -----
+
+// Blocks that divide the extent need no mask, and a block that divides the inner extent needs no division of lanes.
+// CHECK-LABEL: @bias
+// CHECK-SAME: fuse.grid = ["64"]
+// CHECK-NOT: arith.cmpi
+// CHECK: arith.remsi %{{.*}}, %{{.*}} : i32
+// CHECK-NOT: arith.cmpi
+// CHECK-NOT: tensor<{{.*}}> arith.remsi
+// CHECK: "tt.store"
+module attributes {fuse.device = "cpu"} {
+  func.func private @bias(%x: tensor<16x1024xf32>, %b: tensor<1024xf32>, %o: tensor<16x1024xf32>) -> tensor<16x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "1024"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0", "d1"], block = 256 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x1024xf32>, i1, f32) -> f32
+    %c = "fuse.load"(%b, %true, %zero) {at = ["d1"]} : (tensor<1024xf32>, i1, f32) -> f32
+    %w = arith.addf %v, %c : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16x1024xf32>, f32, i1) -> tensor<16x1024xf32>
+    return %r : tensor<16x1024xf32>
+  }
+}
+
+// -----
+
+// A looped axis: one loop for the sum, one for what needs it.  IEEE division.
+// CHECK-LABEL: @normalise
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} -> (tensor<256xf32>)
+// CHECK: "tt.load"
+// CHECK: arith.addf
+// CHECK: %[[S:.*]] = "tt.reduce"(%[[SUM]])
+// CHECK: scf.for
+// CHECK: "tt.load"
+// CHECK: "tt.precise_divf"
+// CHECK: "tt.store"
+module attributes {fuse.device = "cpu"} {
+  func.func private @normalise(%x: tensor<8x1000xf32>, %o: tensor<8x1000xf32>) -> tensor<8x1000xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "1000"}, fuse.ties = array<i64: 1>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 256 : i64, kind = "looped"}], num_warps = 2 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x1000xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %q = arith.divf %v, %s : f32
+    %r = "fuse.store"(%o, %q, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x1000xf32>, f32, i1) -> tensor<8x1000xf32>
+    return %r : tensor<8x1000xf32>
+  }
+}
+
+// -----
+
+// Must not fire: a function that is no kernel, a kernel that is tiled.
+// CHECK-LABEL: @main
+// CHECK: return %arg0
+// CHECK-LABEL: @tiled
+// CHECK-NEXT: return %arg1
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    return %x : tensor<8xf32>
+  }
+  func.func private @tiled(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.grid = ["1"], fuse.ties = array<i64: 1>} {
+    return %o : tensor<8xf32>
+  }
+}

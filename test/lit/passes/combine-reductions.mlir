@@ -1,0 +1,123 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(combine-reductions)" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(combine-reductions,combine-reductions)" --split-input-file | FileCheck %s
+
+// CHECK-LABEL: @softmax
+// CHECK: %[[V:.*]] = "fuse.load"
+// CHECK: %[[S:.*]]:2 = "fuse.online_softmax"(%[[V]]) {over = ["d1"]} : (f32) -> (f32, f32)
+// CHECK-NOT: fuse.reduce
+// CHECK: %[[C:.*]] = arith.subf %[[V]], %[[S]]#0
+// CHECK: %[[E:.*]] = math.exp %[[C]]
+// CHECK: arith.divf %[[E]], %[[S]]#1
+module attributes {fuse.device = "cpu"} {
+  func.func private @softmax(%x: tensor<8x64xf32>, %o: tensor<8x64xf32>) -> tensor<8x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %q = arith.divf %e, %s : f32
+    %r = "fuse.store"(%o, %q, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1) -> tensor<8x64xf32>
+    return %r : tensor<8x64xf32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @variance
+// CHECK: %[[V:.*]] = "fuse.load"
+// CHECK: %[[W:.*]]:2 = "fuse.welford"(%[[V]]) {over = ["d1", "d2"]} : (f32) -> (f32, f32)
+// CHECK-NOT: fuse.reduce
+// CHECK: "fuse.store"(%{{.*}}, %[[W]]#1,
+module attributes {fuse.device = "cpu"} {
+  func.func private @variance(%x: tensor<8x64x2xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64", d2 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = arith.constant 128.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8x64x2xf32>, i1, f32) -> f32
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1", "d2"]} : (f32) -> f32
+    %mean = arith.divf %t, %n : f32
+    %d = arith.subf %v, %mean : f32
+    %d2 = arith.mulf %d, %d : f32
+    %m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d2", "d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+// A size that is not known: the count is the same expression.
+// CHECK-LABEL: @symbolic
+// CHECK: "fuse.welford"
+module attributes {fuse.device = "cpu"} {
+  func.func private @symbolic(%x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %o: tensor<f32>, %s0: index {fuse.sym = "s0"}) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %i = "fuse.index"() {expr = "s0"} : () -> i64
+    %n = arith.sitofp %i : i64 to f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, i1, f32) -> f32
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %mean = arith.divf %t, %n : f32
+    %d = arith.subf %v, %mean : f32
+    %d2 = arith.mulf %d, %d : f32
+    %m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m2, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
+
+// -----
+
+// Must not fire: another value is subtracted from, the dims differ, the count differs.
+// CHECK-LABEL: @other_value
+// CHECK-NOT: fuse.online_softmax
+// CHECK-LABEL: @other_dims
+// CHECK-NOT: fuse.online_softmax
+// CHECK-LABEL: @other_count
+// CHECK-NOT: fuse.welford
+module attributes {fuse.device = "cpu"} {
+  func.func private @other_value(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %w = arith.addf %v, %v : f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %w, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @other_dims(%x: tensor<8x64xf32>, %o: tensor<f32>) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d0", "d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func private @other_count(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = arith.constant 63.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %mean = arith.divf %t, %n : f32
+    %d = arith.subf %v, %mean : f32
+    %d2 = arith.mulf %d, %d : f32
+    %m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}

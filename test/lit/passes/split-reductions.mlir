@@ -1,0 +1,92 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(split-reductions{hardware=h200})" --split-input-file | FileCheck %s
+// RUN: not fuse-opt %s --pass-pipeline="builtin.module(split-reductions{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+
+// BAD: split-reductions: unknown hardware 'abacus': expected one of h200, h100, a100, generic
+
+// A whole tensor: 256 slices of 16 KB, then one kernel that adds them in order.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = "fuse.empty"() {syms = []} : () -> tensor<256xf32>
+// CHECK: %[[P:.*]] = call @total_slices(%{{.*}}, %[[W]])
+// CHECK: call @total_rest(%[[O:.*]], %[[P]])
+// CHECK: func.func private @total_slices
+// CHECK-SAME: fuse.dims = {d0 = "4096", d1 = "256"}
+// CHECK: "fuse.load"(%{{.*}}) {at = ["d0 + d1*4096"]}
+// CHECK: "fuse.reduce"(%{{.*}}) {kind = "sum", over = ["d0"]}
+// CHECK: "fuse.store"(%{{.*}}) {at = ["d1"], mode = "set"}
+// CHECK: func.func private @total_rest
+// CHECK-SAME: fuse.dims = {d1 = "256"}
+// CHECK: "fuse.reduce"(%{{.*}}) {kind = "sum", over = ["d1"]}
+// CHECK-NOT: @total(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1048576xf32>) -> tensor<f32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y = call @total(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+  func.func private @total(%x: tensor<1048576xf32>, %o: tensor<f32>) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1048576"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048576xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
+
+// -----
+
+// The result is used along the reduced dim again: slices, their combination, the rest.  A length without a divisor near is guarded.
+// CHECK-LABEL: func.func @main
+// CHECK: call @centre_slices
+// CHECK: call @centre_combine
+// CHECK: call @centre_rest
+// CHECK: func.func private @centre_slices
+// CHECK: %[[I:.*]] = arith.cmpi slt
+// CHECK: %[[G:.*]] = arith.andi %{{.*}}, %[[I]]
+// CHECK: "fuse.load"(%{{.*}}, %[[G]],
+// CHECK: %[[V:.*]] = arith.select %[[I]]
+// CHECK: "fuse.reduce"(%[[V]])
+// CHECK: func.func private @centre_combine
+// CHECK: func.func private @centre_rest
+// CHECK-SAME: fuse.dims = {d0 = "65537"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<65537xf32>) -> tensor<65537xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<65537xf32>
+    %y = call @centre(%x, %o) : (tensor<65537xf32>, tensor<65537xf32>) -> tensor<65537xf32>
+    return %y : tensor<65537xf32>
+  }
+  func.func private @centre(%x: tensor<65537xf32>, %o: tensor<65537xf32>) -> tensor<65537xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65537"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<65537xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %d = arith.subf %v, %s : f32
+    %r = "fuse.store"(%o, %d, %true) {at = ["d0"], mode = "set"} : (tensor<65537xf32>, f32, i1) -> tensor<65537xf32>
+    return %r : tensor<65537xf32>
+  }
+}
+
+// -----
+
+// Must not fire: 4096 rows are programs enough.
+// CHECK-LABEL: func.func @main
+// CHECK: call @rows(
+// CHECK-NOT: _slices
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x65536xf32>) -> tensor<4096xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %y = call @rows(%x, %o) : (tensor<4096x65536xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    return %y : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096x65536xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "65536"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x65536xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %r : tensor<4096xf32>
+  }
+}

@@ -1,0 +1,173 @@
+"""Kernels taken apart into slices: what they compute, which kernels they become, and what is left alone."""
+
+import pytest
+import torch
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.choose_tiling import ChooseTiling
+from fuse_mlir.passes.combine_reductions import CombineReductions
+from fuse_mlir.passes.split_reductions import SplitReductions
+from test_tiling import NORM, SOFTMAX, pair, rows
+from tiling_cases import Case, compare, lowered, tensor
+
+SPLIT = (CombineReductions(), SplitReductions())
+ALL = (*SPLIT, ChooseTiling(), ApplyTiling())
+
+
+def kernels(text: str) -> list[str]:
+    """Names of the kernels after splitting, in the order of the calls."""
+    return [line.split("@")[1].split("(")[0] for line in str(lowered(text, *SPLIT)).splitlines() if " call @" in line]
+
+
+def reduction(kind: str, m: int, n: int, element: str = "f32") -> Case:
+    """Row reductions of an m x n tensor."""
+    body = f'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {{kind = "{kind}", over = ["d1"]}} : ({element}) -> {element}\nstore s -> o[d0]'
+    return Case({"d0": str(m), "d1": str(n)}, {"x": tensor(m, n, element=element)}, {"o": tensor(m, element=element)}, body)
+
+
+@pytest.mark.parametrize("n", [65536, 65537, 40000])
+@pytest.mark.parametrize("kind", ["sum", "max", "min"])
+def test_long_rows(kind: str, n: int) -> None:
+    text = reduction(kind, 2, n).text()
+    assert kernels(text) == ["k_slices", "k_rest"]
+    compare(text, [rows(2, n)], *SPLIT, rtol=1e-4, atol=1e-2)
+    compare(text, [rows(2, n)], *ALL, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["any", "all"])
+def test_booleans(kind: str) -> None:
+    x = torch.full((3, 65539), kind == "all")
+    x[1, 65538] = kind == "any"
+    text = reduction(kind, 3, 65539, "i1").text()
+    assert kernels(text) == ["k_slices", "k_rest"]
+    compare(text, [x], *ALL, exact=True)
+
+
+@pytest.mark.parametrize("n", [65536, 65537])
+def test_argmax(n: int) -> None:
+    body = """load x[d0, d1] -> v
+%i = "fuse.index"() {expr = "d1"} : () -> i64
+%e, %p = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)
+store e -> o[d0]
+store p -> q[d0]"""
+    x = torch.randint(0, 50, (3, n), generator=torch.Generator().manual_seed(0)).float()
+    x[1, [700, 40000]] = float("nan")
+    x[2] = -float("inf")
+    text = pair(3, n, body, None, {"o": tensor(3), "q": tensor(3, element="i64")}).text()
+    assert kernels(text) == ["k_slices", "k_rest"]
+    _, position = compare(text, [x], *ALL, exact=True)
+    assert torch.equal(position, x.argmax(1))
+
+
+@pytest.mark.parametrize("n", [65536, 65537])
+def test_softmax_in_three_parts(n: int) -> None:
+    text = pair(3, n, SOFTMAX).text()
+    assert kernels(text) == ["k_slices", "k_combine", "k_rest"]
+    x = rows(3, n)
+    x[1, :60000] = -float("inf")
+    x[2] = -float("inf")
+    [got] = compare(text, [x], *ALL)
+    assert got[2].isnan().all()
+
+
+def test_layer_norm_in_three_parts() -> None:
+    n = 65536
+    outputs = {"o": tensor(3, n), "mu": tensor(3)}
+    text = pair(3, n, NORM.replace("COUNT", f"{n}.0"), None, outputs).text()
+    assert kernels(text) == ["k_slices", "k_combine", "k_rest"]
+    compare(text, [rows(3, n) * 3 + 100], *ALL, rtol=1e-4, atol=2e-3)
+
+
+def test_welford_without_a_divisor_is_left_alone() -> None:
+    n = 65537  # a prime
+    outputs = {"o": tensor(3, n), "mu": tensor(3)}
+    text = pair(3, n, NORM.replace("COUNT", f"{n}.0"), None, outputs).text()
+    assert kernels(text) == ["k"]
+
+
+def test_two_stages_are_split_one_after_the_other() -> None:
+    body = """load x[d0, d1] -> v
+%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%d = arith.subf %v, %t : f32
+%a = math.absf %d : f32
+%m = "fuse.reduce"(%a) {kind = "max", over = ["d1"]} : (f32) -> f32
+store m -> o[d0]"""
+    text = pair(2, 65536, body, None, {"o": tensor(2)}).text()
+    names = kernels(text)
+    assert names == ["k_slices", "k_combine", "k_rest_slices", "k_rest_rest"]
+    compare(text, [rows(2, 65536)], *ALL, rtol=1e-4, atol=1e-2)
+
+
+def test_column_sums_keep_columns_contiguous() -> None:
+    body = 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32\nstore s -> o[d1]'
+    text = pair(8192, 64, body, None, {"o": tensor(64)}).text()
+    assert kernels(text) == ["k_slices", "k_rest"]
+    assert 'at = ["d2", "d1"]' in str(lowered(text, *SPLIT))
+    compare(text, [rows(8192, 64)], *ALL, rtol=1e-4, atol=1e-2)
+
+
+def test_row_results_are_stored_by_the_slices_of_column_sums() -> None:
+    body = """load x[d0, d1] -> v
+%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%d = arith.subf %v, %t : f32
+store d -> o[d0, d1]
+%c = "fuse.reduce"(%d) {kind = "sum", over = ["d0"]} : (f32) -> f32
+store c -> p[d1]"""
+    text = pair(2000, 64, body, None, {"o": tensor(2000, 64), "p": tensor(64)}).text()
+    assert kernels(text) == ["k_slices", "k_rest"]
+    compare(text, [rows(2000, 64)], *ALL, rtol=1e-4, atol=5e-2)
+
+
+def test_an_update_in_place_waits_for_the_rest_that_reads_the_old_contents() -> None:
+    body = """load x[d0, d1] -> v
+%two = arith.addf %v, %v : f32
+store two -> o[d0, d1]
+%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+%d = arith.subf %v, %t : f32
+store d -> p[d0, d1]"""
+    n = 65536
+    text = pair(2, n, body, None, {"o": tensor(2, n), "p": tensor(2, n)}, in_place={"o": "x"}).text()
+    assert kernels(text) == ["k_slices", "k_combine", "k_rest"]
+    compare(text, [rows(2, n)], *ALL, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5000, 70000])
+def test_sizes_that_are_not_known(n: int) -> None:
+    text = Case({"d0": "2", "d1": "s0"}, {"x": tensor(2, "s0")}, {"o": tensor(2)}, reduction("sum", 2, 1).body, sizes={"s0": 100000}).text()
+    assert kernels(text) == ["k_slices", "k_rest"]
+    compare(text, [rows(2, n), n], *ALL, rtol=1e-4, atol=1e-2)
+
+
+def test_asserts_run_once_and_not_beyond_the_end() -> None:
+    body = """load x[d0, d1] -> v
+%ok = arith.cmpf ogt, %v, %zero : f32
+cf.assert %ok, "positive"
+%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+store s -> o[d0]"""
+    text = pair(2, 65537, body, None, {"o": tensor(2)}).text()
+    module = str(lowered(text, *SPLIT))
+    assert module.count("cf.assert") == 1
+    x = rows(2, 65537).abs() + 1
+    compare(text, [x], *ALL, rtol=1e-4, atol=1e-1)
+    x[1, 65536] = -1
+    with pytest.raises(Exception, match="positive"):
+        compare(text, [x], *ALL)
+
+
+@pytest.mark.parametrize("case", [reduction("sum", 300, 65536), reduction("sum", 2, 4096)], ids=["programs enough", "short rows"])
+def test_left_alone(case: Case) -> None:
+    assert kernels(case.text()) == ["k"]
+
+
+def test_scans_are_left_alone_with_a_reason() -> None:
+    body = """load x[d0, d1] -> v
+%c = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
+%s = "fuse.reduce"(%c) {kind = "max", over = ["d1"]} : (f32) -> f32
+store s -> o[d0]"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(pair(2, 65536, body, None, {"o": tensor(2)}).text())
+        remarks = Remarks()
+        SplitReductions().run(module, remarks)
+    assert [(r.kind, r.rule) for r in remarks.items] == [("missed", "scan")]
