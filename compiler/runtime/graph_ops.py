@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..analysis.index import parse
 from ..analysis.kernel import attribute_items, string, strings
@@ -15,8 +16,6 @@ from .extern_calls import ExternCall
 from .graph_values import Frame, Step, allocate, layout_of, named_sizes, same_strides, spec_of
 from .rng import RngState
 from .scalar_ops import constant_value
-
-Tensor = torch.Tensor
 
 
 def _empty(op: ir.Operation, shadow: bool) -> Step:

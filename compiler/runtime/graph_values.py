@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..analysis.kernel import attribute_items, string
 from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .dtypes import memory_dtype, poison
 from .rng import RngState
-
-Tensor = torch.Tensor
 
 
 @dataclass

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..analysis.kernel import attribute_items, is_kernel, is_tiled, string
 from ..mlir import ir
@@ -24,8 +25,8 @@ from .rng import RngState
 from .scalar_kernels import ScalarKernel
 from .tile_kernels import TileKernel
 
-Tensor = torch.Tensor
-Value = Tensor | int | float | bool | None
+#: A tensor, a number, or None for a token.
+Value = Any
 
 
 class Program:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from ..analysis.kernel import attribute_items, string
 from ..analysis.layout import TensorSpec
@@ -26,8 +27,6 @@ from .errors import DeviceAssertError, OutOfBounds, RunError
 from .graph_values import layout_of, same_strides
 from .interpreter import Program
 from .rng import RngState
-
-Tensor = torch.Tensor
 
 #: Roundings of a result's dtype that a pass may add when it is not bitwise; sums are long in wide dtypes,
 #: narrow ones round once.

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..analysis.index import Expr, parse
 from ..mlir import ir
 from .dtypes import CARRIERS, signless
 from .errors import OutOfBounds, RaceError
-
-Tensor = torch.Tensor
 
 
 @dataclass

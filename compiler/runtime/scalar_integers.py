@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-Tensor = torch.Tensor
 Function = Callable[..., Any]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..analysis.index import parse
 from ..analysis.kernel import Kernel, over, string
@@ -20,7 +21,6 @@ from .errors import DeviceAssertError, RunError
 from .scalar_access import Access, Points, load, store
 from .scalar_ops import constant_value, elementwise
 
-Tensor = torch.Tensor
 Step = Callable[[Points, list[Any]], Any]
 
 #: Elements of the largest intermediate value; beyond it a kernel is run in parts along a dim that every store
@@ -380,7 +380,7 @@ def _rand(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir
     if kind not in generators:
         raise RunError(f"fuse.rand has no dist {kind!r}", op.location)
     generate = generators[kind]
-    return lambda points, operands: generate(*operands, dtype=dtype)
+    return lambda points, operands: generate(operands[0], operands[1], operands[2], dtype)
 
 
 def _device_assert(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:

@@ -3,8 +3,9 @@
 import math
 
 import torch
+from torch import Tensor
 
-from .scalar_integers import Function, Tensor, disjoint
+from .scalar_integers import Function, disjoint
 
 
 def _round_away(x: Tensor) -> Tensor:

@@ -8,11 +8,12 @@ shadow)`` gives the function of one op.
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from ..mlir import ir
 from .dtypes import value_dtype
 from .errors import RunError
-from .scalar_integers import CMPI, INTEGER, Function, Tensor, disjoint
+from .scalar_integers import CMPI, INTEGER, Function, disjoint
 from .scalar_math import LIBM, MATH
 
 Maker = Callable[[ir.Operation, bool], Function]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..analysis.index import parse
 from ..analysis.kernel import attribute_items, kernel_ties, string, strings
@@ -19,8 +20,6 @@ from .errors import RunError
 from .scalar_ops import element_type
 from .tile_memory import Memory
 from .tile_ops import TILE_OPS, Batch, choose, elementwise_step, tile_shape
-
-Tensor = torch.Tensor
 
 #: Elements of all programs' largest tile that are in flight together.
 BATCH_ELEMENTS = 1 << 22
@@ -65,13 +64,13 @@ class TileKernel:
         extents = [int(e.evaluate(env)) for e in self._grid]
         if len(extents) > 3 or any(n < 0 for n in extents):
             raise RunError(f"kernel {self.name} has the grid {extents}", self._location)
-        grid = tuple([*extents, 1, 1, 1][:3])
-        programs = grid[0] * grid[1] * grid[2]
+        x, y, z = [*extents, 1, 1, 1][:3]
+        programs = x * y * z
         memory = Memory.of(
             [a for a in arguments if isinstance(a, Tensor)], self._check_races and programs > 1
         )
         for start in range(0, programs, self._batch):
-            batch = Batch(torch.arange(start, min(programs, start + self._batch)), grid, memory)
+            batch = Batch(torch.arange(start, min(programs, start + self._batch)), (x, y, z), memory)
             values: list[Any] = [None] * self._slots
             for slot, kind, position in zip(self._block.arguments, self._kinds, self._passed, strict=True):
                 values[slot] = _handed(arguments[position], kind, memory)
@@ -252,11 +251,12 @@ def _uniform(value: Tensor, batch: Batch) -> Any | None:
     return None
 
 
-def _under(batch: Batch, mask: Tensor) -> Batch:
+def _under(batch: Batch, mask: Tensor) -> tuple[Batch, Tensor]:
+    """The batch with only those programs active for which ``mask`` holds too, and who they are."""
     active = mask.expand(batch.count)
     if batch.active is not None:
         active = active & batch.active
-    return Batch(batch.programs, batch.grid, batch.memory, active)
+    return Batch(batch.programs, batch.grid, batch.memory, active), active
 
 
 def _if(reader: _Reader, op: ir.Operation) -> _Step:
@@ -267,8 +267,8 @@ def _if(reader: _Reader, op: ir.Operation) -> _Step:
         agreed = _uniform(condition, batch)
         if agreed is not None:
             return blocks[0 if agreed else 1].run(batch, values)
-        then = blocks[0].run(_under(batch, condition), values)
-        other = blocks[1].run(_under(batch, ~condition), values)
+        then = blocks[0].run(_under(batch, condition)[0], values)
+        other = blocks[1].run(_under(batch, ~condition)[0], values)
         return [choose(condition, a, b) for a, b in zip(then, other, strict=True)]
 
     return step
@@ -288,10 +288,10 @@ def _for(reader: _Reader, op: ir.Operation) -> _Step:
         i = bounds[0].expand(batch.count)
         while True:
             going = i < bounds[1]
-            inner = _under(batch, going)
-            if not inner.active.any():
+            inner, active = _under(batch, going)
+            if not active.any():
                 return carried
-            carried = _kept(inner.active, block.run(inner, values, [i, *carried]), carried)
+            carried = _kept(active, block.run(inner, values, [i, *carried]), carried)
             i = i + bounds[2]
 
     return step
@@ -305,17 +305,15 @@ def _while(reader: _Reader, op: ir.Operation) -> _Step:
     before, after = (reader.block(r.blocks[0]) for r in op.regions)
 
     def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
-        current, carried, result = batch, operands, None
+        current, active = _under(batch, torch.ones(1, dtype=torch.bool))
+        carried, result = operands, None
         for _ in range(MOST_ITERATIONS):
             going, *handed = before.run(current, values, carried)
-            result = handed if result is None else _kept(current.active, handed, result)
-            if current.active is None:
-                current = _under(current, torch.ones(1, dtype=torch.bool))
-            inner = _under(current, going)
-            if not inner.active.any():
+            result = handed if result is None else _kept(active, handed, result)
+            current, active = _under(current, going)
+            if not active.any():
                 return result
-            carried = _kept(inner.active, after.run(inner, values, handed), carried)
-            current = inner
+            carried = _kept(active, after.run(current, values, handed), carried)
         raise RunError(f"scf.while did not end within {MOST_ITERATIONS} iterations", op.location)
 
     return step

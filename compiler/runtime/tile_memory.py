@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
 from ..mlir import ir
 from .dtypes import CARRIERS, signless
 from .errors import OutOfBounds, RaceError
 from .scalar_access import reject_conflicts
 
-Tensor = torch.Tensor
 _NOBODY = torch.iinfo(torch.int32).max
 
 

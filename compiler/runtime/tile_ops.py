@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..mlir import ir
 from .dtypes import CARRIERS, poison, value_dtype
@@ -18,7 +19,6 @@ from .scalar_math import LIBM
 from .scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
 from .tile_memory import Memory, Pointer
 
-Tensor = torch.Tensor
 #: (batch, operands) -> result, or a tuple of results.
 TileStep = Callable[["Batch", Sequence[Any]], Any]
 
