@@ -73,6 +73,7 @@ class Arithmetic:
         self.location = location
         self.point: ir.InsertionPoint
         self._constants: dict[tuple[Any, ...], ir.Value] = {}
+        self._emitted: dict[tuple[Any, ...], ir.Value] = {}
 
     # Ops and constants.
     def emit(
@@ -82,15 +83,19 @@ class Arithmetic:
         operands: Sequence[ir.Value],
         attributes: Mapping[str, ir.Attribute] | None = None,
     ) -> ir.Value:
-        """Appends ``op`` with one result."""
-        return ir.Operation.create(
-            op,
-            results=[type_],
-            operands=operands,
-            attributes=attributes or {},
-            loc=self.location,
-            ip=self.point,
-        ).result
+        """The result of a pure op, made once for the same operands and attributes."""
+        key = (op, type_, tuple(operands), tuple(attributes.values()) if attributes else ())
+        value = self._emitted.get(key)
+        if value is None:
+            value = self._emitted[key] = ir.Operation.create(
+                op,
+                results=[type_],
+                operands=operands,
+                attributes=attributes or {},
+                loc=self.location,
+                ip=self.point,
+            ).result
+        return value
 
     def type_of(self, dtype: torch.dtype) -> ir.Type:
         """The type of a value of ``dtype``: signless."""

@@ -60,7 +60,6 @@ class KernelBuilder(Arithmetic):
         self._destinations = arguments[len(self.inputs) :][: len(self.outputs)]
         first = len(self.inputs) + len(self.outputs)
         self._numbers = {n.value: arguments[first + i] for i, n in enumerate(self.numbers)}
-        self._loads: dict[tuple[Any, ...], ir.Value] = {}
         self._stored: list[ir.Value | None] = [None] * len(self.outputs)
         self._used: set[str] = {name for spec in specs for name in spec.symbols}
 
@@ -112,12 +111,8 @@ class KernelBuilder(Arithmetic):
             fallback.value,
             *(i.value for i in indices),
         )
-        key = (operands, tuple(at))
-        if key not in self._loads:
-            self._loads[key] = self.emit(
-                "fuse.load", self.type_of(tensor.dtype), operands, {"at": self._coordinates(at)}
-            )
-        return Scalar(self._loads[key], tensor.dtype)
+        value = self.emit("fuse.load", self.type_of(tensor.dtype), operands, {"at": self._coordinates(at)})
+        return Scalar(value, tensor.dtype)
 
     def store(
         self,
@@ -137,7 +132,14 @@ class KernelBuilder(Arithmetic):
         target = self._stored[output] or self._destinations[output]
         attributes = {"at": self._coordinates(at), "mode": self.builder.string(mode)}
         operands = [target, stored.value, (guard or self.true()).value, *(i.value for i in indices)]
-        self._stored[output] = self.emit("fuse.store", target.type, operands, attributes)
+        self._stored[output] = ir.Operation.create(
+            "fuse.store",
+            results=[target.type],
+            operands=operands,
+            attributes=attributes,
+            loc=self.location,
+            ip=self.point,
+        ).result
 
     def number(self, number: Number) -> Scalar:
         """A number of ``@main`` inside the kernel."""
