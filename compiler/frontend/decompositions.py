@@ -56,7 +56,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "unsafe_split_with_sizes",
     ),
     "another order of the same elements": (
-        "stack", "roll", "rot90", "diag_embed", "block_diag", "_chunk_cat", "channel_shuffle", "native_channel_shuffle",
+        "stack", "rot90", "diag_embed", "block_diag", "_chunk_cat", "channel_shuffle", "native_channel_shuffle",
         "pixel_shuffle", "pixel_unshuffle", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
         "reflection_pad1d_backward", "reflection_pad2d_backward", "replication_pad1d", "replication_pad2d",
         "replication_pad3d", "im2col", "tril_indices", "triu_indices",

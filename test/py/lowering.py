@@ -45,9 +45,10 @@ def lower(gm: fx.GraphModule, *, strict: bool = True) -> ImportedGraph:
 
 
 def externs(imported: ImportedGraph) -> list[str]:
-    """Names of the ops that run as themselves."""
+    """Names of the ops that run as themselves, arithmetic on sizes aside."""
     ops = [o.operation for o in imported.module.body.operations]
-    return [o.attributes["fuse.extern"].value for o in ops if "fuse.extern" in o.attributes]
+    names = [o.attributes["fuse.extern"].value for o in ops if "fuse.extern" in o.attributes]
+    return [n for n in names if not n.startswith("torch.sym_")]
 
 
 def kernels(imported: ImportedGraph) -> list[str]:
