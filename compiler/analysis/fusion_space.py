@@ -403,8 +403,25 @@ class _Planner:
             value = found[0] * 1000 + found[1]
             if value > score:
                 best, score = pairing, value
-        for d, e in loose.items():
-            dims[d] = sym(best[d]) if d in best else self.dim(e, True, extents)
+        dims.update((d, sym(n)) for d, n in best.items())
+        left = [d for d in loose if d not in best]
+        open_ = [n for n in free if n not in best.values()]
+        for d in list(left):  # a dim that the cluster has in several pieces
+            run = _run(open_, extents, loose[d], self.facts)
+            if run:
+                dims[d] = _mixed_radix(run, extents)
+                left.remove(d)
+                open_ = [n for n in open_ if n not in run]
+        for n in open_:  # several dims that the cluster has as one
+            run = _run(left, loose, extents[n], self.facts)
+            if run:
+                names = {d: self.dim(loose[d], True, extents) for d in run}
+                self.substitute(cluster, {n: _mixed_radix(run, loose).subs(names)})
+                extents = self.clusters[cluster]
+                dims.update({d: e.subs({n: _mixed_radix(run, loose).subs(names)}) for d, e in dims.items()})
+                dims.update(names)
+                left = [d for d in left if d not in run]
+        dims.update((d, self.dim(loose[d], True, extents)) for d in left)
 
     def coinciding(self, number: int, cluster: int, dims: Mapping[str, Expr]) -> int:
         """How many of the member's loads would be loads that the cluster has already."""
@@ -419,6 +436,7 @@ class _Planner:
         return sum(
             (member.operands[r.argument], tuple(simplify(c.subs(dims), facts) for c in r.coords)) in known
             for r in member.summary.reads
+            if all(n in dims for c in r.coords for n in c.symbols() if n in member.summary.dims)
         )
 
     # Inlined kernels.
@@ -474,7 +492,7 @@ class _Planner:
                 (a.coords, b.coords)
                 for a in self.readers(number)
                 for b in self.readers(number)
-                if a.write is b.write
+                if a.write.coords == b.write.coords
                 and self.instances[a.instance].cluster == first
                 and self.instances[b.instance].cluster == other
             )
@@ -610,6 +628,25 @@ def _pairings(
             yield {head: n, **rest}
     if not matches:
         yield from _pairings(tail, loose, free, extents, facts)
+
+
+def _run(names: Sequence[str], extents: Mapping[str, Expr], extent: Expr, facts: Facts) -> list[str]:
+    """Two or more neighbours among ``names`` whose extents multiply to ``extent``; [] if there are none."""
+    for start in range(len(names)):
+        total = extents[names[start]]
+        for end in range(start + 1, len(names)):
+            total = total * extents[names[end]]
+            if facts.equal(total, extent):
+                return list(names[start : end + 1])
+    return []
+
+
+def _mixed_radix(names: Sequence[str], extents: Mapping[str, Expr]) -> Expr:
+    """The flat index of dims, the last one fastest."""
+    flat = const(0)
+    for name in names:
+        flat = flat * extents[name] + sym(name)
+    return flat
 
 
 def _renumbered(plan: Plan) -> Plan:

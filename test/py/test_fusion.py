@@ -153,6 +153,24 @@ def test_normalisation_over_outer_dims_of_equal_extent_is_one_kernel() -> None:
     check(g, layer_norm(g, x, w, b, (0, 2, 3)), kernels=1)
 
 
+def test_reduced_dim_pairs_with_the_pieces_that_its_reader_has() -> None:
+    g = Graph()
+    x = g.input(4, 3, 5)
+    flat = g.view(x, (4, 15), ["v0", "v1 floordiv 5", "v1 mod 5"], (15, 1))
+    total = g.reduce("sum", flat, (1,), keep=False)
+    rows = g.view(total, (4, 1, 1), ["v0"], (1, 1, 1))
+    check(g, g.pointwise("sub", x, rows), kernels=1)
+
+
+def test_reduced_dims_pair_with_one_dim_that_its_reader_has() -> None:
+    g = Graph()
+    x = g.input(4, 3, 5)
+    total = g.reduce("sum", x, (1, 2), keep=False)
+    rows = g.view(total, (4, 1), ["v0"], (1, 1))
+    flat = g.view(x, (4, 15), ["v0", "v1 floordiv 5", "v1 mod 5"], (15, 1))
+    check(g, g.pointwise("sub", flat, rows), kernels=1)
+
+
 def test_a_result_that_others_need_is_stored_once() -> None:
     g = Graph()
     x = g.input(5, 7)
