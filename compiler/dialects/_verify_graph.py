@@ -147,9 +147,11 @@ def _size(graph: _Graph, op: ir.Operation) -> None:
     symbol = text_of(op.attributes["symbol"], "symbol")
     if not 0 <= dim < spec.rank:
         raise Broken(f"expected dim to be below the rank of {op.operands[0].type}, got {dim}")
-    if str(spec.sizes[dim]) != symbol:
+    extent = spec.sizes[dim]
+    plain = extent.is_constant or extent.symbols() == {str(extent)}
+    if plain and str(extent) != symbol:  # that of `s0 + 3` gets a name of its own, from which a fuse.sym gives s0
         raise Broken(
-            f"expected dim {dim} of {op.operands[0].type} to have the extent {symbol}, got {spec.sizes[dim]}"
+            f"expected dim {dim} of {op.operands[0].type} to have the extent {symbol}, got {extent}"
         )
     graph.define(symbol, op.results[0])
 
