@@ -1,4 +1,6 @@
-"""How a kernel is taken apart into slices, their combination, and the rest.  Helpers of ``split-reductions``, not a pass."""
+"""How a kernel is taken apart into slices, their combination, and the rest.  Helpers of ``split-reductions``,
+not a pass.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -25,7 +27,9 @@ def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, slici
 
 @dataclass
 class _Buffer:
-    """A tensor that carries a result of a reduction from one kernel to the next.  ``at``: the dims that address it."""
+    """A tensor that carries a result of a reduction from one kernel to the next.  ``at``: the dims that
+    address it.
+    """
 
     name: str
     spec: TensorSpec
@@ -34,32 +38,56 @@ class _Buffer:
 
 
 class _Part:
-    """A kernel under construction.  Its arguments: tensors of the old kernel, buffers, then what else is used."""
+    """A kernel under construction.  Its arguments: tensors of the old kernel, buffers, then what else is
+    used.
+    """
 
-    def __init__(self, work: "_Work", name: str, ops: Iterable[ir.Operation], buffers: Sequence[_Buffer], tokens: bool) -> None:
+    def __init__(
+        self, work: "_Work", name: str, ops: Iterable[ir.Operation], buffers: Sequence[_Buffer], tokens: bool
+    ) -> None:
         self.work, self.buffers = work, list(buffers)
         used = {v for op in ops for v in op.operands if isinstance(v.owner, ir.Block)}
         old = work.kernel.arguments
         tensors = [i for i, a in enumerate(old) if a in used and isinstance(a.type, ir.RankedTensorType)]
-        others = [i for i, a in enumerate(old) if not isinstance(a.type, ir.RankedTensorType) and work.is_passed(i, a in used, tokens)]
+        others = [
+            i
+            for i, a in enumerate(old)
+            if not isinstance(a.type, ir.RankedTensorType) and work.is_passed(i, a in used, tokens)
+        ]
         self.old_numbers: list[int | None] = [*tensors, *[None] * len(self.buffers), *others]
-        types = [old[i].type for i in tensors] + [b.spec.type() for b in self.buffers] + [old[i].type for i in others]
+        types = (
+            [old[i].type for i in tensors]
+            + [b.spec.type() for b in self.buffers]
+            + [old[i].type for i in others]
+        )
         attributes = argument_attributes(work.kernel.func)
         self.attributes = [{} if i is None else attributes[i] for i in self.old_numbers]
         self.name = work.program.unique_name(name)
         with ir.InsertionPoint(work.kernel.func), work.kernel.func.location:
             self.func = func.FuncOp(self.name, ir.FunctionType.get(types, []), visibility="private").operation
-            self.block = self.func.regions[0].blocks.append(*types, arg_locs=[work.kernel.func.location] * len(types))
+            self.block = self.func.regions[0].blocks.append(
+                *types, arg_locs=[work.kernel.func.location] * len(types)
+            )
         work.program.functions[self.name] = self.func
         work.program.callers[self.name] = 0
-        self.map: dict[ir.Value, ir.Value] = {old[i]: self.block.arguments[k] for k, i in enumerate(self.old_numbers) if i is not None}
-        self.buffer_argument = {b.name: self.block.arguments[len(tensors) + k] for k, b in enumerate(self.buffers)}
-        self.results: list[tuple[int | str, ir.Value]] = []  #: (old argument or buffer, stored value), one each
+        self.map: dict[ir.Value, ir.Value] = {
+            old[i]: self.block.arguments[k] for k, i in enumerate(self.old_numbers) if i is not None
+        }
+        self.buffer_argument = {
+            b.name: self.block.arguments[len(tensors) + k] for k, b in enumerate(self.buffers)
+        }
+        self.results: list[
+            tuple[int | str, ir.Value]
+        ] = []  #: (old argument or buffer, stored value), one each
         self.dims: set[str] = set()
 
-    def create(self, name: str, types: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Operation:
+    def create(
+        self, name: str, types: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: ir.Attribute
+    ) -> ir.Operation:
         """An op at the end of the body."""
-        return ir.Operation.create(name, list(types), list(operands), attributes, ip=ir.InsertionPoint(self.block))
+        return ir.Operation.create(
+            name, list(types), list(operands), attributes, ip=ir.InsertionPoint(self.block)
+        )
 
     def constant(self, attribute: ir.Attribute) -> ir.Value:
         """A scalar constant."""
@@ -83,15 +111,29 @@ class _Part:
         """Stores a value into a buffer at its dims."""
         destination = self.buffer_argument[buffer.name]
         true = self.constant(ir.BoolAttr.get(True))
-        op = self.create("fuse.store", [destination.type], [destination, value, true], at=text_list(buffer.at), mode=ir.StringAttr.get("set"))
+        op = self.create(
+            "fuse.store",
+            [destination.type],
+            [destination, value, true],
+            at=text_list(buffer.at),
+            mode=ir.StringAttr.get("set"),
+        )
         self.dims |= set(buffer.at)
         self._result(buffer.name, op.results[0])
 
     def load(self, buffer: _Buffer) -> ir.Value:
         """Loads from a buffer at its dims."""
         element = ir.Type.parse(buffer.spec.element)
-        zero: ir.Attribute = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
-        operands = [self.buffer_argument[buffer.name], self.constant(ir.BoolAttr.get(True)), self.constant(zero)]
+        zero: ir.Attribute = (
+            ir.FloatAttr.get(element, 0.0)
+            if isinstance(element, ir.FloatType)
+            else ir.IntegerAttr.get(element, 0)
+        )
+        operands = [
+            self.buffer_argument[buffer.name],
+            self.constant(ir.BoolAttr.get(True)),
+            self.constant(zero),
+        ]
         self.dims |= set(buffer.at)
         return self.create("fuse.load", [element], operands, at=text_list(buffer.at)).results[0]
 
@@ -137,10 +179,14 @@ class _Work:
     slicing: Slicing
     early: list[ir.Operation] = field(default_factory=list)  #: ops of the slices
     late: list[ir.Operation] = field(default_factory=list)  #: ops of the rest
-    replaced: dict[int, ir.Value] = field(default_factory=dict)  #: old tied argument -> its new value in @main
+    replaced: dict[int, ir.Value] = field(
+        default_factory=dict
+    )  #: old tied argument -> its new value in @main
 
     def is_passed(self, number: int, used: bool, tokens: bool) -> bool:
-        """Whether a part takes an argument that is no tensor: all sizes, tokens where wanted, scalars where used."""
+        """Whether a part takes an argument that is no tensor: all sizes, tokens where wanted, scalars where
+        used.
+        """
         type_ = self.kernel.arguments[number].type
         if isinstance(type_, ir.IndexType):
             return True
@@ -150,9 +196,11 @@ class _Work:
         """What @main passes for an argument of the old kernel."""
         return self.call.operands[number]
 
-    # --- who goes where --------------------------------------------------------------------------------------------------------------
+    # --- who goes where -----------------------------------------------------------------------------------
     def partition(self) -> None:
-        """Effects that need no result of the split reductions go with the slices, unless the rest reads what they overwrite."""
+        """Effects that need no result of the split reductions go with the slices, unless the rest reads what
+        they overwrite.
+        """
         ops = [op for op in self.kernel.op_dims if op.name != "func.return"]
         split_ops = set(self.slicing.reductions)
         dependent: set[ir.Operation] = set()
@@ -165,12 +213,18 @@ class _Work:
         while True:
             late = self._closure(roots, split_ops)
             touched = {op.operands[0] for op in late if op.name in ("fuse.load", "fuse.store")}
-            more = [op for op in effects if op.name == "fuse.store" and op not in roots and op.operands[0] in touched]
+            more = [
+                op
+                for op in effects
+                if op.name == "fuse.store" and op not in roots and op.operands[0] in touched
+            ]
             if not more:
                 break
             roots += more
         self.late = [op for op in ops if op in late]
-        early = self._closure([op for op in effects if op not in roots], set()) | self._closure(list(split_ops), set())
+        early = self._closure([op for op in effects if op not in roots], set()) | self._closure(
+            list(split_ops), set()
+        )
         self.early = [op for op in ops if op in early]
 
     @staticmethod
@@ -188,7 +242,7 @@ class _Work:
                     pending.append(owner)
         return needed
 
-    # --- construction ----------------------------------------------------------------------------------------------------------------
+    # --- construction -------------------------------------------------------------------------------------
     def run(self) -> None:
         slicing, kernel = self.slicing, self.kernel
         name = kernel.name
@@ -225,9 +279,13 @@ class _Work:
         return [result for op in self.slicing.reductions for result in op.results]
 
     def _buffers(self, prefix: str, sliced: bool) -> list[_Buffer]:
-        """One buffer for each result of the split reductions.  Slices are innermost for rows, outermost where columns are reduced."""
+        """One buffer for each result of the split reductions.  Slices are innermost for rows, outermost where
+        columns are reduced.
+        """
         shape = KernelShape.of(self.kernel)
-        device = next((self.kernel.spec(a.argument).device for a in (*self.kernel.stores, *self.kernel.loads)), None)
+        device = next(
+            (self.kernel.spec(a.argument).device for a in (*self.kernel.stores, *self.kernel.loads)), None
+        )
         main = shape.main_access
         columns = main is not None and shape.contiguous_dim(main) not in self.slicing.over
         found = []
@@ -236,7 +294,9 @@ class _Work:
             at = kept
             if sliced:
                 at = (self.slice_dim, *kept) if columns else (*kept, self.slice_dim)
-            sizes = tuple(const(self.slicing.count) if d == self.slice_dim else self.kernel.dims[d] for d in at)
+            sizes = tuple(
+                const(self.slicing.count) if d == self.slice_dim else self.kernel.dims[d] for d in at
+            )
             found.append(_Buffer(f"{prefix}{i}", TensorSpec.contiguous(sizes, str(value.type), device), at))
         return found
 
@@ -245,7 +305,11 @@ class _Work:
             names = buffer.spec.symbols
             operands = [self.operand(self.kernel.symbols[n]) for n in names]
             op = ir.Operation.create(
-                "fuse.empty", [buffer.spec.type()], operands, {"syms": text_list(names)}, ip=ir.InsertionPoint(self.call)
+                "fuse.empty",
+                [buffer.spec.type()],
+                operands,
+                {"syms": text_list(names)},
+                ip=ir.InsertionPoint(self.call),
             )
             buffer.value = op.results[0]
 
@@ -273,9 +337,13 @@ class _Work:
     def _inside(self, part: _Part, point: Expr) -> ir.Value:
         i64 = ir.IntegerType.get_signless(64)
         position = part.create("fuse.index", [i64], [], expr=ir.StringAttr.get(str(point))).results[0]
-        extent = part.create("fuse.index", [i64], [], expr=ir.StringAttr.get(str(self.kernel.dims[self.slicing.dim]))).results[0]
+        extent = part.create(
+            "fuse.index", [i64], [], expr=ir.StringAttr.get(str(self.kernel.dims[self.slicing.dim]))
+        ).results[0]
         less = ir.IntegerAttr.get(i64, 2)
-        return part.create("arith.cmpi", [ir.IntegerType.get_signless(1)], [position, extent], predicate=less).results[0]
+        return part.create(
+            "arith.cmpi", [ir.IntegerType.get_signless(1)], [position, extent], predicate=less
+        ).results[0]
 
     @staticmethod
     def _guard(part: _Part, op: ir.Operation, inside: ir.Value, is_split: bool) -> None:
@@ -315,7 +383,9 @@ class _Work:
         slice_dim = text_list([self.slice_dim])
 
         def fold(kind: str, value: ir.Value) -> ir.Value:
-            return part.create("fuse.reduce", [value.type], [value], kind=ir.StringAttr.get(kind), over=slice_dim).results[0]
+            return part.create(
+                "fuse.reduce", [value.type], [value], kind=ir.StringAttr.get(kind), over=slice_dim
+            ).results[0]
 
         def float_op(name: str, *values: ir.Value) -> ir.Value:
             return part.create(name, [values[0].type], values).results[0]
@@ -324,15 +394,24 @@ class _Work:
             return [fold(string(op.attributes["kind"]) if op.name == "fuse.reduce" else "sum", pieces[0])]
         if op.name == "fuse.argreduce":
             types = [v.type for v in pieces]
-            return list(part.create("fuse.argreduce", types, pieces, kind=op.attributes["kind"], over=slice_dim).results)
+            return list(
+                part.create(
+                    "fuse.argreduce", types, pieces, kind=op.attributes["kind"], over=slice_dim
+                ).results
+            )
         element = pieces[0].type
         if op.name == "fuse.online_softmax":
             lane_top, lane_total = pieces
             top = fold("max", lane_top)
             # A slice of nothing but minus infinities has the sum NaN; beside other slices it adds nothing.
-            lowest, zero = part.constant(ir.FloatAttr.get(element, -math.inf)), part.constant(ir.FloatAttr.get(element, 0.0))
+            lowest, zero = (
+                part.constant(ir.FloatAttr.get(element, -math.inf)),
+                part.constant(ir.FloatAttr.get(element, 0.0)),
+            )
             equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-            empty = part.create("arith.cmpf", [ir.IntegerType.get_signless(1)], [lane_top, lowest], predicate=equal).results[0]
+            empty = part.create(
+                "arith.cmpf", [ir.IntegerType.get_signless(1)], [lane_top, lowest], predicate=equal
+            ).results[0]
             kept = part.create("arith.select", [element], [empty, zero, lane_total]).results[0]
             factor = float_op("math.exp", float_op("arith.subf", lane_top, top))
             return [top, fold("sum", float_op("arith.mulf", kept, factor))]
@@ -342,9 +421,15 @@ class _Work:
         for dim in self.slicing.over:
             if dim != self.slicing.dim:
                 points = points * self.kernel.dims[dim]
-        center = float_op("arith.divf", fold("sum", mean), part.constant(ir.FloatAttr.get(element, float(self.slicing.count))))
+        center = float_op(
+            "arith.divf",
+            fold("sum", mean),
+            part.constant(ir.FloatAttr.get(element, float(self.slicing.count))),
+        )
         deviation = float_op("arith.subf", mean, center)
-        spread = float_op("arith.mulf", float_op("arith.mulf", deviation, deviation), self._number(part, points, element))
+        spread = float_op(
+            "arith.mulf", float_op("arith.mulf", deviation, deviation), self._number(part, points, element)
+        )
         return [center, fold("sum", float_op("arith.addf", m2, spread))]
 
     @staticmethod
@@ -358,7 +443,11 @@ class _Work:
 
 def _neutrals(op: ir.Operation) -> list[ir.Attribute]:
     """What operands of a reduction are where there is no point."""
-    kind = string(op.attributes["kind"]) if "kind" in op.attributes else {"fuse.dot": "sum", "fuse.online_softmax": "max"}[op.name]
+    kind = (
+        string(op.attributes["kind"])
+        if "kind" in op.attributes
+        else {"fuse.dot": "sum", "fuse.online_softmax": "max"}[op.name]
+    )
     values = [_neutral(kind, op.operands[0].type)]
     if op.name == "fuse.argreduce":
         values.append(ir.IntegerAttr.get(op.operands[1].type, (1 << 63) - 1))
@@ -370,7 +459,14 @@ def _neutrals(op: ir.Operation) -> list[ir.Attribute]:
 def _neutral(kind: str, type_: ir.Type) -> ir.Attribute:
     low = kind in ("max", "argmax")
     if isinstance(type_, ir.FloatType):
-        table = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "argmax": -math.inf, "min": math.inf, "argmin": math.inf}
+        table = {
+            "sum": 0.0,
+            "prod": 1.0,
+            "max": -math.inf,
+            "argmax": -math.inf,
+            "min": math.inf,
+            "argmin": math.inf,
+        }
         return ir.FloatAttr.get(type_, table[kind])
     width = ir.IntegerType(type_).width
     if width == 1:

@@ -1,22 +1,26 @@
-"""``apply-tiling``: the scalar body of a kernel becomes tile code, as ``fuse.tile`` says.  It decides nothing.
+"""``apply-tiling``: the scalar body of a kernel becomes tile code, as ``fuse.tile`` says.  It decides
+nothing.
 
-What: a program handles one block of each ``grid`` axis.  Values become tiles (scalars where they depend on no axis with a block above 1), loads
-and stores get addresses and masks, reductions become ``tt.reduce``.  A ``looped`` axis becomes one ``scf.for`` per *stage*: the stage of a value
-is the number of reductions over that axis that it depends on; each loop computes again what it needs of earlier stages.
+What: a program handles one block of each ``grid`` axis.  Values become tiles (scalars where they depend on no
+axis with a block above 1), loads and stores get addresses and masks, reductions become ``tt.reduce``.  A
+``looped`` axis becomes one ``scf.for`` per *stage*: the stage of a value is the number of reductions over
+that axis that it depends on; each loop computes again what it needs of earlier stages.
 
 Before::
 
     func.func private @double(%x: tensor<1000xf32>, %o: tensor<1000xf32>) -> tensor<1000xf32>
         attributes {fuse.kernel, fuse.dims = {d0 = "1000"}, fuse.ties = array<i64: 1>,
-                    fuse.tile = {axes = [{dims = ["d0"], block = 512 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+                    fuse.tile = {axes = [{dims = ["d0"], block = 512 : i64, kind = "grid"}], num_warps = 4 :
+                        i64, num_stages = 1 : i64}} {
       %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1000xf32>, i1, f32) -> f32
       %w = arith.addf %v, %v : f32
-      %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
+      %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) ->
+          tensor<1000xf32>
       return %r : tensor<1000xf32>
     }
 
-After (``fuse.grid = ["2"]``; program ids x, y, z are the grid axes in the order of ``fuse.tile``; where there are more than three, or y or z could
-exceed 65535, x counts all blocks, the last grid axis fastest)::
+After (``fuse.grid = ["2"]``; program ids x, y, z are the grid axes in the order of ``fuse.tile``; where there
+are more than three, or y or z could exceed 65535, x counts all blocks, the last grid axis fastest)::
 
       %p = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
       %lane = "tt.make_range"() {start = 0 : i32, end = 512 : i32} : () -> tensor<512xi32>
@@ -24,8 +28,9 @@ exceed 65535, x counts all blocks, the last grid axis fastest)::
       ... tt.addptr, tt.load with the mask lane < 1000 - %p*512, arith.addf, tt.store ...
       return %o : tensor<1000xf32>
 
-A store or assert that does not run over a grid axis happens in that axis' first program alone.  It does not fire on functions without
-``fuse.kernel`` or on kernels that are tiled; a kernel without ``fuse.tile`` is an error.
+A store or assert that does not run over a grid axis happens in that axis' first program alone.  It does not
+fire on functions without ``fuse.kernel`` or on kernels that are tiled; a kernel without ``fuse.tile`` is an
+error.
 """
 
 from dataclasses import dataclass
@@ -70,7 +75,11 @@ def apply_tiling(func: ir.Operation) -> None:
     except TilingError as error:
         raise PassError(f"apply-tiling: kernel @{name}: {error}", error.location) from None
     func.attributes["fuse.grid"] = ir.ArrayAttr.get([ir.StringAttr.get(str(e)) for e in grid])
-    left = [op.operation.name for op in func.regions[0].blocks[0].operations if _is_scalar_level(op.operation.name)]
+    left = [
+        op.operation.name
+        for op in func.regions[0].blocks[0].operations
+        if _is_scalar_level(op.operation.name)
+    ]
     if left:
         raise PassError(f"apply-tiling: kernel @{name} still has {left[0]}", func.location)
 

@@ -1,7 +1,8 @@
 """``choose-tiling``: sets ``fuse.tile`` on every kernel.
 
-What: reads a kernel's dims, accesses and size hints and a model of the GPU (``compiler/analysis/hardware.py``), and applies the rules of
-``compiler/analysis/tiling_rules.py``.  Each decision is an ``analysis`` remark with the rule's name and its numbers.
+What: reads a kernel's dims, accesses and size hints and a model of the GPU
+(``compiler/analysis/hardware.py``), and applies the rules of ``compiler/analysis/tiling_rules.py``.  Each
+decision is an ``analysis`` remark with the rule's name and its numbers.
 
 Before::
 
@@ -10,11 +11,12 @@ Before::
 After::
 
     func.func private @softmax(...) attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1024"},
-        fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}],
+        fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 :
+            i64, kind = "resident"}],
                      num_warps = 2 : i64, num_stages = 1 : i64}, ...}
 
-It leaves alone functions without ``fuse.kernel``, kernels that have a ``fuse.tile`` (somebody chose already), and kernels that are tiled.
-``hardware``: ``h100``, ``h200``, ``a100`` or ``generic``.
+It leaves alone functions without ``fuse.kernel``, kernels that have a ``fuse.tile`` (somebody chose already),
+and kernels that are tiled. ``hardware``: ``h100``, ``h200``, ``a100`` or ``generic``.
 """
 
 from dataclasses import dataclass
@@ -43,7 +45,12 @@ class ChooseTiling(Pass):
             raise PassError(f"choose-tiling: {error}", module.operation.location) from None
         for op in module.body.operations:
             func = op.operation
-            if not is_kernel(func) or is_tiled(func) or "fuse.tile" in func.attributes or not func.regions[0].blocks:
+            if (
+                not is_kernel(func)
+                or is_tiled(func)
+                or "fuse.tile" in func.attributes
+                or not func.regions[0].blocks
+            ):
                 continue
             kernel = Kernel.of(func)
             try:

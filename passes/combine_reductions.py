@@ -1,12 +1,15 @@
-"""``combine-reductions``: two reductions of one value that need two reads become one reduction that needs one.
+"""``combine-reductions``: two reductions of one value that need two reads become one reduction that needs
+one.
 
 What, over the same dims of the same value:
 
 - ``max(x)`` and ``sum(exp(x - max))`` become ``fuse.online_softmax``;
-- ``mean = sum(x) / n`` and ``sum((x - mean) * (x - mean))`` become ``fuse.welford``, where n is the number of points reduced.
+- ``mean = sum(x) / n`` and ``sum((x - mean) * (x - mean))`` become ``fuse.welford``, where n is the number of
+  points reduced.
 
-It always fires: where the axis is looped over, a read of the row is saved; where it is resident, code generation gives the same two reductions
-as before.  Sums are taken in another order, so numbers change by rounding.
+It always fires: where the axis is looped over, a read of the row is saved; where it is resident, code
+generation gives the same two reductions as before.  Sums are taken in another order, so numbers change by
+rounding.
 
 Before::
 
@@ -21,8 +24,8 @@ After::
     %c = arith.subf %x, %m : f32
     %e = math.exp %c : f32
 
-It does not fire when the value that is subtracted, the dims or the count differ, nor on other spellings of the variance, such as
-``sum(x*x) / n - mean*mean``, which are other numbers.
+It does not fire when the value that is subtracted, the dims or the count differ, nor on other spellings of
+the variance, such as ``sum(x*x) / n - mean*mean``, which are other numbers.
 """
 
 from dataclasses import dataclass
@@ -54,7 +57,14 @@ class CombineReductions(Pass):
                 rule = _combine_softmax(reduction) or _combine_welford(reduction, kernel_dims(func))
                 if rule is not None:
                     name = string(func.attributes["sym_name"])
-                    remarks.add(self.name, "passed", rule, f"two reductions of @{name} take one read", ops=(name,), locations=(str(func.location),))
+                    remarks.add(
+                        self.name,
+                        "passed",
+                        rule,
+                        f"two reductions of @{name} take one read",
+                        ops=(name,),
+                        locations=(str(func.location),),
+                    )
 
 
 def _defining(value: ir.Value, name: str) -> ir.Operation | None:
@@ -122,7 +132,14 @@ def _count(value: ir.Value) -> Expr | None:
 
 def _replacement(name: str, value: ir.Value, at: ir.Operation) -> ir.Operation:
     attributes = {"over": at.attributes["over"]}
-    return ir.Operation.create(name, results=[value.type, value.type], operands=[value], attributes=attributes, loc=at.location, ip=ir.InsertionPoint(at))
+    return ir.Operation.create(
+        name,
+        results=[value.type, value.type],
+        operands=[value],
+        attributes=attributes,
+        loc=at.location,
+        ip=ir.InsertionPoint(at),
+    )
 
 
 def _erase_unused(*ops: ir.Operation) -> None:

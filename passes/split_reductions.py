@@ -1,23 +1,28 @@
 """``split-reductions``: a reduction with few results and many points is cut into slices that run in parallel.
 
-What: where a kernel would run as too few programs for the chip, one reduced dim is cut into slices.  A first kernel folds each slice into a
-workspace and does everything that does not depend on the result; a second one folds the slices, always in the same order, and does the rest.
-Where the rest runs over the reduced dims again (softmax, layer norm of long rows), the second kernel only folds and a third does the rest, so
-that each is tiled for what it does.  Deterministic: no atomics.  (Letting the last slice to finish combine all, by a ticket, would save the
-second launch; that is a later improvement.)
+What: where a kernel would run as too few programs for the chip, one reduced dim is cut into slices.  A first
+kernel folds each slice into a workspace and does everything that does not depend on the result; a second one
+folds the slices, always in the same order, and does the rest. Where the rest runs over the reduced dims again
+(softmax, layer norm of long rows), the second kernel only folds and a third does the rest, so that each is
+tiled for what it does.  Deterministic: no atomics.  (Letting the last slice to finish combine all, by a
+ticket, would save the second launch; that is a later improvement.)
 
 Before::
 
-    %y = call @total(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>        // fuse.dims = {d0 = "1048576"}, sum over d0
+    %y = call @total(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>        // fuse.dims = {d0 =
+        "1048576"}, sum over d0
 
 After::
 
     %w0 = "fuse.empty"() : () -> tensor<256xf32>
-    %w = call @total_slices(%x, %w0) : (tensor<1048576xf32>, tensor<256xf32>) -> tensor<256xf32>   // fuse.dims = {d0 = "4096", d1 = "256"}
-    %y = call @total_rest(%w, %o) : (tensor<256xf32>, tensor<f32>) -> tensor<f32>                  // fuse.dims = {d1 = "256"}
+    %w = call @total_slices(%x, %w0) : (tensor<1048576xf32>, tensor<256xf32>) -> tensor<256xf32>   //
+        fuse.dims = {d0 = "4096", d1 = "256"}
+    %y = call @total_rest(%w, %o) : (tensor<256xf32>, tensor<f32>) -> tensor<f32>                  //
+        fuse.dims = {d1 = "256"}
 
-It does not fire when there are programs enough (two for each multiprocessor), when slices would be shorter than 16 KB, when a scan crosses the
-dim, or on a ``fuse.welford`` whose dim has no divisor near the wanted number of slices.  Results of slices beyond the end are neutral.
+It does not fire when there are programs enough (two for each multiprocessor), when slices would be shorter
+than 16 KB, when a scan crosses the dim, or on a ``fuse.welford`` whose dim has no divisor near the wanted
+number of slices.  Results of slices beyond the end are neutral.
 """
 
 from dataclasses import dataclass
@@ -60,9 +65,24 @@ class SplitReductions(Pass):
                     split(program, call, program.own(call, func), decision)
                     changed = True
                     numbers = {"slices": decision.count, "programs": decision.programs}
-                    remarks.add(self.name, "passed", "split", f"the reductions of @{name} over {decision.dim} run in slices", ops=(name,), locations=(str(func.location),), **numbers)
+                    remarks.add(
+                        self.name,
+                        "passed",
+                        "split",
+                        f"the reductions of @{name} over {decision.dim} run in slices",
+                        ops=(name,),
+                        locations=(str(func.location),),
+                        **numbers,
+                    )
                 elif decision is not None:
-                    remarks.add(self.name, "missed", decision.rule, f"@{name}: {decision.message}", ops=(name,), locations=(str(func.location),))
+                    remarks.add(
+                        self.name,
+                        "missed",
+                        decision.rule,
+                        f"@{name}: {decision.message}",
+                        ops=(name,),
+                        locations=(str(func.location),),
+                    )
             program.erase_unused()
             if not changed:
                 return

@@ -1,4 +1,6 @@
-"""What tiling reads about a GPU.  Figures are the vendors' published ones; ``generic`` is a cautious mixture."""
+"""What tiling reads about a GPU.  Figures are the vendors' published ones; ``generic`` is a cautious
+mixture.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""What tiling wants to know of a kernel: its dims in memory order, how its accesses step along them, its rows, and how many values live at once."""
+"""What tiling wants to know of a kernel: its dims in memory order, how its accesses step along them, its
+rows, and how many values live at once.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,8 +63,13 @@ class KernelShape:
 
     @cached_property
     def reduced_classes(self) -> list[tuple[str, ...]]:
-        """Reduced dims by which reductions cross them; every reduction crosses whole classes.  A scanned dim is alone."""
-        crossings = [(op.name == "fuse.scan", frozenset(over(op))) for op in (*self.kernel.reductions, *self.kernel.scans)]
+        """Reduced dims by which reductions cross them; every reduction crosses whole classes.  A scanned dim
+        is alone.
+        """
+        crossings = [
+            (op.name == "fuse.scan", frozenset(over(op)))
+            for op in (*self.kernel.reductions, *self.kernel.scans)
+        ]
         scanned = {d for is_scan, dims in crossings if is_scan for d in dims}
         classes: dict[object, list[str]] = {}
         for dim in self.reduced:
@@ -70,7 +77,7 @@ class KernelShape:
             classes.setdefault(signature, []).append(dim)
         return [tuple(dims) for dims in classes.values()]
 
-    # --- memory order --------------------------------------------------------------------------------------------------------------
+    # --- memory order -------------------------------------------------------------------------------------
     def steps(self, access: Access) -> dict[str, int | None]:
         """How far one step along each dim moves an access, in elements by hints; None where that varies."""
         e = self.offset_of(access)
@@ -80,7 +87,11 @@ class KernelShape:
         coefficient = e.coefficient(dim)
         if coefficient is None or coefficient.symbols() & self.kernel.dims.keys():
             return None
-        return estimate(coefficient, self.hints) if all(not n.startswith("i") for n in coefficient.symbols()) else None
+        return (
+            estimate(coefficient, self.hints)
+            if all(not n.startswith("i") for n in coefficient.symbols())
+            else None
+        )
 
     def offset_of(self, access: Access) -> Expr:
         """The storage offset of an access, over dims."""
@@ -100,7 +111,9 @@ class KernelShape:
 
     @cached_property
     def widest(self) -> int:
-        """Bytes of the widest element that the kernel reads or writes with full dims; 4 when there is none."""
+        """Bytes of the widest element that the kernel reads or writes with full dims; 4 when there is
+        none.
+        """
         return max((self.element_bytes(a) for a in self.accesses if self.steps_any(a)), default=4)
 
     def steps_any(self, access: Access) -> bool:
@@ -111,11 +124,15 @@ class KernelShape:
     def main_access(self) -> Access | None:
         """The access that decides memory order: the one over the most points, a store before a load."""
         candidates = [a for a in self.accesses if self.kernel.op_dims[a.op]]
-        return max(candidates, key=lambda a: self.points(tuple(sorted(self.kernel.op_dims[a.op]))), default=None)
+        return max(
+            candidates, key=lambda a: self.points(tuple(sorted(self.kernel.op_dims[a.op]))), default=None
+        )
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """All dims, those with the largest steps in the main access first; dims it lacks stay where their number puts them."""
+        """All dims, those with the largest steps in the main access first; dims it lacks stay where their
+        number puts them.
+        """
         dims = list(self.kernel.dims)
         main = self.main_access
         if main is None:
@@ -125,11 +142,13 @@ class KernelShape:
         ranked = iter(sorted(known, key=lambda d: -abs(steps[d] or 0)))
         return tuple(next(ranked) if d in known else d for d in dims)
 
-    # --- merging -------------------------------------------------------------------------------------------------------------------
+    # --- merging ------------------------------------------------------------------------------------------
     @cached_property
     def expressions(self) -> list[Expr]:
         """Every offset and index value of the kernel, over dims."""
-        values = [parse(string(op.attributes["expr"])) for op in self.kernel.op_dims if op.name == "fuse.index"]
+        values = [
+            parse(string(op.attributes["expr"])) for op in self.kernel.op_dims if op.name == "fuse.index"
+        ]
         return [self.offset_of(a) for a in self.accesses] + [simplify(e, self._facts) for e in values]
 
     def merge(self, dims: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -154,7 +173,7 @@ class KernelShape:
         stores = [self.kernel.op_dims[a.op] for a in self.kernel.stores]
         return all((outer in dims) == (inner in dims) for dims in stores)
 
-    # --- registers -----------------------------------------------------------------------------------------------------------------
+    # --- registers ----------------------------------------------------------------------------------------
     @cached_property
     def live_values(self) -> int:
         """Most values of the largest dim set that live at once, in 32-bit registers, in program order."""

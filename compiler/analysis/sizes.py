@@ -17,7 +17,9 @@ def hints_of(func: ir.Operation) -> dict[str, int]:
         named = dict(attribute_items(attributes))
         if "fuse.sym" not in named:
             continue
-        number = {k: ir.IntegerAttr(named[k]).value for k in ("fuse.hint", "fuse.min", "fuse.max") if k in named}
+        number = {
+            k: ir.IntegerAttr(named[k]).value for k in ("fuse.hint", "fuse.min", "fuse.max") if k in named
+        }
         guess = min(UNKNOWN, number.get("fuse.max", UNKNOWN))
         hints[string(named["fuse.sym"])] = number.get("fuse.hint", max(guess, number.get("fuse.min", 0)))
     return hints

@@ -1,4 +1,6 @@
-"""Whether a kernel's reductions are worth cutting into slices, along which dim, and into how many.  Plain numbers; changes nothing."""
+"""Whether a kernel's reductions are worth cutting into slices, along which dim, and into how many.  Plain
+numbers; changes nothing.
+"""
 
 from dataclasses import dataclass
 
@@ -11,13 +13,16 @@ from .sizes import floor_power
 
 #: A slice is at least this long, so that its reads pay for its start.
 SLICE_BYTES = 16 * 1024
-#: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is, two where columns are kept in registers.
+#: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
+#: two where columns are kept in registers.
 _MANY, _FEW = 8, 2
 
 
 @dataclass(frozen=True)
 class Slicing:
-    """``dim`` is cut into ``count`` slices of ``length`` points; ``exact`` when they cover it without a rest.  ``reductions`` are split."""
+    """``dim`` is cut into ``count`` slices of ``length`` points; ``exact`` when they cover it without a rest.
+    ``reductions`` are split.
+    """
 
     dim: str
     count: int
@@ -57,14 +62,18 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | N
     dim = _dim(shape, crossed, wanted)
     if any(dim in over(op) and set(over(op)) != set(crossed) for op in kernel.reductions):
         return Refusal("overlap", f"another reduction crosses {dim} together with other dims")
-    reductions = tuple(op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed))
+    reductions = tuple(
+        op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed)
+    )
     extent = kernel.dims[dim]
     count = min(wanted, shape.size(dim))
     exact = extent.constant is not None
     if exact:
         divisor = _divisor(extent.constant or 1, count)
         if divisor * 2 >= count:
-            return Slicing(dim, divisor, const((extent.constant or 1) // divisor), True, crossed, reductions, programs)
+            return Slicing(
+                dim, divisor, const((extent.constant or 1) // divisor), True, crossed, reductions, programs
+            )
     if any(op.name == "fuse.welford" for op in reductions):
         return Refusal("uneven-welford", f"the extent {extent} of {dim} has no divisor near {count}")
     count = floor_power(count)
@@ -72,9 +81,19 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | N
 
 
 def _programs(shape: KernelShape) -> int:
-    """Programs of the kernel as it is: points of the parallel dims, in blocks of 32 along the contiguous one where columns are reduced."""
+    """Programs of the kernel as it is: points of the parallel dims, in blocks of 32 along the contiguous one
+    where columns are reduced.
+    """
     points = shape.points(shape.parallel)
-    main = next((a for a in sorted(shape.accesses, key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op]))))), None)
+    main = next(
+        (
+            a
+            for a in sorted(
+                shape.accesses, key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op])))
+            )
+        ),
+        None,
+    )
     along = shape.contiguous_dim(main) if main is not None else None
     if along in shape.parallel:
         return points // shape.size(along) * -(-shape.size(along) // 32)
@@ -82,7 +101,9 @@ def _programs(shape: KernelShape) -> int:
 
 
 def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
-    """The crossed dims of the reductions to split: of those that feed no reduction over other dims, the ones with the most points."""
+    """The crossed dims of the reductions to split: of those that feed no reduction over other dims, the ones
+    with the most points.
+    """
     groups: dict[tuple[str, ...], list[ir.Operation]] = {}
     for op in shape.kernel.reductions:
         groups.setdefault(tuple(sorted(over(op))), []).append(op)

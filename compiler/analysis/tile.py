@@ -55,12 +55,14 @@ class Tile:
         """Why this is no tiling of a kernel with ``dims``; None when it is one."""
         placed = [d for axis in self.axes for d in axis.dims]
         if sorted(placed, key=natural) != sorted(dims, key=natural):
-            return f"expected every dim in exactly one axis, got the dims {sorted(dims, key=natural)} in axes of {placed}"
+            wanted = sorted(dims, key=natural)
+            return f"expected every dim in exactly one axis, got the dims {wanted} in axes of {placed}"
         for axis in self.axes:
             if axis.kind not in KINDS:
                 return f"expected an axis kind of {', '.join(KINDS)}, got '{axis.kind}'"
             if axis.block < 1 or axis.block & (axis.block - 1):
-                return f"expected a block that is a power of two, got {axis.block} for the axis of {list(axis.dims)}"
+                where = f"the axis of {list(axis.dims)}"
+                return f"expected a block that is a power of two, got {axis.block} for {where}"
         if sum(axis.kind == "looped" for axis in self.axes) > 1:
             return "expected at most one looped axis"
         if self.num_warps < 1 or self.num_warps > 32 or self.num_warps & (self.num_warps - 1):
@@ -79,7 +81,13 @@ class Tile:
             )
             for axis in self.axes
         ]
-        return ir.DictAttr.get({"axes": ir.ArrayAttr.get(axes), "num_warps": _integer(self.num_warps), "num_stages": _integer(self.num_stages)})
+        return ir.DictAttr.get(
+            {
+                "axes": ir.ArrayAttr.get(axes),
+                "num_warps": _integer(self.num_warps),
+                "num_stages": _integer(self.num_stages),
+            }
+        )
 
     @staticmethod
     def of(attribute: ir.Attribute) -> "Tile":
@@ -94,8 +102,12 @@ class Tile:
             for key in ("dims", "block", "kind"):
                 if key not in parts:
                     raise ValueError(f"an axis of fuse.tile has no '{key}'")
-            axes.append(Axis(strings(parts["dims"]), ir.IntegerAttr(parts["block"]).value, string(parts["kind"])))
-        return Tile(tuple(axes), ir.IntegerAttr(named["num_warps"]).value, ir.IntegerAttr(named["num_stages"]).value)
+            axes.append(
+                Axis(strings(parts["dims"]), ir.IntegerAttr(parts["block"]).value, string(parts["kind"]))
+            )
+        return Tile(
+            tuple(axes), ir.IntegerAttr(named["num_warps"]).value, ir.IntegerAttr(named["num_stages"]).value
+        )
 
 
 def _integer(value: int) -> ir.IntegerAttr:

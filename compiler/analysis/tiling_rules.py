@@ -1,6 +1,8 @@
-"""How a kernel is cut into tiles: small rules, each with its reason, over plain numbers.  ``choose`` is the entry.
+"""How a kernel is cut into tiles: small rules, each with its reason, over plain numbers.  ``choose`` is the
+entry.
 
-Hints choose block sizes only; a tile is right for every size: ``resident`` axes have a static bound, all others are cut into blocks.
+Hints choose block sizes only; a tile is right for every size: ``resident`` axes have a static bound, all
+others are cut into blocks.
 """
 
 from dataclasses import dataclass
@@ -48,7 +50,7 @@ def choose(shape: KernelShape, hardware: Hardware) -> Choice:
     return _column_reduction(shape, hardware)
 
 
-# --- pointwise ---------------------------------------------------------------------------------------------------------------------
+# --- pointwise --------------------------------------------------------------------------------------------
 def _pointwise(shape: KernelShape, hardware: Hardware) -> Choice:
     crossed = _crossed_dims(shape)
     if crossed is not None:
@@ -61,8 +63,8 @@ def _pointwise(shape: KernelShape, hardware: Hardware) -> Choice:
 
 
 def _elements_per_program(shape: KernelShape) -> int:
-    """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more inputs, and while the values that
-    live at once need more than SMALL_REGISTERS."""
+    """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more
+    inputs, and while the values that live at once need more than SMALL_REGISTERS."""
     per_thread = max(1, min(16, 32 // shape.widest))
     if len(shape.kernel.loads) >= 4:
         per_thread = max(1, per_thread // 2)
@@ -72,14 +74,18 @@ def _elements_per_program(shape: KernelShape) -> int:
 
 
 def _shrunk(block: int, points: int, hardware: Hardware) -> int:
-    """Halved while there are too few programs for the chip: small tensors are limited by latency, not by access width."""
+    """Halved while there are too few programs for the chip: small tensors are limited by latency, not by
+    access width.
+    """
     while block > _FOUR_WARPS and -(-points // block) < hardware.full_grid:
         block //= 2
     return block
 
 
 def _flat(shape: KernelShape, hardware: Hardware) -> Choice:
-    """All dims in one axis: every access is as wide as it gets, and only the last program has masked lanes."""
+    """All dims in one axis: every access is as wide as it gets, and only the last program has masked
+    lanes.
+    """
     block = _shrunk(_elements_per_program(shape), shape.points(shape.order), hardware)
     return Choice(Tile((Axis(shape.order, block, "grid"),)), "flat")
 
@@ -94,7 +100,9 @@ def _rows_and_columns(shape: KernelShape, groups: list[tuple[str, ...]], hardwar
 
 
 def _segments(extent: int, most: int) -> int:
-    """The largest block up to ``most`` that wastes at most an eighth of its lanes on ``extent``, else the one that wastes least."""
+    """The largest block up to ``most`` that wastes at most an eighth of its lanes on ``extent``, else the one
+    that wastes least.
+    """
     blocks = [b for b in (most >> k for k in range(most.bit_length())) if b >= min(_FOUR_WARPS, most)]
     waste = {b: -(-max(extent, 1) // b) * b for b in blocks}
     good = [b for b in blocks if waste[b] * 8 <= max(extent, 1) * 9]
@@ -102,7 +110,9 @@ def _segments(extent: int, most: int) -> int:
 
 
 def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
-    """(contiguous dim of some load, contiguous dim of the main access, bytes) when they differ and both are long enough to matter."""
+    """(contiguous dim of some load, contiguous dim of the main access, bytes) when they differ and both are
+    long enough to matter.
+    """
     main = shape.main_access
     along = shape.contiguous_dim(main) if main is not None else None
     if along is None:
@@ -118,7 +128,9 @@ def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
 
 
 def _transposed(shape: KernelShape, other: str, along: str, bytes_: int) -> Choice:
-    """Square tiles: both the load and the store then touch whole 128-byte lines; Triton goes through shared memory in between."""
+    """Square tiles: both the load and the store then touch whole 128-byte lines; Triton goes through shared
+    memory in between.
+    """
     side = 64 if bytes_ <= 2 else 32
     while side > 16 and side * side // _FOUR_WARPS * shape.live_values > LARGE_REGISTERS:
         side //= 2
@@ -127,9 +139,11 @@ def _transposed(shape: KernelShape, other: str, along: str, bytes_: int) -> Choi
     return Choice(Tile((*axes, Axis((other,), side, "grid"), Axis((along,), side, "grid"))), "transposed")
 
 
-# --- reductions --------------------------------------------------------------------------------------------------------------------
+# --- reductions -------------------------------------------------------------------------------------------
 def _is_inner(shape: KernelShape) -> bool:
-    """Whether memory is contiguous along a reduced dim, judged by the access over the most points that has one."""
+    """Whether memory is contiguous along a reduced dim, judged by the access over the most points that has
+    one.
+    """
     candidates = [a for a in shape.accesses if shape.kernel.op_dims[a.op] & set(shape.reduced)]
     candidates.sort(key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op]))))
     for access in candidates:
@@ -152,16 +166,22 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
             return _short_rows(shape, dims, width, hardware)
         warps = _row_warps(width, shape, hardware)
         if width // (warps * hardware.warp) * shape.live_values <= LARGE_REGISTERS:
-            return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), warps), "row-resident")
+            return Choice(
+                Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), warps), "row-resident"
+            )
     if both_ways(shape):
         return _resident_scan(shape, dims, hardware)
     return _looped_rows(shape, dims, length, hardware)
 
 
 def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
-    """A warp for 16 elements a thread, so that rows of up to 512 need no barrier; more warps where values would not fit in registers."""
+    """A warp for 16 elements a thread, so that rows of up to 512 need no barrier; more warps where values
+    would not fit in registers.
+    """
     warps = min(max(width // _WARP_ELEMENTS, 1), hardware.max_warps)
-    while warps < hardware.max_warps and width // (warps * hardware.warp) * shape.live_values > SMALL_REGISTERS:
+    while (
+        warps < hardware.max_warps and width // (warps * hardware.warp) * shape.live_values > SMALL_REGISTERS
+    ):
         warps *= 2
     return warps
 
@@ -173,11 +193,16 @@ def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware:
         rows //= 2
     rows = min(rows, ceil_power(shape.points(shape.parallel)))
     warps = max(1, min(4, floor_power(rows * width // (hardware.warp * 4))))
-    return Choice(Tile(_axes(shape.parallel, rows if shape.parallel else 1, (Axis(dims, width, "resident"),)), warps), "short-rows")
+    return Choice(
+        Tile(_axes(shape.parallel, rows if shape.parallel else 1, (Axis(dims, width, "resident"),)), warps),
+        "short-rows",
+    )
 
 
 def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardware: Hardware) -> Choice:
-    """Blocks of 16 bytes for each of 256 threads, or of the row when it is shorter: the row is streamed, the accumulators stay in registers."""
+    """Blocks of 16 bytes for each of 256 threads, or of the row when it is shorter: the row is streamed, the
+    accumulators stay in registers.
+    """
     block = min(256 * max(1, 16 // shape.widest), ceil_power(length))
     while block > 256 and block // 256 * shape.live_values > LARGE_REGISTERS:
         block //= 2
@@ -198,7 +223,10 @@ def both_ways(shape: KernelShape) -> bool:
 def _resident_scan(shape: KernelShape, dims: tuple[str, ...], hardware: Hardware) -> Choice:
     bound = shape.bound(dims)
     if bound is None or ceil_power(bound) > 4 * ROW_ELEMENTS:
-        raise NoTiling(f"forward and reverse scans over {list(dims)} must hold the whole axis, whose extent is {bound or 'not bounded'}")
+        raise NoTiling(
+            f"forward and reverse scans over {list(dims)} must hold the whole axis, "
+            f"whose extent is {bound or 'not bounded'}"
+        )
     axis = Axis(dims, ceil_power(bound), "resident")
     return Choice(Tile(_axes(shape.parallel, 1, (axis,)), hardware.max_warps), "scan-resident")
 
@@ -227,12 +255,17 @@ def _column_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
 
 
 def _several_reductions(shape: KernelShape) -> Choice:
-    """Reductions over different dims: each class of dims is an axis; the largest is looped over, the others are held."""
+    """Reductions over different dims: each class of dims is an axis; the largest is looped over, the others
+    are held.
+    """
     classes = shape.reduced_classes
     bounds = [shape.bound(c) for c in classes]
     unbounded = [i for i, b in enumerate(bounds) if b is None]
     if len(unbounded) > 1:
-        raise NoTiling(f"reductions over {[list(classes[i]) for i in unbounded]} have no static bound, and only one axis can be looped over")
+        raise NoTiling(
+            f"reductions over {[list(classes[i]) for i in unbounded]} have no static bound, "
+            "and only one axis can be looped over"
+        )
     total = 1
     for b in bounds:
         total *= ceil_power(b) if b is not None else 1
@@ -240,7 +273,10 @@ def _several_reductions(shape: KernelShape) -> Choice:
     if looped is None and total > ROW_ELEMENTS // 2:
         looped = max(range(len(classes)), key=lambda i: bounds[i] or 0)
     if looped is not None and both_ways(shape):
-        raise NoTiling(f"forward and reverse scans must hold the whole axis, and {[list(c) for c in classes]} do not fit together")
+        raise NoTiling(
+            "forward and reverse scans must hold the whole axis, "
+            f"and {[list(c) for c in classes]} do not fit together"
+        )
     held = 1
     for i, b in enumerate(bounds):
         held *= ceil_power(b) if i != looped and b is not None else 1

@@ -1,6 +1,8 @@
-"""Math functions that Triton cannot do on tiles and takes from libdevice: one table for code generation and for the interpreter.
+"""Math functions that Triton cannot do on tiles and takes from libdevice: one table for code generation and
+for the interpreter.
 
-``math`` ops and ``fuse.libm`` calls name a C function; libdevice's symbol is ``__nv_<name>`` for f64 and ``__nv_<name>f`` for f32.
+``math`` ops and ``fuse.libm`` calls name a C function; libdevice's symbol is ``__nv_<name>`` for f64 and
+``__nv_<name>f`` for f32.
 """
 
 from dataclasses import dataclass
@@ -8,7 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Function:
-    """A C math function.  ``torch`` is the dotted name of the torch function with the same meaning, for the interpreter."""
+    """A C math function.  ``torch`` is the dotted name of the torch function with the same meaning, for the
+    interpreter.
+    """
 
     name: str
     arity: int

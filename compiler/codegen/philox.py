@@ -1,7 +1,7 @@
 """``fuse.rand`` on tiles: Philox 4x32-10 (Salmon et al. 2011) in 32-bit arithmetic, then a float.
 
-Key: the seed's low and high word.  Counter words: counter low, counter high, offset low, offset high.  Uniform takes the first output word;
-normal is Box and Muller's (1958) transform of the first two.
+Key: the seed's low and high word.  Counter words: counter low, counter high, offset low, offset high.
+Uniform takes the first output word; normal is Box and Muller's (1958) transform of the first two.
 """
 
 import math
@@ -37,11 +37,19 @@ def philox(builder: TileBuilder, seed: ir.Value, offset: ir.Value, counter: ir.V
         products = []
         for word, multiplier in ((c[0], _MULTIPLIERS[0]), (c[2], _MULTIPLIERS[1])):
             factor = builder.fill(_signed(multiplier), word)
-            products.append((builder.elementwise("tt.mulhiui", [factor, word]), builder.elementwise("arith.muli", [factor, word])))
+            products.append(
+                (
+                    builder.elementwise("tt.mulhiui", [factor, word]),
+                    builder.elementwise("arith.muli", [factor, word]),
+                )
+            )
         (high0, low0), (high1, low1) = products
         c = [_xor(builder, high1, c[1], key[0]), low1, _xor(builder, high0, c[3], key[1]), low0]
         if round_number < _ROUNDS - 1:
-            key = [builder.elementwise("arith.addi", [k, builder.fill(_signed(step), k)]) for k, step in zip(key, _INCREMENTS, strict=True)]
+            key = [
+                builder.elementwise("arith.addi", [k, builder.fill(_signed(step), k)])
+                for k, step in zip(key, _INCREMENTS, strict=True)
+            ]
     return c
 
 
@@ -69,5 +77,7 @@ def rand(builder: TileBuilder, operands: Sequence[ir.Value], dist: str) -> ir.Va
     angle = _uniform(builder, words[1])
     angle = builder.elementwise("arith.mulf", [angle, builder.fill(2.0 * math.pi, angle)])
     log = builder.elementwise("math.log", [first])
-    radius = builder.elementwise("tt.precise_sqrt", [builder.elementwise("arith.mulf", [log, builder.fill(-2.0, log)])])
+    radius = builder.elementwise(
+        "tt.precise_sqrt", [builder.elementwise("arith.mulf", [log, builder.fill(-2.0, log)])]
+    )
     return builder.elementwise("arith.mulf", [radius, builder.elementwise("math.cos", [angle])])

@@ -1,7 +1,8 @@
-"""Emits tile ops at MLIR's current insertion point, making shapes agree: the one place that knows about splats and broadcasts.
+"""Emits tile ops at MLIR's current insertion point, making shapes agree: the one place that knows about
+splats and broadcasts.
 
-A *tile value* is a scalar or a ranked tensor of the kernel's full tile rank, with extent 1 along the axes that the value does not depend on.
-Shapes are tuples of extents, ``()`` for a scalar.
+A *tile value* is a scalar or a ranked tensor of the kernel's full tile rank, with extent 1 along the axes
+that the value does not depend on. Shapes are tuples of extents, ``()`` for a scalar.
 """
 
 import math
@@ -16,12 +17,11 @@ Shape = tuple[int, ...]
 
 #: ``predicate`` of arith.cmpi and arith.cmpf by name.
 CMPI = {n: i for i, n in enumerate(("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"))}
-CMPF = {
-    n: i
-    for i, n in enumerate(
-        "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()
-    )
-}  # fmt: skip
+_FLOAT_PREDICATES = (
+    ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord")
+    + ("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
+)  # fmt: skip
+CMPF = {n: i for i, n in enumerate(_FLOAT_PREDICATES)}
 
 
 def shape_of(value: ir.Value) -> Shape:
@@ -49,12 +49,14 @@ def is_float(type_: ir.Type) -> bool:
 
 
 class TileBuilder:
-    """Builds tile ops.  ``scope`` brackets a region: what was emitted and remembered inside it is forgotten at its end."""
+    """Builds tile ops.  ``scope`` brackets a region: what was emitted and remembered inside it is forgotten
+    at its end.
+    """
 
     def __init__(self) -> None:
         self._memo: list[dict] = [{}]
 
-    # --- scopes ------------------------------------------------------------------------------------------------------------------
+    # --- scopes -------------------------------------------------------------------------------------------
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Values remembered inside do not outlive the region that they were emitted in."""
@@ -76,7 +78,7 @@ class TileBuilder:
         self._memo[-1][key] = value
         return value
 
-    # --- types and raw ops -------------------------------------------------------------------------------------------------------
+    # --- types and raw ops --------------------------------------------------------------------------------
     @staticmethod
     def type(text: str) -> ir.Type:
         """A type by its MLIR spelling."""
@@ -88,11 +90,23 @@ class TileBuilder:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), value)
 
     @staticmethod
-    def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], attributes: Mapping[str, ir.Attribute] | None = None, regions: int = 0) -> ir.Operation:
+    def create(
+        name: str,
+        results: Sequence[ir.Type],
+        operands: Sequence[ir.Value],
+        attributes: Mapping[str, ir.Attribute] | None = None,
+        regions: int = 0,
+    ) -> ir.Operation:
         """One op, as it is."""
-        return ir.Operation.create(name, results=list(results), operands=list(operands), attributes=dict(attributes or {}), regions=regions)
+        return ir.Operation.create(
+            name,
+            results=list(results),
+            operands=list(operands),
+            attributes=dict(attributes or {}),
+            regions=regions,
+        )
 
-    # --- constants ---------------------------------------------------------------------------------------------------------------
+    # --- constants ----------------------------------------------------------------------------------------
     def constant(self, value: int | float, element: ir.Type | str, shape: Shape = ()) -> ir.Value:
         """``value`` in every element."""
         element = ir.Type.parse(element) if isinstance(element, str) else element
@@ -115,7 +129,7 @@ class TileBuilder:
             attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
         return self.create("arith.constant", [type_], [], {"value": attribute}).results[0]
 
-    # --- shapes ------------------------------------------------------------------------------------------------------------------
+    # --- shapes -------------------------------------------------------------------------------------------
     def to(self, value: ir.Value, shape: Shape) -> ir.Value:
         """``value`` with ``shape``: splat or broadcast."""
         have = shape_of(value)
@@ -137,15 +151,27 @@ class TileBuilder:
         shape = joined([shape_of(v) for v in values])
         return [self.to(v, shape) for v in values]
 
-    # --- elementwise -------------------------------------------------------------------------------------------------------------
-    def elementwise(self, name: str, operands: Sequence[ir.Value], element: ir.Type | None = None, attributes: Mapping[str, ir.Attribute] | None = None) -> ir.Value:
+    # --- elementwise --------------------------------------------------------------------------------------
+    def elementwise(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        element: ir.Type | None = None,
+        attributes: Mapping[str, ir.Attribute] | None = None,
+    ) -> ir.Value:
         """One elementwise op with a result of ``element`` (by default the first operand's)."""
         operands = self.alike(*operands)
         element = tt.element_of(operands[0].type) if element is None else element
         result = tt.tile_type(shape_of(operands[0]), element)
         return self.create(name, [result], operands, attributes).results[0]
 
-    def cast(self, name: str, value: ir.Value, element: str | ir.Type, attributes: Mapping[str, ir.Attribute] | None = None) -> ir.Value:
+    def cast(
+        self,
+        name: str,
+        value: ir.Value,
+        element: str | ir.Type,
+        attributes: Mapping[str, ir.Attribute] | None = None,
+    ) -> ir.Value:
         """A conversion; nothing when the type is there already."""
         element = ir.Type.parse(element) if isinstance(element, str) else element
         if tt.element_of(value.type) == element:
@@ -155,16 +181,31 @@ class TileBuilder:
     def extern(self, symbol: str, operands: Sequence[ir.Value], element: ir.Type | None = None) -> ir.Value:
         """A libdevice function."""
         empty = ir.StringAttr.get("")
-        attributes = {"libname": empty, "libpath": empty, "symbol": ir.StringAttr.get(symbol), "pure": ir.BoolAttr.get(True)}
+        attributes = {
+            "libname": empty,
+            "libpath": empty,
+            "symbol": ir.StringAttr.get(symbol),
+            "pure": ir.BoolAttr.get(True),
+        }
         return self.elementwise("tt.extern_elementwise", operands, element, attributes)
 
     def cmpi(self, predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
         """Integer comparison by predicate name (``slt``)."""
-        return self.elementwise("arith.cmpi", [a, b], ir.IntegerType.get_signless(1), {"predicate": self.attribute(CMPI[predicate], 64)})
+        return self.elementwise(
+            "arith.cmpi",
+            [a, b],
+            ir.IntegerType.get_signless(1),
+            {"predicate": self.attribute(CMPI[predicate], 64)},
+        )
 
     def cmpf(self, predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
         """Float comparison by predicate name (``olt``)."""
-        return self.elementwise("arith.cmpf", [a, b], ir.IntegerType.get_signless(1), {"predicate": self.attribute(CMPF[predicate], 64)})
+        return self.elementwise(
+            "arith.cmpf",
+            [a, b],
+            ir.IntegerType.get_signless(1),
+            {"predicate": self.attribute(CMPF[predicate], 64)},
+        )
 
     def select(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
         """``a`` where ``condition``, else ``b``."""
@@ -184,7 +225,7 @@ class TileBuilder:
         """``value`` with the type of ``like``."""
         return self.constant(value, tt.element_of(like.type), shape_of(like))
 
-    # --- memory ------------------------------------------------------------------------------------------------------------------
+    # --- memory -------------------------------------------------------------------------------------------
     def load(self, pointer: ir.Value, mask: ir.Value | None, other: ir.Value | None) -> ir.Value:
         """Reads ``pointer`` where ``mask``, else ``other``; both broadcast to the pointer's shape."""
         shape = shape_of(pointer)
@@ -197,7 +238,7 @@ class TileBuilder:
         shape = shape_of(pointer)
         tt.Store(pointer, self.to(value, shape), None if mask is None else self.to(mask, shape))
 
-    # --- regions -----------------------------------------------------------------------------------------------------------------
+    # --- regions ------------------------------------------------------------------------------------------
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
         """Emits at the end of ``block`` in a scope of its own."""
@@ -224,7 +265,11 @@ def highest(element: ir.Type) -> int | float:
 def is_true(value: ir.Value) -> bool:
     """Whether a mask is a constant true scalar."""
     constant = _constant(value)
-    return isinstance(constant, ir.IntegerAttr | ir.BoolAttr) and str(constant) in ("true", "1 : i1", "-1 : i1")
+    return isinstance(constant, ir.IntegerAttr | ir.BoolAttr) and str(constant) in (
+        "true",
+        "1 : i1",
+        "-1 : i1",
+    )
 
 
 def _constant(value: ir.Value) -> ir.Attribute | None:

@@ -1,8 +1,10 @@
-"""Index expressions on tiles: where each axis of a tile lies, what a coordinate is worth there, which lanes exist, and addresses.
+"""Index expressions on tiles: where each axis of a tile lies, what a coordinate is worth there, which lanes
+exist, and addresses.
 
-An axis of block B is two symbols: ``$bN``, the number of its block (a scalar: a program id, a loop counter, or 0), and ``$rN``, the lane in the
-block (a vector 0..B-1, absent when B is 1).  Substituting ``dim = digits of $bN*B + $rN`` and simplifying does the strength reduction: a division
-of lanes disappears when the block divides the inner extent, and all that is free of lanes is scalar arithmetic.
+An axis of block B is two symbols: ``$bN``, the number of its block (a scalar: a program id, a loop counter,
+or 0), and ``$rN``, the lane in the block (a vector 0..B-1, absent when B is 1).  Substituting ``dim = digits
+of $bN*B + $rN`` and simplifying does the strength reduction: a division of lanes disappears when the block
+divides the inner extent, and all that is free of lanes is scalar arithmetic.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,10 +46,18 @@ class _Split:
 class TileIndex:
     """Places a kernel's dims on the axes of its tiles and emits index arithmetic.
 
-    ``blocks`` maps an axis to the i32 value of its block number once it is known (program ids at the start, a loop's counter inside the loop).
+    ``blocks`` maps an axis to the i32 value of its block number once it is known (program ids at the start, a
+    loop's counter inside the loop).
     """
 
-    def __init__(self, builder: TileBuilder, tile: Tile, dims: Mapping[str, Expr], facts: Facts, sizes: Mapping[str, ir.Value]) -> None:
+    def __init__(
+        self,
+        builder: TileBuilder,
+        tile: Tile,
+        dims: Mapping[str, Expr],
+        facts: Facts,
+        sizes: Mapping[str, ir.Value],
+    ) -> None:
         self.builder, self.tile, self.sizes = builder, tile, sizes
         self.extents = [axis.extent(dict(dims)) for axis in tile.axes]
         self.vector_axes = [i for i, axis in enumerate(tile.axes) if axis.block > 1]
@@ -71,7 +81,7 @@ class TileIndex:
             self._dims[name] = digit if position == 0 else digit.mod(dims[name])
             inner = inner * dims[name]
 
-    # --- shapes --------------------------------------------------------------------------------------------------------------------
+    # --- shapes -------------------------------------------------------------------------------------------
     @property
     def rank(self) -> int:
         """Axes of a full tile; those of block 1 are not there."""
@@ -87,7 +97,7 @@ class TileIndex:
             return ()
         return tuple(self.tile.axes[i].block if i in axes else 1 for i in self.vector_axes)
 
-    # --- axes ----------------------------------------------------------------------------------------------------------------------
+    # --- axes ---------------------------------------------------------------------------------------------
     def block_count(self, axis: int) -> Expr:
         """Number of blocks of an axis."""
         block = self.tile.axes[axis].block
@@ -148,17 +158,24 @@ class TileIndex:
             if other != axis:
                 shape = list(shape_of(value))
                 shape.insert(position, 1)
-                value = builder.create("tt.expand_dims", [tt.tile_type(shape, i32)], [value], {"axis": builder.attribute(position)}).results[0]
+                value = builder.create(
+                    "tt.expand_dims",
+                    [tt.tile_type(shape, i32)],
+                    [value],
+                    {"axis": builder.attribute(position)},
+                ).results[0]
         return builder.remember(key, value)
 
-    # --- expressions ---------------------------------------------------------------------------------------------------------------
+    # --- expressions --------------------------------------------------------------------------------------
     def lowered(self, e: Expr) -> Expr:
         """An expression over dims as one over block numbers and lanes."""
         e = simplify(e.subs(self._dims), self.tight)
         return simplify(e.subs(self._wholes), self.facts)
 
     def value(self, e: Expr, indices: Mapping[str, ir.Value], shape: Shape) -> ir.Value:
-        """The value of an expression over dims, sizes and ``indices`` as i64, computed as i32 where that is exact."""
+        """The value of an expression over dims, sizes and ``indices`` as i64, computed as i32 where that is
+        exact.
+        """
         e = self.lowered(e)
         narrow = not any(is_indirect(n) for n in e.symbols()) and self._fits(e)
         result = self._sum(e, 32 if narrow else 64, indices)
@@ -170,13 +187,24 @@ class TileIndex:
         value = self._sum(e, 32 if self._fits(e) else 64, {})
         return self.builder.cmpi("eq", value, self.builder.fill(0, value))
 
-    def pointer(self, base: ir.Value, spec: TensorSpec, coords: Sequence[Expr], indices: Mapping[str, ir.Value], shape: Shape) -> ir.Value:
-        """Addresses of ``coords`` in a tensor: a scalar address plus vector offsets, 32 bits wide where every offset provably fits."""
+    def pointer(
+        self,
+        base: ir.Value,
+        spec: TensorSpec,
+        coords: Sequence[Expr],
+        indices: Mapping[str, ir.Value],
+        shape: Shape,
+    ) -> ir.Value:
+        """Addresses of ``coords`` in a tensor: a scalar address plus vector offsets, 32 bits wide where every
+        offset provably fits.
+        """
         builder = self.builder
         e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
         split = self._split(e)
         if split.scalar.constant != 0:
-            base = builder.elementwise("tt.addptr", [base, self._emit(split.scalar, 32 if self._fits(split.scalar) else 64)])
+            base = builder.elementwise(
+                "tt.addptr", [base, self._emit(split.scalar, 32 if self._fits(split.scalar) else 64)]
+            )
         vector = self._vectors(split, 32 if self._vector_fits(split, spec) else 64, indices)
         if vector is None:
             return builder.to(base, shape)
@@ -188,18 +216,26 @@ class TileIndex:
         return self.builder.cast("arith.trunci", self._emit(e, 32 if self._fits(e) else 64), "i32")
 
     def lane_trips(self, axis: int) -> ir.Value:
-        """In how many blocks of a looped axis each lane is a point of it: ceil((extent - lane) / block), as i32 or i64."""
+        """In how many blocks of a looped axis each lane is a point of it: ceil((extent - lane) / block), as
+        i32 or i64.
+        """
         block, extent = self.tile.axes[axis].block, self.extents[axis]
-        trips = self.block_count(axis) if self.exact(axis) else (extent - sym(lane_symbol(axis)) + (block - 1)).floordiv(block)
+        trips = (
+            self.block_count(axis)
+            if self.exact(axis)
+            else (extent - sym(lane_symbol(axis)) + (block - 1)).floordiv(block)
+        )
         return self._sum(trips, 32 if self._fits(trips) else 64, {})
 
-    # --- widths --------------------------------------------------------------------------------------------------------------------
+    # --- widths -------------------------------------------------------------------------------------------
     def _bounded(self, e: Expr) -> bool:
         low, high = self.facts.interval(e)
-        return low is not None and high is not None and -_LIMIT < low and high < _LIMIT
+        return low is not None and high is not None and low > -_LIMIT and high < _LIMIT
 
     def _fits(self, e: Expr, spare: int = 0) -> bool:
-        """Whether all parts of e, and what their divisions divide, fit in 31 bits whatever the order of additions."""
+        """Whether all parts of e, and what their divisions divide, fit in 31 bits whatever the order of
+        additions.
+        """
         total = spare
         for monomial, c in e.terms:
             term = Expr({monomial: c})
@@ -217,20 +253,25 @@ class TileIndex:
         return total < _LIMIT
 
     def _vector_fits(self, split: _Split, spec: TensorSpec) -> bool:
-        """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum is right modulo 2**32, and for an element
-        that exists it is what the whole offset, which lies in the tensor's span, leaves after the scalar part."""
+        """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum is right
+        modulo 2**32, and for an element that exists it is what the whole offset, which lies in the tensor's
+        span, leaves after the scalar part.
+        """
         total = const(0)
         for _, e in split.vectors:
             total = total + e
         spare = 0
         if any(is_indirect(n) for n in total.symbols()):
-            bounds = [*self.facts.interval(spec.storage_elements - spec.offset), *self.facts.interval(split.scalar)]
+            bounds = [
+                *self.facts.interval(spec.storage_elements - spec.offset),
+                *self.facts.interval(split.scalar),
+            ]
             if any(b is None for b in bounds):
                 return False
             spare = sum(abs(b) for b in bounds if b is not None)
         return self._fits(total, spare)
 
-    # --- emission ------------------------------------------------------------------------------------------------------------------
+    # --- emission -----------------------------------------------------------------------------------------
     def _axes_of(self, e: Expr) -> tuple[int, ...]:
         names = e.symbols()
         return tuple(i for i in self.vector_axes if lane_symbol(i) in names)
@@ -250,7 +291,9 @@ class TileIndex:
         return _Split(scalar, tuple(sorted(vectors.items())))
 
     def _vectors(self, split: _Split, width: int, indices: Mapping[str, ir.Value]) -> ir.Value | None:
-        """The sum of the vector parts, small shapes first so that they are added before they are broadcast."""
+        """The sum of the vector parts, small shapes first so that they are added before they are
+        broadcast.
+        """
         total = None
         parts = [self._emit(e, width, indices) for _, e in split.vectors]
         for part in sorted(parts, key=lambda v: _size(shape_of(v))):
@@ -285,13 +328,19 @@ class TileIndex:
             if part is None:
                 part = builder.constant(c, element)
             elif c == -1:
-                part = part if total is not None else builder.elementwise("arith.subi", [builder.fill(0, part), part])
+                part = (
+                    part
+                    if total is not None
+                    else builder.elementwise("arith.subi", [builder.fill(0, part), part])
+                )
             elif c != 1:
                 part = builder.elementwise("arith.muli", [part, builder.fill(c, part)])
             if total is None:
                 total = part
             else:
-                total = builder.elementwise("arith.subi" if c == -1 and monomial else "arith.addi", [total, part])
+                total = builder.elementwise(
+                    "arith.subi" if c == -1 and monomial else "arith.addi", [total, part]
+                )
         total = builder.constant(0, element) if total is None else total
         return total if own else builder.remember(key, total)
 
@@ -299,7 +348,9 @@ class TileIndex:
         names = {atom} if isinstance(atom, str) else atom.num.symbols() | atom.den.symbols()
         return tuple(i for i in self.vector_axes if lane_symbol(i) in names)
 
-    def _atom(self, atom: str | FloorDiv | Mod, width: int, indices: Mapping[str, ir.Value] | None) -> ir.Value:
+    def _atom(
+        self, atom: str | FloorDiv | Mod, width: int, indices: Mapping[str, ir.Value] | None
+    ) -> ir.Value:
         builder = self.builder
         if isinstance(atom, str):
             return self._symbol(atom, width, indices or {})
@@ -311,7 +362,9 @@ class TileIndex:
         below = builder.cmpi("slt", rest, builder.fill(0, rest))
         if floor:
             quotient = builder.elementwise("arith.divsi", [num, den])
-            return builder.elementwise("arith.subi", [quotient, builder.cast("arith.extui", below, f"i{width}")])
+            return builder.elementwise(
+                "arith.subi", [quotient, builder.cast("arith.extui", below, f"i{width}")]
+            )
         return builder.select(below, builder.elementwise("arith.addi", [rest, den]), rest)
 
     def _symbol(self, name: str, width: int, indices: Mapping[str, ir.Value]) -> ir.Value:

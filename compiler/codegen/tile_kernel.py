@@ -1,4 +1,6 @@
-"""Writes the tile code of one kernel: program ids, straight-line code between loops, and one loop per stage of the looped axis."""
+"""Writes the tile code of one kernel: program ids, straight-line code between loops, and one loop per stage
+of the looped axis.
+"""
 
 from collections.abc import Sequence
 
@@ -37,12 +39,18 @@ class TileKernel:
         self.carries: dict[ir.Operation, ir.Value] = {}
 
     def rewrite(self) -> list[Expr]:
-        """Replaces the body by tile code and gives the grid: up to three expressions over sizes.  Raises ``TilingError``."""
+        """Replaces the body by tile code and gives the grid: up to three expressions over sizes.  Raises
+        ``TilingError``.
+        """
         self._check_resident()
         func, block = self.kernel.func, self.kernel.func.regions[0].blocks[0]
         old = [op.operation for op in block.operations]
         with ir.InsertionPoint.at_block_begin(block), func.location:
-            marker = ir.Operation.create("arith.constant", results=[ir.IntegerType.get_signless(1)], attributes={"value": ir.BoolAttr.get(True)})
+            marker = ir.Operation.create(
+                "arith.constant",
+                results=[ir.IntegerType.get_signless(1)],
+                attributes={"value": ir.BoolAttr.get(True)},
+            )
         with ir.InsertionPoint(marker), func.location:
             grid = self._program_ids()
             self._bases()
@@ -59,14 +67,15 @@ class TileKernel:
             op.erase()
         return grid
 
-    # --- grid ----------------------------------------------------------------------------------------------------------------------
+    # --- grid ---------------------------------------------------------------------------------------------
     def _check_resident(self) -> None:
         for number, axis in enumerate(self.tile.axes):
             extent = self.index.extents[number]
             if axis.kind == "resident":
                 most = self.index.tight.interval(extent)[1]
                 if most is None or most > axis.block:
-                    message = f"the resident axis of {list(axis.dims)} holds {axis.block} points, its extent is {extent}"
+                    dims = list(axis.dims)
+                    message = f"the resident axis of {dims} holds {axis.block} points, its extent is {extent}"
                     raise TilingError(message, self.kernel.func.location)
 
     def _program_ids(self) -> list[Expr]:
@@ -89,9 +98,14 @@ class TileKernel:
         return high is not None and high <= limit
 
     def _program_id(self, position: int) -> ir.Value:
-        return self.builder.create("tt.get_program_id", [ir.IntegerType.get_signless(32)], [], {"axis": self.builder.attribute(position)}).results[0]
+        return self.builder.create(
+            "tt.get_program_id",
+            [ir.IntegerType.get_signless(32)],
+            [],
+            {"axis": self.builder.attribute(position)},
+        ).results[0]
 
-    # --- loops ---------------------------------------------------------------------------------------------------------------------
+    # --- loops --------------------------------------------------------------------------------------------
     def _loop(self, stage: int) -> None:
         builder, axis = self.builder, self.tile.looped
         assert axis is not None
@@ -100,8 +114,16 @@ class TileKernel:
         scans = [op for op in body if op.name == "fuse.scan" and axis in self.plan.over_axes(op)]
         backwards = {ir.BoolAttr(op.attributes["reverse"]).value for op in scans}
         if len(backwards) > 1:
-            raise TilingError("a forward and a reverse scan need two loops over one axis, which must then be resident", scans[0].location)
-        states = [fold_of(op).start(builder, [tt.element_of(v.type) for v in op.operands], self._lanes(op, masked=False)) for op in folded]
+            raise TilingError(
+                "a forward and a reverse scan need two loops over one axis, which must then be resident",
+                scans[0].location,
+            )
+        states = [
+            fold_of(op).start(
+                builder, [tt.element_of(v.type) for v in op.operands], self._lanes(op, masked=False)
+            )
+            for op in folded
+        ]
         states += [[self._scan_start(op)] for op in scans]
         zero, one = builder.constant(0, "i32"), builder.constant(1, "i32")
         count = self.index.scalar(self.index.block_count(axis))
@@ -114,7 +136,9 @@ class TileKernel:
             self.iteration = loop.induction_variable
             number = self.iteration
             if backwards == {True}:
-                number = builder.elementwise("arith.subi", [builder.elementwise("arith.subi", [count, one]), number])
+                number = builder.elementwise(
+                    "arith.subi", [builder.elementwise("arith.subi", [count, one]), number]
+                )
             self.index.blocks[axis] = number
             running = _regroup(carried, states)
             for op, state in zip([*folded, *scans], running, strict=True):
@@ -126,7 +150,9 @@ class TileKernel:
                     state = running[folded.index(op)]
                     with op.location:
                         operands = [self._operand(v) for v in op.operands]
-                        after[op] = fold_of(op).step(builder, state, operands, self._lanes(op), self.iteration)
+                        after[op] = fold_of(op).step(
+                            builder, state, operands, self._lanes(op), self.iteration
+                        )
                 else:
                     self._emit(op)
             scf.YieldOp([v for op in folded for v in after[op]] + [self.carries[op] for op in scans])
@@ -136,11 +162,15 @@ class TileKernel:
         for op, state in zip(folded, _regroup(list(loop.results), states), strict=False):
             with op.location:
                 lanes = self._lanes(op, masked=False)
-                results = fold_of(op).finish(builder, state, lanes, lambda element, op=op: self._seen(op, element))
+                results = fold_of(op).finish(
+                    builder, state, lanes, lambda element, op=op: self._seen(op, element)
+                )
             self._set(op, results)
 
     def _seen(self, op: ir.Operation, element: ir.Type) -> ir.Value:
-        """How many points each lane has folded, as a float: along the looped axis ceil((extent - lane) / block), elsewhere one or none."""
+        """How many points each lane has folded, as a float: along the looped axis ceil((extent - lane) /
+        block), elsewhere one or none.
+        """
         builder, axis = self.builder, self.tile.looped
         assert axis is not None
         shape = self.index.shape(self.plan.axes[op])
@@ -162,7 +192,7 @@ class TileKernel:
     def _without_ones(shape: Shape) -> Shape:
         return shape if any(extent > 1 for extent in shape) else ()
 
-    # --- ops -----------------------------------------------------------------------------------------------------------------------
+    # --- ops ----------------------------------------------------------------------------------------------
     def _emit(self, op: ir.Operation) -> None:
         with op.location:
             handler = _HANDLERS.get(op.name)
@@ -197,7 +227,9 @@ class TileKernel:
         number = ir.BlockArgument(op.operands[0]).arg_number
         coords = [parse(c) for c in strings(op.attributes["at"])]
         shape = self.index.shape(self.plan.axes[op])
-        return self.index.pointer(self.bases[number], self.kernel.spec(number), coords, self._indices(op, first_index), shape)
+        return self.index.pointer(
+            self.bases[number], self.kernel.spec(number), coords, self._indices(op, first_index), shape
+        )
 
     def _indices(self, op: ir.Operation, first: int) -> dict[str, ir.Value]:
         return {f"i{k}": self._operand(v) for k, v in enumerate(list(op.operands)[first:])}
@@ -221,7 +253,9 @@ class TileKernel:
         mask = self.index.mask(self.plan.axes[op])
         for axis in self.plan.missing_grid_axes(op):
             if self.index.block_count(axis).constant != 1:
-                mask = builder.both(mask, builder.cmpi("eq", self.index.blocks[axis], builder.constant(0, "i32")))
+                mask = builder.both(
+                    mask, builder.cmpi("eq", self.index.blocks[axis], builder.constant(0, "i32"))
+                )
         for dim in self.plan.missing_dims(op):
             if self.kernel.dims[dim].constant != 1:
                 mask = builder.both(mask, self.index.is_zero(sym(dim)))
@@ -244,7 +278,10 @@ class TileKernel:
             active = builder.both(active, self._operand(op.operands[1]))
         if active is not None:
             true = builder.constant(1, "i1")
-            condition = builder.elementwise("arith.ori", [condition, builder.elementwise("arith.xori", [active, builder.to(true, shape_of(active))])])
+            condition = builder.elementwise(
+                "arith.ori",
+                [condition, builder.elementwise("arith.xori", [active, builder.to(true, shape_of(active))])],
+            )
         builder.create("tt.assert", [], [condition], {"message": message})
 
     def _lanes(self, op: ir.Operation, masked: bool = True) -> Lanes:
@@ -271,7 +308,9 @@ class TileKernel:
         lanes = self._lanes(op)
         value = builder.to(self._operand(op.operands[0]), lanes.shape)
         if lanes.mask is not None:
-            value = builder.select(lanes.mask, value, builder.fill(tile_ops.neutral_of(kind, tt.element_of(value.type)), value))
+            value = builder.select(
+                lanes.mask, value, builder.fill(tile_ops.neutral_of(kind, tt.element_of(value.type)), value)
+            )
         combine = combine_kind(kind)
         prefix = scan(builder, value, lanes.axes[0], kind, reverse) if lanes.axes else value
         if op in self.carries:

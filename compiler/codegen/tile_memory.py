@@ -7,8 +7,12 @@ from .tile_builder import TileBuilder, is_float, shape_of
 _RELAXED, _GPU = tt.SEM["relaxed"], tt.SCOPE["gpu"]
 
 
-def store_value(builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str) -> None:
-    """Writes ``value`` where ``mask``.  ``mode``: set, add, min, max.  Raises ValueError where the hardware has no such atomic."""
+def store_value(
+    builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str
+) -> None:
+    """Writes ``value`` where ``mask``.  ``mode``: set, add, min, max.  Raises ValueError where the hardware
+    has no such atomic.
+    """
     if mode == "set":
         builder.store(pointer, value, mask)
         return
@@ -25,13 +29,19 @@ def store_value(builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: 
         raise ValueError(f"there is no atomic '{mode}' on {element}")
 
 
-def _atomic(builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, what: str) -> None:
+def _atomic(
+    builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, what: str
+) -> None:
     a = builder.attribute
     tt.AtomicRmw(pointer, value, mask, a(tt.ATOMIC[what]), a(_RELAXED), a(_GPU), value.type)
 
 
-def _float_extreme(builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str) -> None:
-    """Floats of one sign order as integers do: those with a clear sign bit as signed ones, the others reversed, as unsigned ones."""
+def _float_extreme(
+    builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str
+) -> None:
+    """Floats of one sign order as integers do: those with a clear sign bit as signed ones, the others
+    reversed, as unsigned ones.
+    """
     assert is_float(tt.element_of(value.type))
     bits = ir.IntegerType.get_signless(32 if str(tt.element_of(value.type)) == "f32" else 64)
     raw = builder.cast("tt.bitcast", value, bits)

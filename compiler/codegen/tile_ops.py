@@ -1,7 +1,9 @@
-"""Scalar ops on tiles: which keep their name, which need another op of Triton's, which become a libdevice function or a short sequence.
+"""Scalar ops on tiles: which keep their name, which need another op of Triton's, which become a libdevice
+function or a short sequence.
 
-``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square root are IEEE (``tt.precise_divf``,
-``tt.precise_sqrt``; about 8 instructions more than the approximate forms, hidden behind memory in all but pure arithmetic kernels).
+``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square
+root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``; about 8 instructions more than the approximate forms,
+hidden behind memory in all but pure arithmetic kernels).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +15,64 @@ from .tile_builder import TileBuilder, highest, is_float, lowest
 
 Emitter = Callable[[TileBuilder, ir.Operation, Sequence[ir.Value]], list[ir.Value]]
 
-#: Ops that Triton has on tiles under the same name; attributes are kept, the result's element type is the scalar op's.
+#: Ops that Triton has on tiles under the same name; attributes are kept, the result's element type is the
+#: scalar op's.
 LEGAL = frozenset(
     "arith." + n
-    for n in (
-        "addf subf mulf maximumf minimumf maxnumf minnumf cmpf cmpi select addi subi muli divsi divui remsi remui "
-        "andi ori xori shli shrsi shrui maxsi maxui minsi minui extsi extui trunci sitofp uitofp fptosi fptoui"
-    ).split()
-) | frozenset("math." + n for n in "exp exp2 log log2 sin cos erf rsqrt floor ceil absf absi fma".split())
+    for n in [
+        "addf",
+        "subf",
+        "mulf",
+        "maximumf",
+        "minimumf",
+        "maxnumf",
+        "minnumf",
+        "cmpf",
+        "cmpi",
+        "select",
+        "addi",
+        "subi",
+        "muli",
+        "divsi",
+        "divui",
+        "remsi",
+        "remui",
+        "andi",
+        "ori",
+        "xori",
+        "shli",
+        "shrsi",
+        "shrui",
+        "maxsi",
+        "maxui",
+        "minsi",
+        "minui",
+        "extsi",
+        "extui",
+        "trunci",
+        "sitofp",
+        "uitofp",
+        "fptosi",
+        "fptoui",
+    ]
+) | frozenset(
+    "math." + n
+    for n in [
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "sin",
+        "cos",
+        "erf",
+        "rsqrt",
+        "floor",
+        "ceil",
+        "absf",
+        "absi",
+        "fma",
+    ]
+)
 
 _FP8 = ("f8E4M3FN", "f8E5M2")
 
@@ -30,7 +82,9 @@ class UnsupportedOp(Exception):
 
 
 def emit(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """Emits ``op`` (a scalar ``arith``, ``math`` or ``fuse.libm`` op) on tiles and gives its results.  Raises ``UnsupportedOp``."""
+    """Emits ``op`` (a scalar ``arith``, ``math`` or ``fuse.libm`` op) on tiles and gives its results.  Raises
+    ``UnsupportedOp``.
+    """
     name = op.name
     special = SPECIAL.get(name)
     if special is not None:
@@ -39,11 +93,17 @@ def emit(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -
         return [builder.elementwise(name, operands, op.results[0].type, _attributes(op))]
     if name in BY_OP:
         return [_function(builder, BY_OP[name].name, operands, op)]
-    raise UnsupportedOp(f"{name} on {op.operands[0].type if len(op.operands) else 'nothing'} has no form on tiles")
+    raise UnsupportedOp(
+        f"{name} on {op.operands[0].type if len(op.operands) else 'nothing'} has no form on tiles"
+    )
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes if name in ("predicate", "fastmath", "overflowFlags")}
+    return {
+        name: op.attributes[name]
+        for name in op.attributes
+        if name in ("predicate", "fastmath", "overflowFlags")
+    }
 
 
 def _function(builder: TileBuilder, name: str, operands: Sequence[ir.Value], op: ir.Operation) -> ir.Value:
@@ -64,11 +124,6 @@ def _constant(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Valu
 def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     name = "tt.precise_divf" if str(op.results[0].type) == "f32" else "arith.divf"
     return [builder.elementwise(name, operands)]
-
-
-def _negf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """-0.0 - x: Triton has no negation on tiles, and 0.0 - x would lose the sign of zero."""
-    return [builder.elementwise("arith.subf", [builder.constant(-0.0, op.results[0].type), operands[0]])]
 
 
 def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
@@ -104,7 +159,9 @@ def _truncf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]
 
 
 def narrow(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
-    """A float rounded to nearest even; f64 goes through f32, as PyTorch's conversions to the small floats do."""
+    """A float rounded to nearest even; f64 goes through f32, as PyTorch's conversions to the small floats
+    do.
+    """
     if str(tt.element_of(value.type)) == "f64":
         value = builder.cast("arith.truncf", value, "f32")
     if str(element) not in _FP8:
@@ -174,14 +231,22 @@ def _floordiv(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Valu
     """q - 1 where the remainder is not 0 and its sign is not the divisor's."""
     a, b = builder.alike(*operands)
     quotient = builder.elementwise("arith.divsi", [a, b])
-    return [builder.elementwise("arith.subi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=True), quotient)])]
+    return [
+        builder.elementwise(
+            "arith.subi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=True), quotient)]
+        )
+    ]
 
 
 def _ceildiv(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     """q + 1 where the remainder is not 0 and its sign is the divisor's."""
     a, b = builder.alike(*operands)
     quotient = builder.elementwise("arith.divsi", [a, b])
-    return [builder.elementwise("arith.addi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=False), quotient)])]
+    return [
+        builder.elementwise(
+            "arith.addi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=False), quotient)]
+        )
+    ]
 
 
 def _crosses(builder: TileBuilder, a: ir.Value, b: ir.Value, opposite: bool) -> ir.Value:
@@ -199,14 +264,16 @@ def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Va
     """A size argument as an integer."""
     element = op.results[0].type
     if not isinstance(op.operands[0].type, ir.IndexType) or not isinstance(op.operands[0].owner, ir.Block):
-        raise UnsupportedOp(f"arith.index_cast from {op.operands[0].type} has no form on tiles; only size arguments are of type index")
+        raise UnsupportedOp(
+            f"arith.index_cast from {op.operands[0].type} has no form on tiles; "
+            "only size arguments are of type index"
+        )
     return [builder.create("arith.index_cast", [element], [op.operands[0]]).results[0]]
 
 
 SPECIAL: dict[str, Emitter] = {
     "arith.constant": _constant,
     "arith.divf": _divf,
-    "arith.negf": _negf,
     "arith.negf": _negf,
     "arith.bitcast": _bitcast,
     "arith.extf": _extf,
@@ -244,7 +311,9 @@ def to_memory(builder: TileBuilder, value: ir.Value) -> ir.Value:
 
 
 def memory_element(element: str) -> str:
-    """How an element type of a tensor looks through a pointer: ``i1`` is a byte, unsigned integers are signless."""
+    """How an element type of a tensor looks through a pointer: ``i1`` is a byte, unsigned integers are
+    signless.
+    """
     if element == "i1":
         return "i8"
     return element.removeprefix("u") if element.startswith("ui") else element

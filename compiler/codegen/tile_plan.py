@@ -1,4 +1,6 @@
-"""What goes where in a tiled kernel: the axes and the stage of every op, and which ops each loop needs.  Reads IR, changes nothing."""
+"""What goes where in a tiled kernel: the axes and the stage of every op, and which ops each loop needs.
+Reads IR, changes nothing.
+"""
 
 from collections.abc import Sequence
 
@@ -21,13 +23,18 @@ class TilingError(Exception):
 class Plan:
     """Axes, loop membership and stage of the ops of a kernel's body.
 
-    An op is *in the loop* when it runs over the looped axis.  ``stage[op]`` is the number of reductions over the looped axis that its operands
-    depend on: an op in the loop belongs to loop number ``stage``, another one stands between loop ``stage - 1`` and loop ``stage``.
+    An op is *in the loop* when it runs over the looped axis.  ``stage[op]`` is the number of reductions over
+    the looped axis that its operands depend on: an op in the loop belongs to loop number ``stage``, another
+    one stands between loop ``stage - 1`` and loop ``stage``.
     """
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         self.kernel, self.tile = kernel, tile
-        self.ops = [op.operation for op in kernel.func.regions[0].blocks[0].operations if op.operation.name != "func.return"]
+        self.ops = [
+            op.operation
+            for op in kernel.func.regions[0].blocks[0].operations
+            if op.operation.name != "func.return"
+        ]
         self.axes: dict[ir.Operation, tuple[int, ...]] = {}
         self.value_axes: dict[ir.Value, tuple[int, ...]] = {}
         self.stage: dict[ir.Operation, int] = {}
@@ -38,14 +45,16 @@ class Plan:
         self._keep_old_contents()
         self._check_grid_stores()
 
-    # --- queries -------------------------------------------------------------------------------------------------------------------
+    # --- queries ------------------------------------------------------------------------------------------
     def in_loop(self, op: ir.Operation) -> bool:
         """Whether ``op`` runs over the looped axis."""
         return self.tile.looped is not None and self.tile.looped in self.axes[op]
 
     def is_accumulated(self, op: ir.Operation) -> bool:
         """Whether ``op`` is a reduction over the looped axis."""
-        return op.name in REDUCTIONS and self.tile.looped is not None and self.tile.looped in self.over_axes(op)
+        return (
+            op.name in REDUCTIONS and self.tile.looped is not None and self.tile.looped in self.over_axes(op)
+        )
 
     def over_axes(self, op: ir.Operation) -> tuple[int, ...]:
         """The axes that a reduction or scan crosses."""
@@ -58,7 +67,11 @@ class Plan:
     def roots(self, stage: int) -> list[ir.Operation]:
         """What loop ``stage`` is there for: accumulated reductions, stores and asserts."""
         wanted = (*STORES, *ASSERTS)
-        return [op for op in self.ops if self.in_loop(op) and self.stage[op] == stage and (op.name in wanted or self.is_accumulated(op))]
+        return [
+            op
+            for op in self.ops
+            if self.in_loop(op) and self.stage[op] == stage and (op.name in wanted or self.is_accumulated(op))
+        ]
 
     def body(self, stage: int) -> list[ir.Operation]:
         """All ops of loop ``stage`` in program order: the roots and whatever in-loop values they need."""
@@ -67,20 +80,28 @@ class Plan:
             if op in needed:
                 for operand in op.operands:
                     owner = operand.owner
-                    if not isinstance(owner, ir.Block) and self.in_loop(owner.operation) and not self.is_accumulated(owner.operation):
+                    if (
+                        not isinstance(owner, ir.Block)
+                        and self.in_loop(owner.operation)
+                        and not self.is_accumulated(owner.operation)
+                    ):
                         needed.add(owner.operation)
         return [op for op in self.ops if op in needed]
 
     def missing_grid_axes(self, op: ir.Operation) -> tuple[int, ...]:
         """Grid axes of more than one program that ``op`` does not run over."""
-        return tuple(i for i, axis in enumerate(self.tile.axes) if axis.kind == "grid" and axis.dims and i not in self.axes[op])
+        return tuple(
+            i
+            for i, axis in enumerate(self.tile.axes)
+            if axis.kind == "grid" and axis.dims and i not in self.axes[op]
+        )
 
     def missing_dims(self, op: ir.Operation) -> tuple[str, ...]:
         """Dims of the op's own axes that ``op`` does not run over: it happens where they are 0."""
         own = self.kernel.op_dims[op]
         return tuple(d for i in self.axes[op] for d in self.tile.axes[i].dims if d not in own)
 
-    # --- construction --------------------------------------------------------------------------------------------------------------
+    # --- construction -------------------------------------------------------------------------------------
     def _read(self, op: ir.Operation) -> None:
         dims = set(self.kernel.op_dims[op])
         crosses = op.name in REDUCTIONS or op.name == "fuse.scan"
@@ -94,18 +115,27 @@ class Plan:
         after = stage + 1 if self.is_accumulated(op) else stage
         for result in op.results:
             self._value_stage[result] = after
-            self.value_axes[result] = tuple(i for i in self.axes[op] if op.name not in REDUCTIONS or i not in self.over_axes(op))
+            self.value_axes[result] = tuple(
+                i for i in self.axes[op] if op.name not in REDUCTIONS or i not in self.over_axes(op)
+            )
 
     def _check_over(self, op: ir.Operation) -> None:
         crossed = set(over(op))
         for number in self.over_axes(op):
             axis = self.tile.axes[number]
             if axis.kind == "grid":
-                raise TilingError(f"{op.name} crosses {sorted(crossed)}, and the axis of {list(axis.dims)} is cut across programs", op.location)
+                where = f"the axis of {list(axis.dims)} is cut across programs"
+                raise TilingError(f"{op.name} crosses {sorted(crossed)}, and {where}", op.location)
             if not set(axis.dims) <= crossed:
-                raise TilingError(f"{op.name} crosses {sorted(crossed)}, which is a part of the axis of {list(axis.dims)}", op.location)
+                raise TilingError(
+                    f"{op.name} crosses {sorted(crossed)}, which is a part of the axis of {list(axis.dims)}",
+                    op.location,
+                )
         if op.name == "fuse.scan" and tuple(self.tile.axes[self.over_axes(op)[0]].dims) != over(op):
-            raise TilingError(f"fuse.scan needs an axis of its own, got {list(self.tile.axes[self.over_axes(op)[0]].dims)}", op.location)
+            raise TilingError(
+                f"fuse.scan needs an axis of its own, got {list(self.tile.axes[self.over_axes(op)[0]].dims)}",
+                op.location,
+            )
 
     def _loads_of(self, argument: int) -> list[ir.Operation]:
         return [a.op for a in self.kernel.loads if a.argument == argument]
@@ -121,14 +151,19 @@ class Plan:
             missing = self.missing_grid_axes(access.op)
             loads = self._loads_of(access.argument)
             if missing and any(set(missing) & set(self._reached(op)) for op in loads):
-                raise TilingError(f"argument {access.argument} is updated in place by one program while others read it", access.op.location)
+                raise TilingError(
+                    f"argument {access.argument} is updated in place by one program while others read it",
+                    access.op.location,
+                )
 
     def _reached(self, op: ir.Operation) -> Sequence[int]:
         """Axes of everything that depends on ``op``."""
         reached = {op}
         axes: set[int] = set()
         for later in self.ops:
-            if later in reached or any(not isinstance(v.owner, ir.Block) and v.owner.operation in reached for v in later.operands):
+            if later in reached or any(
+                not isinstance(v.owner, ir.Block) and v.owner.operation in reached for v in later.operands
+            ):
                 reached.add(later)
                 axes.update(self.axes[later])
         return sorted(axes)

@@ -1,8 +1,10 @@
-"""Reductions and scans on tiles, each in two forms: over a whole axis at once, and accumulated over the iterations of a loop.
+"""Reductions and scans on tiles, each in two forms: over a whole axis at once, and accumulated over the
+iterations of a loop.
 
-A reduction is a ``Fold``: how many running tiles it keeps, what they start from, how one block of operands is added, and how they become the
-results.  Masked lanes hold the neutral element before anything is folded, NaN wins in max, min, argmax and argmin.  The order of every fold
-is fixed by the tile shape, so results do not vary from run to run.
+A reduction is a ``Fold``: how many running tiles it keeps, what they start from, how one block of operands is
+added, and how they become the results.  Masked lanes hold the neutral element before anything is folded, NaN
+wins in max, min, argmax and argmin.  The order of every fold is fixed by the tile shape, so results do not
+vary from run to run.
 """
 
 import math
@@ -20,15 +22,23 @@ Combine = Callable[[TileBuilder, Sequence[ir.Value], Sequence[ir.Value]], Values
 
 _FLOAT_OPS = {"sum": "arith.addf", "prod": "arith.mulf", "max": "arith.maximumf", "min": "arith.minimumf"}
 _INTEGER_OPS = {
-    "sum": "arith.addi", "prod": "arith.muli", "max": "arith.maxsi", "min": "arith.minsi", "xor": "arith.xori", "any": "arith.ori", "all": "arith.andi",
-}  # fmt: skip
+    "sum": "arith.addi",
+    "prod": "arith.muli",
+    "max": "arith.maxsi",
+    "min": "arith.minsi",
+    "xor": "arith.xori",
+    "any": "arith.ori",
+    "all": "arith.andi",
+}
 _BIG_INDEX = {"i32": (1 << 31) - 1, "i64": (1 << 63) - 1}
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where a reduction happens.  ``axes``: positions in tile shapes (none when all reduced axes have block 1); ``mask``: lanes that exist, None for all;
-    ``shape``: of operands before the reduction; ``count``: number of points folded, as an expression; ``size`` emits it as f32 or f64."""
+    """Where a reduction happens.  ``axes``: positions in tile shapes (none when all reduced axes have block
+    1); ``mask``: lanes that exist, None for all; ``shape``: of operands before the reduction; ``count``:
+    number of points folded, as an expression; ``size`` emits it as f32 or f64.
+    """
 
     axes: tuple[int, ...]
     mask: ir.Value | None
@@ -47,26 +57,38 @@ def combine_kind(kind: str) -> Combine:
 
 
 def fold_axis(builder: TileBuilder, values: Sequence[ir.Value], axis: int, combine: Combine) -> Values:
-    """``tt.reduce`` along one axis of the tile; results keep the rank (extent 1 there), or are scalars when nothing else is left."""
+    """``tt.reduce`` along one axis of the tile; results keep the rank (extent 1 there), or are scalars when
+    nothing else is left.
+    """
     shape = shape_of(values[0])
     if not shape or shape[axis] == 1:
         return list(values)
     alone = all(extent == 1 for i, extent in enumerate(shape) if i != axis)
     if alone and len(shape) > 1:
-        values = [builder.create("tt.reshape", [tt.tile_type([shape[axis]], tt.element_of(v.type))], [v]).results[0] for v in values]
+        values = [
+            builder.create("tt.reshape", [tt.tile_type([shape[axis]], tt.element_of(v.type))], [v]).results[0]
+            for v in values
+        ]
         shape, axis = (shape[axis],), 0
     rest = [*shape[:axis], *shape[axis + 1 :]]
     elements = [tt.element_of(v.type) for v in values]
     suffix = "" if len(values) == 1 else f"_{len(values)}"
     op = builder.create(
-        f"tt.reduce{suffix}", [tt.tile_type(rest, e) for e in elements], values, {"axis": builder.attribute(axis)}, regions=1
+        f"tt.reduce{suffix}",
+        [tt.tile_type(rest, e) for e in elements],
+        values,
+        {"axis": builder.attribute(axis)},
+        regions=1,
     )
     _region(builder, op, elements, combine, f"tt.reduce_return{suffix}")
     if alone:
         return list(op.results)
     kept = [*rest[:axis], 1, *rest[axis:]]
     attributes = {"axis": builder.attribute(axis)}
-    return [builder.create("tt.expand_dims", [tt.tile_type(kept, e)], [r], attributes).results[0] for r, e in zip(op.results, elements, strict=True)]
+    return [
+        builder.create("tt.expand_dims", [tt.tile_type(kept, e)], [r], attributes).results[0]
+        for r, e in zip(op.results, elements, strict=True)
+    ]
 
 
 def fold(builder: TileBuilder, values: Sequence[ir.Value], axes: Sequence[int], combine: Combine) -> Values:
@@ -86,8 +108,12 @@ def scan(builder: TileBuilder, value: ir.Value, axis: int, kind: str, reverse: b
     return op.results[0]
 
 
-def _region(builder: TileBuilder, op: ir.Operation, elements: Sequence[ir.Type], combine: Combine, terminator: str) -> None:
-    block = op.regions[0].blocks.append(*elements, *elements, arg_locs=[ir.Location.current] * (2 * len(elements)))
+def _region(
+    builder: TileBuilder, op: ir.Operation, elements: Sequence[ir.Type], combine: Combine, terminator: str
+) -> None:
+    block = op.regions[0].blocks.append(
+        *elements, *elements, arg_locs=[ir.Location.current] * (2 * len(elements))
+    )
     arguments = list(block.arguments)
     with builder.inside(block):
         results = combine(builder, arguments[: len(elements)], arguments[len(elements) :])
@@ -95,7 +121,9 @@ def _region(builder: TileBuilder, op: ir.Operation, elements: Sequence[ir.Type],
 
 
 class Fold:
-    """One reduction.  Resident: ``whole``.  Looped: ``start`` before the loop, ``step`` in each iteration, ``finish`` after it."""
+    """One reduction.  Resident: ``whole``.  Looped: ``start`` before the loop, ``step`` in each iteration,
+    ``finish`` after it.
+    """
 
     def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         """One block's operands, with neutral elements in the lanes that do not exist."""
@@ -109,11 +137,15 @@ class Fold:
         """Running tiles before the first block."""
         raise NotImplementedError
 
-    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
         """Running tiles after one more block; ``iteration`` counts blocks from 0."""
         raise NotImplementedError
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         """Results from the running tiles.  ``seen`` gives how many points each lane has folded."""
         raise NotImplementedError
 
@@ -140,10 +172,14 @@ class Simple(Fold):
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         return [builder.constant(neutral_of(self.kind, elements[0]), _folded_type(elements[0]), lanes.shape)]
 
-    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
         return combine_kind(self.kind)(builder, state, self.prepare(builder, operands, lanes))
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         return fold(builder, state, lanes.axes, combine_kind(self.kind))
 
 
@@ -155,7 +191,9 @@ def _folded_type(element: ir.Type) -> ir.Type:
 class Boolean(Simple):
     """A fold of i1 values: its result is i1 again."""
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         [value] = super().finish(builder, state, lanes, seen)
         return [builder.cmpi("ne", value, builder.fill(0, value))]
 
@@ -169,7 +207,9 @@ class Dot(Fold):
     def _product(self, builder: TileBuilder, operands: Values) -> ir.Value:
         if is_float(self.element):
             return builder.elementwise("arith.mulf", [widen(builder, v, self.element) for v in operands])
-        return builder.elementwise("arith.muli", [builder.cast("arith.extsi", v, self.element) for v in operands])
+        return builder.elementwise(
+            "arith.muli", [builder.cast("arith.extsi", v, self.element) for v in operands]
+        )
 
     def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         return Simple("sum").prepare(builder, [self._product(builder, operands)], lanes)
@@ -177,16 +217,22 @@ class Dot(Fold):
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         return Simple("sum").start(builder, [self.element], lanes)
 
-    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
         return Simple("sum").step(builder, state, [self._product(builder, operands)], lanes, iteration)
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         return Simple("sum").finish(builder, state, lanes, seen)
 
 
 @dataclass(frozen=True)
 class ArgExtreme(Fold):
-    """argmax, argmin: value and smallest index of it; NaN wins.  Indices that were widened from i32 are folded as i32."""
+    """argmax, argmin: value and smallest index of it; NaN wins.  Indices that were widened from i32 are
+    folded as i32.
+    """
 
     kind: str
 
@@ -197,7 +243,9 @@ class ArgExtreme(Fold):
         if is_float(tt.element_of(a.type)):
             more = builder.cmpf("ugt" if self.kind == "argmax" else "ult", a, b)  # also where one is NaN
             better = builder.elementwise("arith.andi", [more, builder.cmpf("ord", b, b)])
-            both_nan = builder.elementwise("arith.andi", [builder.cmpf("uno", a, a), builder.cmpf("uno", b, b)])
+            both_nan = builder.elementwise(
+                "arith.andi", [builder.cmpf("uno", a, a), builder.cmpf("uno", b, b)]
+            )
             same = builder.elementwise("arith.ori", [builder.cmpf("oeq", a, b), both_nan])
         else:
             better = builder.cmpi("sgt" if self.kind == "argmax" else "slt", a, b)
@@ -211,18 +259,28 @@ class ArgExtreme(Fold):
         neutral = neutral_of("max" if self.kind == "argmax" else "min", element)
         if str(element) == "i1":
             value = builder.cast("arith.extui", value, "i32")
-        return [_fill(builder, value, neutral, lanes), _fill(builder, index, _BIG_INDEX[str(tt.element_of(index.type))], lanes)]
+        return [
+            _fill(builder, value, neutral, lanes),
+            _fill(builder, index, _BIG_INDEX[str(tt.element_of(index.type))], lanes),
+        ]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         neutral = neutral_of("max" if self.kind == "argmax" else "min", elements[0])
         index = ir.IntegerType.get_signless(64)
-        return [builder.constant(neutral, _folded_type(elements[0]), lanes.shape), builder.constant(_BIG_INDEX["i64"], index, lanes.shape)]
+        return [
+            builder.constant(neutral, _folded_type(elements[0]), lanes.shape),
+            builder.constant(_BIG_INDEX["i64"], index, lanes.shape),
+        ]
 
-    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
         value, index = self.prepare(builder, operands, lanes)
         return self.combine(builder, state, [value, builder.cast("arith.extsi", index, "i64")])
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         value, index = fold(builder, state, lanes.axes, lambda b, left, right: self.combine(b, left, right))
         return [value, builder.cast("arith.extsi", index, "i64")]
 
@@ -231,7 +289,9 @@ class ArgExtreme(Fold):
 class BooleanArgExtreme(ArgExtreme):
     """argmax, argmin of i1 values."""
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         value, index = super().finish(builder, state, lanes, seen)
         return [builder.cmpi("ne", value, builder.fill(0, value)), index]
 
@@ -249,8 +309,8 @@ def _narrow(index: ir.Value) -> ir.Value:
 
 @dataclass(frozen=True)
 class Welford(Fold):
-    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it.  Looped: Welford's update in every lane, then
-    Chan's combination of all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
+    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it.  Looped: Welford's
+    update in every lane, then Chan's combination of all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         value = builder.to(operands[0], lanes.shape)
@@ -267,21 +327,28 @@ class Welford(Fold):
         zero = builder.constant(0.0, elements[0], lanes.shape)
         return [zero, zero]
 
-    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
         value = builder.to(operands[0], lanes.shape)
         element = tt.element_of(value.type)
         one = builder.constant(1.0, element)
         number = builder.elementwise("arith.addf", [builder.cast("arith.sitofp", iteration, element), one])
         mean, m2 = state
         deviation = builder.elementwise("arith.subf", [value, mean])
-        moved = builder.elementwise("arith.addf", [mean, builder.elementwise("arith.mulf", [deviation, _divide(builder, one, number)])])
+        moved = builder.elementwise(
+            "arith.addf",
+            [mean, builder.elementwise("arith.mulf", [deviation, _divide(builder, one, number)])],
+        )
         again = builder.elementwise("arith.subf", [value, moved])
         grown = builder.elementwise("arith.addf", [m2, builder.elementwise("arith.mulf", [deviation, again])])
         if lanes.mask is None:
             return [moved, grown]
         return [builder.select(lanes.mask, moved, mean), builder.select(lanes.mask, grown, m2)]
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         assert seen is not None
         mean, m2 = state
         element = tt.element_of(mean.type)
@@ -290,7 +357,9 @@ class Welford(Fold):
         [total] = fold(builder, [builder.elementwise("arith.mulf", [mean, weight])], lanes.axes, add)
         center = _divide(builder, total, lanes.count(element))
         deviation = builder.elementwise("arith.subf", [mean, center])
-        spread = builder.elementwise("arith.mulf", [builder.elementwise("arith.mulf", [deviation, deviation]), weight])
+        spread = builder.elementwise(
+            "arith.mulf", [builder.elementwise("arith.mulf", [deviation, deviation]), weight]
+        )
         [m2] = fold(builder, [builder.elementwise("arith.addf", [m2, spread])], lanes.axes, add)
         return [center, m2]
 
@@ -302,21 +371,30 @@ def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
 
 @dataclass(frozen=True)
 class Softmax(Fold):
-    """max and sum(exp(x - max)).  Looped: each lane keeps its own maximum and sum and calls exp once an element: of the old maximum and the
-    new element one is the new maximum, whose factor is 1.  Lanes start from the lowest finite number, so that an element of minus infinity
-    adds nothing; a row of nothing else gives (-inf, NaN), as exp(-inf + inf) does."""
+    """max and sum(exp(x - max)).  Looped: each lane keeps its own maximum and sum and calls exp once an
+    element: of the old maximum and the new element one is the new maximum, whose factor is 1.  Lanes start
+    from the lowest finite number, so that an element of minus infinity adds nothing; a row of nothing else
+    gives (-inf, NaN), as exp(-inf + inf) does.
+    """
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         value = _fill(builder, operands[0], -math.inf, lanes)
         [top] = fold(builder, [value], lanes.axes, combine_kind("max"))
-        power = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [builder.to(operands[0], lanes.shape), top])])
+        power = builder.elementwise(
+            "math.exp", [builder.elementwise("arith.subf", [builder.to(operands[0], lanes.shape), top])]
+        )
         [total] = fold(builder, [_fill(builder, power, 0.0, lanes)], lanes.axes, combine_kind("sum"))
         return [top, total]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
-        return [builder.constant(_lowest_finite(elements[0]), elements[0], lanes.shape), builder.constant(0.0, elements[0], lanes.shape)]
+        return [
+            builder.constant(_lowest_finite(elements[0]), elements[0], lanes.shape),
+            builder.constant(0.0, elements[0], lanes.shape),
+        ]
 
-    def step(self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value) -> Values:
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
         value = _fill(builder, operands[0], -math.inf, lanes)
         top, total = state
         distance = builder.elementwise("math.absf", [builder.elementwise("arith.subf", [value, top])])
@@ -328,13 +406,23 @@ class Softmax(Fold):
         total = builder.elementwise("arith.addf", [kept, builder.select(higher, one, factor)])
         return [builder.elementwise("arith.maximumf", [top, value]), total]
 
-    def finish(self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None) -> Values:
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
         lane_top, lane_total = state
         [top] = fold(builder, [lane_top], lanes.axes, combine_kind("max"))
         factor = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [lane_top, top])])
-        [total] = fold(builder, [builder.elementwise("arith.mulf", [lane_total, factor])], lanes.axes, combine_kind("sum"))
+        [total] = fold(
+            builder,
+            [builder.elementwise("arith.mulf", [lane_total, factor])],
+            lanes.axes,
+            combine_kind("sum"),
+        )
         empty = builder.cmpf("oeq", total, builder.fill(0.0, total))
-        return [builder.select(empty, builder.fill(-math.inf, top), top), builder.select(empty, builder.fill(math.nan, total), total)]
+        return [
+            builder.select(empty, builder.fill(-math.inf, top), top),
+            builder.select(empty, builder.fill(math.nan, total), total),
+        ]
 
 
 def _lowest_finite(element: ir.Type) -> float:

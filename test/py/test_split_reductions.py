@@ -2,6 +2,9 @@
 
 import pytest
 import torch
+from test_tiling import NORM, SOFTMAX, pair, rows
+from tiling_cases import Case, compare, lowered, tensor
+
 from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
@@ -9,8 +12,6 @@ from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_reductions import CombineReductions
 from fuse_mlir.passes.split_reductions import SplitReductions
-from test_tiling import NORM, SOFTMAX, pair, rows
-from tiling_cases import Case, compare, lowered, tensor
 
 SPLIT = (CombineReductions(), SplitReductions())
 ALL = (*SPLIT, ChooseTiling(), ApplyTiling())
@@ -18,13 +19,22 @@ ALL = (*SPLIT, ChooseTiling(), ApplyTiling())
 
 def kernels(text: str) -> list[str]:
     """Names of the kernels after splitting, in the order of the calls."""
-    return [line.split("@")[1].split("(")[0] for line in str(lowered(text, *SPLIT)).splitlines() if " call @" in line]
+    return [
+        line.split("@")[1].split("(")[0]
+        for line in str(lowered(text, *SPLIT)).splitlines()
+        if " call @" in line
+    ]
 
 
 def reduction(kind: str, m: int, n: int, element: str = "f32") -> Case:
     """Row reductions of an m x n tensor."""
-    body = f'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {{kind = "{kind}", over = ["d1"]}} : ({element}) -> {element}\nstore s -> o[d0]'
-    return Case({"d0": str(m), "d1": str(n)}, {"x": tensor(m, n, element=element)}, {"o": tensor(m, element=element)}, body)
+    body = f"load x[d0, d1] -> v\nfold {kind} v[d1] -> s : {element}\nstore s -> o[d0]"
+    return Case(
+        {"d0": str(m), "d1": str(n)},
+        {"x": tensor(m, n, element=element)},
+        {"o": tensor(m, element=element)},
+        body,
+    )
 
 
 @pytest.mark.parametrize("n", [65536, 65537, 40000])
@@ -89,10 +99,10 @@ def test_welford_without_a_divisor_is_left_alone() -> None:
 
 def test_two_stages_are_split_one_after_the_other() -> None:
     body = """load x[d0, d1] -> v
-%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum v[d1] -> t : f32
 %d = arith.subf %v, %t : f32
 %a = math.absf %d : f32
-%m = "fuse.reduce"(%a) {kind = "max", over = ["d1"]} : (f32) -> f32
+fold max a[d1] -> m : f32
 store m -> o[d0]"""
     text = pair(2, 65536, body, None, {"o": tensor(2)}).text()
     names = kernels(text)
@@ -101,7 +111,7 @@ store m -> o[d0]"""
 
 
 def test_column_sums_keep_columns_contiguous() -> None:
-    body = 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32\nstore s -> o[d1]'
+    body = "load x[d0, d1] -> v\nfold sum v[d0] -> s : f32\nstore s -> o[d1]"
     text = pair(8192, 64, body, None, {"o": tensor(64)}).text()
     assert kernels(text) == ["k_slices", "k_rest"]
     assert 'at = ["d2", "d1"]' in str(lowered(text, *SPLIT))
@@ -110,10 +120,10 @@ def test_column_sums_keep_columns_contiguous() -> None:
 
 def test_row_results_are_stored_by_the_slices_of_column_sums() -> None:
     body = """load x[d0, d1] -> v
-%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum v[d1] -> t : f32
 %d = arith.subf %v, %t : f32
 store d -> o[d0, d1]
-%c = "fuse.reduce"(%d) {kind = "sum", over = ["d0"]} : (f32) -> f32
+fold sum d[d0] -> c : f32
 store c -> p[d1]"""
     text = pair(2000, 64, body, None, {"o": tensor(2000, 64), "p": tensor(64)}).text()
     assert kernels(text) == ["k_slices", "k_rest"]
@@ -124,7 +134,7 @@ def test_an_update_in_place_waits_for_the_rest_that_reads_the_old_contents() -> 
     body = """load x[d0, d1] -> v
 %two = arith.addf %v, %v : f32
 store two -> o[d0, d1]
-%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum v[d1] -> t : f32
 %d = arith.subf %v, %t : f32
 store d -> p[d0, d1]"""
     n = 65536
@@ -135,7 +145,13 @@ store d -> p[d0, d1]"""
 
 @pytest.mark.parametrize("n", [0, 1, 5000, 70000])
 def test_sizes_that_are_not_known(n: int) -> None:
-    text = Case({"d0": "2", "d1": "s0"}, {"x": tensor(2, "s0")}, {"o": tensor(2)}, reduction("sum", 2, 1).body, sizes={"s0": 100000}).text()
+    text = Case(
+        {"d0": "2", "d1": "s0"},
+        {"x": tensor(2, "s0")},
+        {"o": tensor(2)},
+        reduction("sum", 2, 1).body,
+        sizes={"s0": 100000},
+    ).text()
     assert kernels(text) == ["k_slices", "k_rest"]
     compare(text, [rows(2, n), n], *ALL, rtol=1e-4, atol=1e-2)
 
@@ -144,7 +160,7 @@ def test_asserts_run_once_and_not_beyond_the_end() -> None:
     body = """load x[d0, d1] -> v
 %ok = arith.cmpf ogt, %v, %zero : f32
 cf.assert %ok, "positive"
-%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum v[d1] -> s : f32
 store s -> o[d0]"""
     text = pair(2, 65537, body, None, {"o": tensor(2)}).text()
     module = str(lowered(text, *SPLIT))
@@ -156,7 +172,9 @@ store s -> o[d0]"""
         compare(text, [x], *ALL)
 
 
-@pytest.mark.parametrize("case", [reduction("sum", 300, 65536), reduction("sum", 2, 4096)], ids=["programs enough", "short rows"])
+@pytest.mark.parametrize(
+    "case", [reduction("sum", 300, 65536), reduction("sum", 2, 4096)], ids=["programs enough", "short rows"]
+)
 def test_left_alone(case: Case) -> None:
     assert kernels(case.text()) == ["k"]
 
@@ -164,7 +182,7 @@ def test_left_alone(case: Case) -> None:
 def test_scans_are_left_alone_with_a_reason() -> None:
     body = """load x[d0, d1] -> v
 %c = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
-%s = "fuse.reduce"(%c) {kind = "max", over = ["d1"]} : (f32) -> f32
+fold max c[d1] -> s : f32
 store s -> o[d0]"""
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(pair(2, 65536, body, None, {"o": tensor(2)}).text())

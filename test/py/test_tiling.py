@@ -1,7 +1,11 @@
-"""Tiled kernels against the scalar interpreter and float64: each kind of tile, each kind of op, sizes that do and do not fit blocks."""
+"""Tiled kernels against the scalar interpreter and float64: each kind of tile, each kind of op, sizes that do
+and do not fit blocks.
+"""
 
 import pytest
 import torch
+from tiling_cases import DTYPES, Case, axis, compare, lowered, run, tensor, tile
+
 from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
@@ -9,26 +13,25 @@ from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_reductions import CombineReductions
 from fuse_mlir.passes.pass_base import PassError
-from tiling_cases import DTYPES, Case, axis, compare, lowered, run, tensor, tile
 
 TILING = (ChooseTiling(), ApplyTiling())
 
 SOFTMAX = """load x[d0, d1] -> v
-%m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+fold max v[d1] -> m : f32
 %c = arith.subf %v, %m : f32
 %e = math.exp %c : f32
-%s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum e[d1] -> s : f32
 %q = arith.divf %e, %s : f32
 store q -> o[d0, d1]"""
 
 NORM = """load x[d0, d1] -> v
 %n = arith.constant COUNT : f32
 %eps = arith.constant 1.0e-05 : f32
-%t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum v[d1] -> t : f32
 %mean = arith.divf %t, %n : f32
 %d = arith.subf %v, %mean : f32
 %d2 = arith.mulf %d, %d : f32
-%m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum d2[d1] -> m2 : f32
 %var = arith.divf %m2, %n : f32
 %ve = arith.addf %var, %eps : f32
 %sd = math.rsqrt %ve : f32
@@ -46,9 +49,18 @@ ROW_TILES = {
 }
 
 
-def pair(m: int, n: int, body: str, t: str | None = None, outputs: dict[str, str] | None = None, **more) -> Case:  # noqa: ANN003
+def pair(
+    m: int, n: int, body: str, t: str | None = None, outputs: dict[str, str] | None = None, **more
+) -> Case:
     """A kernel over m rows of n float32."""
-    return Case({"d0": str(m), "d1": str(n)}, {"x": tensor(m, n)}, outputs or {"o": tensor(m, n)}, body, tile=t, **more)
+    return Case(
+        {"d0": str(m), "d1": str(n)},
+        {"x": tensor(m, n)},
+        outputs or {"o": tensor(m, n)},
+        body,
+        tile=t,
+        **more,
+    )
 
 
 def rows(m: int, n: int, seed: int = 0) -> torch.Tensor:
@@ -56,12 +68,14 @@ def rows(m: int, n: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(m, n, generator=torch.Generator().manual_seed(seed))
 
 
-# --- pointwise ---------------------------------------------------------------------------------------------------------------------
+# --- pointwise --------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("n", [1, 2, 127, 128, 1000])
 @pytest.mark.parametrize("block", [1, 16, 128])
 def test_flat_pointwise(n: int, block: int) -> None:
     body = "load x[d0] -> v\n%w = arith.mulf %v, %v : f32\nstore w -> o[d0]"
-    case = Case({"d0": str(n)}, {"x": tensor(n)}, {"o": tensor(n)}, body, tile=tile(axis("d0", block, "grid")))
+    case = Case(
+        {"d0": str(n)}, {"x": tensor(n)}, {"o": tensor(n)}, body, tile=tile(axis("d0", block, "grid"))
+    )
     compare(case.text(), [rows(1, n)[0]], *TILING, exact=True)
 
 
@@ -77,11 +91,21 @@ def test_copy_of_every_element_type(element: str) -> None:
 def test_dynamic_sizes(sizes: tuple[int, int]) -> None:
     t = tensor("s0", "s1")
     body = "load x[d0, d1] -> v\nload b[d1] -> w\n%y = arith.addf %v, %w : f32\nstore y -> o[d0, d1]"
-    case = Case({"d0": "s0", "d1": "s1"}, {"x": t, "b": tensor("s1")}, {"o": t}, body, sizes={"s0": 64, "s1": 200})
+    case = Case(
+        {"d0": "s0", "d1": "s1"}, {"x": t, "b": tensor("s1")}, {"o": t}, body, sizes={"s0": 64, "s1": 200}
+    )
     compare(case.text(), [rows(*sizes), rows(1, sizes[1])[0], *sizes], *TILING, exact=True)
 
 
-@pytest.mark.parametrize("t", [None, tile(axis("d0", 4, "grid"), axis("d1,d2", 16, "grid")), tile(axis("d0,d1,d2", 32, "grid")), tile(axis("d0,d1", 1, "grid"), axis("d2", 8, "grid"))])
+@pytest.mark.parametrize(
+    "t",
+    [
+        None,
+        tile(axis("d0", 4, "grid"), axis("d1,d2", 16, "grid")),
+        tile(axis("d0,d1,d2", 32, "grid")),
+        tile(axis("d0,d1", 1, "grid"), axis("d2", 8, "grid")),
+    ],
+)
 def test_broadcast_operands(t: str | None) -> None:
     body = """load x[d0, d1, d2] -> v
 load b[d1] -> b1
@@ -99,14 +123,24 @@ store y -> o[d0, d1, d2]"""
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_transpose(shape: tuple[int, int], element: str) -> None:
     m, n = shape
-    case = Case({"d0": str(n), "d1": str(m)}, {"x": tensor(m, n, element=element)}, {"o": tensor(n, m, element=element)}, "load x[d1, d0] -> v\nstore v -> o[d0, d1]")
+    case = Case(
+        {"d0": str(n), "d1": str(m)},
+        {"x": tensor(m, n, element=element)},
+        {"o": tensor(n, m, element=element)},
+        "load x[d1, d0] -> v\nstore v -> o[d0, d1]",
+    )
     assert '["d0"], kind = "grid"' in str(lowered(case.text(), ChooseTiling()))
     compare(case.text(), [rows(m, n).to(DTYPES[element])], *TILING, exact=True)
 
 
 def test_strided_input_and_negative_steps() -> None:
     t = tensor(10, 20, strides="40,2")
-    case = Case({"d0": "10", "d1": "20"}, {"x": t}, {"o": tensor(10, 20)}, "load x[9 - d0, 19 - d1] -> v\nstore v -> o[d0, d1]")
+    case = Case(
+        {"d0": "10", "d1": "20"},
+        {"x": t},
+        {"o": tensor(10, 20)},
+        "load x[9 - d0, 19 - d1] -> v\nstore v -> o[d0, d1]",
+    )
     compare(case.text(), [rows(10, 40)[:, ::2]], *TILING, exact=True)
 
 
@@ -137,11 +171,12 @@ store f -> o[d0]"""
 
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_gather(element: str) -> None:
+    table = tensor(50, 24, element=element)
     body = f"""load idx[d0] -> i
 %z = arith.constant 0.0 : {element}
-%v = "fuse.load"(%w, %true, %z, %i) {{at = ["i0", "d1"]}} : ({tensor(50, 24, element=element)}, i1, {element}, i64) -> {element}
+%v = "fuse.load"(%w, %true, %z, %i) {{at = ["i0", "d1"]}} : ({table}, i1, {element}, i64) -> {element}
 store v -> o[d0, d1]"""
-    inputs = {"w": tensor(50, 24, element=element), "idx": tensor(13, element="i64")}
+    inputs = {"w": table, "idx": tensor(13, element="i64")}
     case = Case({"d0": "13", "d1": "24"}, inputs, {"o": tensor(13, 24, element=element)}, body)
     index = torch.tensor([49, 0, 3, 3, 17, 48, 1, 2, 5, 6, 7, 30, 12])
     compare(case.text(), [rows(50, 24).to(DTYPES[element]), index], *TILING, exact=True)
@@ -150,11 +185,18 @@ store v -> o[d0, d1]"""
 def test_scatter_add() -> None:
     body = """load x[d0] -> v
 load idx[d0] -> i
-%new = "fuse.store"(%o0, %v, %true, %i) {at = ["i0"], mode = "add"} : (tensor<7xf32>, f32, i1, i64) -> tensor<7xf32>
-%r_new = arith.constant true"""
+%new = "fuse.store"(%o0, %v, %true, %i) {at = ["i0"], mode = "add"} : (tensor<7xf32>, f32, i1, i64) ->
+tensor<7xf32> %r_new = arith.constant true"""
     body = body.replace("%new", "%acc_new").replace("\n%r_new = arith.constant true", "")
     inputs = {"x": tensor(40), "idx": tensor(40, element="i64"), "o0": tensor(7)}
-    case = Case({"d0": "40"}, inputs, {"acc": tensor(7)}, body, in_place={"acc": "o0"}, tile=tile(axis("d0", 16, "grid")))
+    case = Case(
+        {"d0": "40"},
+        inputs,
+        {"acc": tensor(7)},
+        body,
+        in_place={"acc": "o0"},
+        tile=tile(axis("d0", 16, "grid")),
+    )
     compare(case.text(), [rows(1, 40)[0], torch.arange(40) % 7, torch.ones(7)], *TILING)
 
 
@@ -169,19 +211,36 @@ def test_zero_points() -> None:
     compare(case.text(), [torch.zeros(0)], *TILING, exact=True)
 
 
-# --- stores that lack a dim --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("t", [None, tile(axis("d0,d1", 16, "grid")), tile(axis("d0", 4, "grid"), axis("d1", 8, "grid")), tile(axis("d0", 1, "grid"), axis("d1", 32, "resident"))])
+# --- stores that lack a dim -------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "t",
+    [
+        None,
+        tile(axis("d0,d1", 16, "grid")),
+        tile(axis("d0", 4, "grid"), axis("d1", 8, "grid")),
+        tile(axis("d0", 1, "grid"), axis("d1", 32, "resident")),
+    ],
+)
 def test_an_atomic_store_happens_once_for_each_point_of_its_own_dims(t: str | None) -> None:
     body = """load x[d0, d1] -> v
 store v -> o[d0, d1]
 load y[d0] -> w
-%a_new = "fuse.store"(%a0, %w, %true) {at = ["d0"], mode = "add"} : (tensor<5xf32>, f32, i1) -> tensor<5xf32>"""
+%a_new = "fuse.store"(%a0, %w, %true) {at = ["d0"], mode = "add"} : (tensor<5xf32>, f32, i1) ->
+tensor<5xf32>
+"""
     inputs = {"x": tensor(5, 20), "y": tensor(5), "a0": tensor(5)}
-    case = Case({"d0": "5", "d1": "20"}, inputs, {"o": tensor(5, 20), "a": tensor(5)}, body, in_place={"a": "a0"}, tile=t)
+    case = Case(
+        {"d0": "5", "d1": "20"},
+        inputs,
+        {"o": tensor(5, 20), "a": tensor(5)},
+        body,
+        in_place={"a": "a0"},
+        tile=t,
+    )
     compare(case.text(), [rows(5, 20), rows(1, 5)[0], torch.ones(5)], *TILING)
 
 
-# --- reductions --------------------------------------------------------------------------------------------------------------------
+# --- reductions -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ROW_TILES)
 @pytest.mark.parametrize("shape", [(5, 1), (3, 7), (6, 33), (5, 64)])
 def test_softmax(name: str, shape: tuple[int, int]) -> None:
@@ -208,7 +267,9 @@ def test_online_softmax_of_special_rows(name: str) -> None:
     x[3, 4] = float("nan")
     x[4, :] = -3.4028234663852886e38
     [got] = compare(pair(6, 20, SOFTMAX, ROW_TILES[name](20)).text(), [x], CombineReductions(), *TILING)
-    assert got[[0, 2, 3]].isnan().all() and got[1, 19] == 1 and torch.allclose(got[4], torch.full((20,), 0.05))
+    assert (
+        got[[0, 2, 3]].isnan().all() and got[1, 19] == 1 and torch.allclose(got[4], torch.full((20,), 0.05))
+    )
 
 
 @pytest.mark.parametrize("combine", [False, True])
@@ -225,7 +286,7 @@ def test_layer_norm(name: str, n: int, combine: bool) -> None:
 @pytest.mark.parametrize("name", ROW_TILES)
 @pytest.mark.parametrize("kind", ["sum", "prod", "max", "min"])
 def test_float_reductions(name: str, kind: str) -> None:
-    body = f'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {{kind = "{kind}", over = ["d1"]}} : (f32) -> f32\nstore s -> o[d0]'
+    body = f"load x[d0, d1] -> v\nfold {kind} v[d1] -> s : f32\nstore s -> o[d0]"
     x = rows(5, 21)
     if kind in ("max", "min"):
         x[1, 3] = float("nan")
@@ -234,11 +295,34 @@ def test_float_reductions(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROW_TILES)
-@pytest.mark.parametrize(("kind", "element"), [("sum", "i64"), ("prod", "i64"), ("max", "i64"), ("min", "i32"), ("xor", "i32"), ("max", "i8"), ("any", "i1"), ("all", "i1")])
+@pytest.mark.parametrize(
+    ("kind", "element"),
+    [
+        ("sum", "i64"),
+        ("prod", "i64"),
+        ("max", "i64"),
+        ("min", "i32"),
+        ("xor", "i32"),
+        ("max", "i8"),
+        ("any", "i1"),
+        ("all", "i1"),
+    ],
+)
 def test_integer_reductions(name: str, kind: str, element: str) -> None:
-    body = f'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {{kind = "{kind}", over = ["d1"]}} : ({element}) -> {element}\nstore s -> o[d0]'
-    case = Case({"d0": "5", "d1": "21"}, {"x": tensor(5, 21, element=element)}, {"o": tensor(5, element=element)}, body, tile=ROW_TILES[name](21))
-    x = torch.randint(-5 if element != "i1" else 0, 6 if element != "i1" else 2, (5, 21), generator=torch.Generator().manual_seed(1)).to(DTYPES[element])
+    body = f"load x[d0, d1] -> v\nfold {kind} v[d1] -> s : {element}\nstore s -> o[d0]"
+    case = Case(
+        {"d0": "5", "d1": "21"},
+        {"x": tensor(5, 21, element=element)},
+        {"o": tensor(5, element=element)},
+        body,
+        tile=ROW_TILES[name](21),
+    )
+    x = torch.randint(
+        -5 if element != "i1" else 0,
+        6 if element != "i1" else 2,
+        (5, 21),
+        generator=torch.Generator().manual_seed(1),
+    ).to(DTYPES[element])
     if element == "i1":
         x[0], x[1] = True, False
     else:
@@ -259,7 +343,12 @@ store p -> q[d0]"""
     x[1, [5, 30]] = float("nan")
     x[2] = 7
     x[3] = float("inf") if kind == "argmin" else -float("inf")
-    _, position = compare(pair(6, 40, body, ROW_TILES[name](40), {"o": tensor(6), "q": tensor(6, element="i64")}).text(), [x], *TILING, exact=True)
+    _, position = compare(
+        pair(6, 40, body, ROW_TILES[name](40), {"o": tensor(6), "q": tensor(6, element="i64")}).text(),
+        [x],
+        *TILING,
+        exact=True,
+    )
     expected = x.argmax(1) if kind == "argmax" else x.argmin(1)
     assert torch.equal(position, expected)
 
@@ -274,15 +363,22 @@ COLUMN_TILES = {
 
 @pytest.mark.parametrize("name", COLUMN_TILES)
 def test_column_sum(name: str) -> None:
-    body = 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32\nstore s -> o[d1]'
+    body = "load x[d0, d1] -> v\nfold sum v[d0] -> s : f32\nstore s -> o[d1]"
     compare(pair(50, 21, body, COLUMN_TILES[name], {"o": tensor(21)}).text(), [rows(50, 21)], *TILING)
 
 
-@pytest.mark.parametrize("t", [None, tile(axis("d0", 8, "looped"), axis("d1", 32, "resident")), tile(axis("d0", 16, "resident"), axis("d1", 8, "looped"))])
+@pytest.mark.parametrize(
+    "t",
+    [
+        None,
+        tile(axis("d0", 8, "looped"), axis("d1", 32, "resident")),
+        tile(axis("d0", 16, "resident"), axis("d1", 8, "looped")),
+    ],
+)
 def test_row_and_column_sums_in_one_kernel(t: str | None) -> None:
     body = """load x[d0, d1] -> v
-%r = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
-%c = "fuse.reduce"(%v) {kind = "max", over = ["d0"]} : (f32) -> f32
+fold sum v[d1] -> r : f32
+fold max v[d0] -> c : f32
 store r -> o[d0]
 store c -> p[d1]"""
     compare(pair(13, 21, body, t, {"o": tensor(13), "p": tensor(21)}).text(), [rows(13, 21)], *TILING)
@@ -290,18 +386,25 @@ store c -> p[d1]"""
 
 def test_column_sums_of_row_normalised_values() -> None:
     body = """load x[d0, d1] -> v
-%r = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum v[d1] -> r : f32
 %n = arith.subf %v, %r : f32
-%c = "fuse.reduce"(%n) {kind = "sum", over = ["d0"]} : (f32) -> f32
+fold sum n[d0] -> c : f32
 %y = arith.addf %n, %c : f32
 store y -> o[d0, d1]"""
     for t in (None, tile(axis("d0", 4, "looped"), axis("d1", 32, "resident"))):
         compare(pair(13, 21, body, t).text(), [rows(13, 21)], *TILING, atol=1e-4)
 
 
-@pytest.mark.parametrize("t", [None, tile(axis("d0", 1, "grid"), axis("d1,d2", 16, "looped")), tile(axis("d0", 2, "grid"), axis("d1", 4, "resident"), axis("d2", 8, "resident"))])
+@pytest.mark.parametrize(
+    "t",
+    [
+        None,
+        tile(axis("d0", 1, "grid"), axis("d1,d2", 16, "looped")),
+        tile(axis("d0", 2, "grid"), axis("d1", 4, "resident"), axis("d2", 8, "resident")),
+    ],
+)
 def test_reduction_over_two_dims(t: str | None) -> None:
-    body = 'load x[d0, d1, d2] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1", "d2"]} : (f32) -> f32\nstore s -> o[d0]'
+    body = "load x[d0, d1, d2] -> v\nfold sum v[d1, d2] -> s : f32\nstore s -> o[d0]"
     case = Case({"d0": "5", "d1": "3", "d2": "7"}, {"x": tensor(5, 3, 7)}, {"o": tensor(5)}, body, tile=t)
     compare(case.text(), [rows(5, 21).reshape(5, 3, 7)], *TILING)
 
@@ -312,13 +415,19 @@ load y[d2, d1] -> b
 %c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
 store c -> o[d0, d1]"""
     inputs = {"x": tensor(9, 33, element="bf16"), "y": tensor(33, 10, element="bf16")}
-    for t in (None, tile(axis("d0", 4, "grid"), axis("d1", 8, "grid"), axis("d2", 16, "looped")), tile(axis("d0", 1, "grid"), axis("d1", 8, "grid"), axis("d2", 64, "resident"))):
+    for t in (
+        None,
+        tile(axis("d0", 4, "grid"), axis("d1", 8, "grid"), axis("d2", 16, "looped")),
+        tile(axis("d0", 1, "grid"), axis("d1", 8, "grid"), axis("d2", 64, "resident")),
+    ):
         case = Case({"d0": "9", "d1": "10", "d2": "33"}, inputs, {"o": tensor(9, 10)}, body, tile=t)
-        compare(case.text(), [rows(9, 33).bfloat16(), rows(33, 10, 1).bfloat16()], *TILING, rtol=1e-4, atol=1e-4)
+        compare(
+            case.text(), [rows(9, 33).bfloat16(), rows(33, 10, 1).bfloat16()], *TILING, rtol=1e-4, atol=1e-4
+        )
 
 
 def test_empty_reduction() -> None:
-    body = 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32\nstore s -> o[d0]'
+    body = "load x[d0, d1] -> v\nfold sum v[d1] -> s : f32\nstore s -> o[d0]"
     case = Case({"d0": "4", "d1": "s0"}, {"x": tensor(4, "s0")}, {"o": tensor(4)}, body, sizes={"s0": 8})
     [got] = run(lowered(case.text(), *TILING), [torch.zeros(4, 0), 0])
     assert torch.equal(got, torch.zeros(4))
@@ -326,16 +435,23 @@ def test_empty_reduction() -> None:
 
 def test_in_place_softmax_keeps_the_old_contents_until_the_last_loop() -> None:
     body = """load x[d0, d1] -> v
-%s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum v[d1] -> s : f32
 %two = arith.addf %v, %v : f32
 %n = arith.subf %v, %s : f32
 store two -> o[d0, d1]
 store n -> p[d0, d1]"""
-    case = pair(3, 40, body, tile(axis("d0", 1, "grid"), axis("d1", 16, "looped")), {"o": tensor(3, 40), "p": tensor(3, 40)}, in_place={"o": "x"})
+    case = pair(
+        3,
+        40,
+        body,
+        tile(axis("d0", 1, "grid"), axis("d1", 16, "looped")),
+        {"o": tensor(3, 40), "p": tensor(3, 40)},
+        in_place={"o": "x"},
+    )
     compare(case.text(), [rows(3, 40)], *TILING, atol=1e-4)
 
 
-# --- scans -------------------------------------------------------------------------------------------------------------------------
+# --- scans ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["resident", "resident rows", "looped", "looped rows", "chosen"])
 @pytest.mark.parametrize("reverse", ["false", "true"])
 @pytest.mark.parametrize("kind", ["sum", "max", "prod"])
@@ -349,20 +465,22 @@ store s -> o[d0, d1]"""
 def test_scan_then_sum_and_use() -> None:
     body = """load x[d0, d1] -> v
 %c = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
-%t = "fuse.reduce"(%c) {kind = "sum", over = ["d1"]} : (f32) -> f32
+fold sum c[d1] -> t : f32
 %y = arith.subf %c, %t : f32
 store y -> o[d0, d1]"""
     for name in ("resident", "looped"):
         compare(pair(3, 40, body, ROW_TILES[name](40)).text(), [rows(3, 40)], *TILING, rtol=1e-4, atol=1e-3)
 
 
-# --- asserts and randomness --------------------------------------------------------------------------------------------------------
+# --- asserts and randomness -------------------------------------------------------------------------------
 def test_assert_ignores_lanes_beyond_the_end() -> None:
     body = """load x[d0] -> v
 %ok = arith.cmpf ogt, %v, %zero : f32
 cf.assert %ok, "positive"
 store v -> o[d0]"""
-    text = Case({"d0": "40"}, {"x": tensor(40)}, {"o": tensor(40)}, body, tile=tile(axis("d0", 32, "grid"))).text()
+    text = Case(
+        {"d0": "40"}, {"x": tensor(40)}, {"o": tensor(40)}, body, tile=tile(axis("d0", 32, "grid"))
+    ).text()
     compare(text, [torch.ones(40)], *TILING, exact=True)
     with pytest.raises(Exception, match="positive"):
         run(lowered(text, *TILING), [torch.ones(40) - (torch.arange(40) == 39) * 2.0])
@@ -375,13 +493,22 @@ def test_random_numbers_do_not_depend_on_the_tile(dist: str) -> None:
 store v -> o[d0, d1]"""
     seen = []
     for t in (None, tile(axis("d0,d1", 16, "grid")), tile(axis("d0", 2, "grid"), axis("d1", 8, "grid"))):
-        case = Case({"d0": "9", "d1": "7"}, {"x": tensor(1)}, {"o": tensor(9, 7)}, body, scalars={"seed": "i64", "offset": "i64"}, tile=t)
-        [got] = compare(case.text(), [torch.zeros(1), 0x1234567887654321, 1 << 33], *TILING, rtol=1e-5, atol=1e-6)
+        case = Case(
+            {"d0": "9", "d1": "7"},
+            {"x": tensor(1)},
+            {"o": tensor(9, 7)},
+            body,
+            scalars={"seed": "i64", "offset": "i64"},
+            tile=t,
+        )
+        [got] = compare(
+            case.text(), [torch.zeros(1), 0x1234567887654321, 1 << 33], *TILING, rtol=1e-5, atol=1e-6
+        )
         seen.append(got)
     assert torch.equal(seen[0], seen[1]) and torch.equal(seen[0], seen[2])
 
 
-# --- refusals ----------------------------------------------------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("t", "message"),
     [
@@ -389,7 +516,10 @@ store v -> o[d0, d1]"""
         (tile(axis("d0,d1", 256, "resident")), "which is a part of the axis"),
         (tile(axis("d0", 1, "grid"), axis("d1", 16, "resident")), "holds 16 points, its extent is 20"),
         (tile(axis("d0", 1, "grid")), "expected every dim in exactly one axis"),
-        (tile(axis("d0", 3, "grid"), axis("d1", 32, "resident")), "expected a block that is a power of two, got 3"),
+        (
+            tile(axis("d0", 3, "grid"), axis("d1", 32, "resident")),
+            "expected a block that is a power of two, got 3",
+        ),
         (tile(axis("d0", 1, "looped"), axis("d1", 1, "looped")), "at most one looped axis"),
     ],
 )

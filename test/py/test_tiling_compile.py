@@ -1,4 +1,6 @@
-"""Tiled kernels through Triton to sm_90 without a GPU: they compile, do not spill, and access memory 16 bytes at a time where they can."""
+"""Tiled kernels through Triton to sm_90 without a GPU: they compile, do not spill, and access memory 16 bytes
+at a time where they can.
+"""
 
 import re
 import shutil
@@ -7,19 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from test_tiling import NORM, SOFTMAX
+from tiling_cases import Case, axis, lowered, tensor, tile
+
 from fuse_mlir.compiler.analysis.tile import Tile
 from fuse_mlir.compiler.codegen.ttir import ttir_text
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_reductions import CombineReductions
 from fuse_mlir.passes.lower_to_tt import LowerToTt
-from test_tiling import NORM, SOFTMAX
-from tiling_cases import Case, axis, lowered, tensor, tile
 
 pytest.importorskip("triton")
 
-from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target  # noqa: E402
-from fuse_mlir.compiler.runtime.triton_compile import compile_ttir  # noqa: E402
+from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target
+from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,18 @@ class Usage:
 
 def compiled(case: Case) -> CompiledCubin:
     """The kernel of a case, tiled and compiled for sm_90."""
-    module = lowered(case.text(), CombineReductions(), ChooseTiling(hardware="h200"), ApplyTiling(), LowerToTt())
+    module = lowered(
+        case.text(), CombineReductions(), ChooseTiling(hardware="h200"), ApplyTiling(), LowerToTt()
+    )
     declaration = next(op for op in module.body.operations if "fuse.launch" in op.operation.attributes)
     function = next(op.operation for op in module.body.operations if op.operation.name == "tt.func")
     chosen = Tile.of(declaration.operation.attributes["fuse.tile"])
-    return compile_ttir(ttir_text(function), target=Target(90), num_warps=chosen.num_warps, num_stages=max(1, chosen.num_stages))
+    return compile_ttir(
+        ttir_text(function),
+        target=Target(90),
+        num_warps=chosen.num_warps,
+        num_stages=max(1, chosen.num_stages),
+    )
 
 
 def usage(cubin: CompiledCubin, folder: Path) -> Usage:
@@ -47,7 +57,10 @@ def usage(cubin: CompiledCubin, folder: Path) -> Usage:
     path = folder / "k.cubin"
     path.write_bytes(cubin.cubin)
     text = subprocess.run([tool, "-res-usage", str(path)], capture_output=True, text=True, check=True).stdout
-    return Usage(int(re.search(r"REG:(\d+)", text)[1]), int(re.search(r"LOCAL:(\d+)", text)[1]) + int(re.search(r"STACK:(\d+)", text)[1]))
+    return Usage(
+        int(re.search(r"REG:(\d+)", text)[1]),
+        int(re.search(r"LOCAL:(\d+)", text)[1]) + int(re.search(r"STACK:(\d+)", text)[1]),
+    )
 
 
 def _tool(name: str) -> str | None:
@@ -64,24 +77,43 @@ def widths(cubin: CompiledCubin) -> set[str]:
 
 ADD = "load x[d0] -> v\nload y[d0] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0]"
 BIAS = "load x[d0, d1] -> v\nload b[d1] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0, d1]"
-COLUMN = 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32\nstore s -> o[d1]'
+COLUMN = "load x[d0, d1] -> v\nfold sum v[d0] -> s : f32\nstore s -> o[d1]"
 
 
-def matrix(m: int | str, n: int | str, body: str, outputs: dict[str, str] | None = None, **more) -> Case:  # noqa: ANN003
+def matrix(m: int | str, n: int | str, body: str, outputs: dict[str, str] | None = None, **more) -> Case:
     """A kernel over an m x n float32 tensor."""
-    return Case({"d0": str(m), "d1": str(n)}, {"x": tensor(m, n)}, outputs or {"o": tensor(m, n)}, body, **more)
+    return Case(
+        {"d0": str(m), "d1": str(n)}, {"x": tensor(m, n)}, outputs or {"o": tensor(m, n)}, body, **more
+    )
 
 
 WIDE = {
-    "add": Case({"d0": "16777216"}, {"x": tensor(1 << 24), "y": tensor(1 << 24)}, {"o": tensor(1 << 24)}, ADD),
-    "bias": Case({"d0": "8192", "d1": "768"}, {"x": tensor(8192, 768), "b": tensor(768)}, {"o": tensor(8192, 768)}, BIAS),
+    "add": Case(
+        {"d0": "16777216"}, {"x": tensor(1 << 24), "y": tensor(1 << 24)}, {"o": tensor(1 << 24)}, ADD
+    ),
+    "bias": Case(
+        {"d0": "8192", "d1": "768"},
+        {"x": tensor(8192, 768), "b": tensor(768)},
+        {"o": tensor(8192, 768)},
+        BIAS,
+    ),
     "softmax 1024": matrix(4096, 1024, SOFTMAX),
     "softmax 8192": matrix(4096, 8192, SOFTMAX),
     "softmax 131072": matrix(4096, 131072, SOFTMAX),
     "softmax 64": matrix(65536, 64, SOFTMAX),
-    "softmax 1000, rows not known": Case({"d0": "s0", "d1": "1000"}, {"x": tensor("s0", 1000)}, {"o": tensor("s0", 1000)}, SOFTMAX, sizes={"s0": 4096}),
-    "layer norm 1024": matrix(8192, 1024, NORM.replace("COUNT", "1024.0"), {"o": tensor(8192, 1024), "mu": tensor(8192)}),
-    "layer norm 65536": matrix(512, 65536, NORM.replace("COUNT", "65536.0"), {"o": tensor(512, 65536), "mu": tensor(512)}),
+    "softmax 1000, rows not known": Case(
+        {"d0": "s0", "d1": "1000"},
+        {"x": tensor("s0", 1000)},
+        {"o": tensor("s0", 1000)},
+        SOFTMAX,
+        sizes={"s0": 4096},
+    ),
+    "layer norm 1024": matrix(
+        8192, 1024, NORM.replace("COUNT", "1024.0"), {"o": tensor(8192, 1024), "mu": tensor(8192)}
+    ),
+    "layer norm 65536": matrix(
+        512, 65536, NORM.replace("COUNT", "65536.0"), {"o": tensor(512, 65536), "mu": tensor(512)}
+    ),
     "column sum": matrix(4096, 4096, COLUMN, {"o": tensor(4096)}),
 }
 
@@ -94,50 +126,143 @@ def test_wide_accesses_and_no_spills(name: str, tmp_path: Path) -> None:
     assert used.spilled == 0 and used.registers <= 128, used
 
 
+TRANSPOSE = "load x[d1, d0] -> v\nstore v -> o[d0, d1]"
+ARGMAX = """load x[d0, d1] -> v
+%i = "fuse.index"() {expr = "d1"} : () -> i64
+%m, %p = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)
+store m -> e[d0]
+store p -> q[d0]"""
+CUMSUM = """load x[d0, d1] -> v
+%s = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = REVERSE} : (f32) -> f32
+store s -> o[d0, d1]"""
+NORMAL = """%c = "fuse.index"() {expr = "d0"} : () -> i64
+%v = "fuse.rand"(%seed, %seed, %c) {dist = "normal"} : (i64, i64, i64) -> f32
+store v -> o[d0]"""
+SCATTER = """load x[d0] -> v
+load idx[d0] -> i
+%a_new = "fuse.store"(%a0, %v, %true, %i) {at = ["i0"], mode = "MODE"} : (SIG) -> tensor<7xELEMENT>"""
+ASSERT = """load x[d0] -> v
+%ok = arith.cmpf ogt, %v, %zero : f32
+cf.assert %ok, "positive"
+store v -> o[d0]"""
+BOTH = """load x[d0, d1] -> v
+fold sum v[d1] -> r : f32
+fold sum v[d0] -> c : f32
+store r -> o[d0]
+store c -> p[d1]"""
+DOT = """load x[d0, d2] -> a
+load y[d2, d1] -> b
+%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+store c -> o[d0, d1]"""
+LOOPED = tile(axis("d0", 1, "grid"), axis("d1", 256, "looped"))
+
+
+def scatter(mode: str, element: str) -> Case:
+    """Atomic stores through a loaded index."""
+    inputs = {
+        "x": tensor(4096, element=element),
+        "idx": tensor(4096, element="i64"),
+        "a0": tensor(7, element=element),
+    }
+    body = SCATTER.replace("MODE", mode).replace("SIG", f"tensor<7x{element}>, {element}, i1, i64")
+    outputs = {"a": tensor(7, element=element)}
+    return Case({"d0": "4096"}, inputs, outputs, body.replace("ELEMENT", element), in_place={"a": "a0"})
+
+
+def fold(kind: str, element: str) -> Case:
+    """A row reduction."""
+    body = f"load x[d0, d1] -> v\nfold {kind} v[d1] -> s : {element}\nstore s -> o[d0]"
+    tensors = {"x": tensor(512, 1000, element=element)}, {"o": tensor(512, element=element)}
+    return Case({"d0": "512", "d1": "1000"}, *tensors, body)
+
+
 OTHER = {
-    "transpose": (Case({"d0": "2048", "d1": "4096"}, {"x": tensor(4096, 2048, element="bf16")}, {"o": tensor(2048, 4096, element="bf16")}, "load x[d1, d0] -> v\nstore v -> o[d0, d1]")),
-    "argmax": Case(
-        {"d0": "512", "d1": "1000"},
-        {"x": tensor(512, 1000)},
-        {"e": tensor(512), "q": tensor(512, element="i64")},
-        'load x[d0, d1] -> v\n%i = "fuse.index"() {expr = "d1"} : () -> i64\n'
-        '%m, %p = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)\nstore m -> e[d0]\nstore p -> q[d0]',
+    "transpose": Case(
+        {"d0": "2048", "d1": "4096"},
+        {"x": tensor(4096, 2048, element="bf16")},
+        {"o": tensor(2048, 4096, element="bf16")},
+        TRANSPOSE,
     ),
-    "cumsum": matrix(512, 1000, 'load x[d0, d1] -> v\n%s = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = true} : (f32) -> f32\nstore s -> o[d0, d1]'),
-    "cumsum looped": matrix(512, 1000, 'load x[d0, d1] -> v\n%s = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32\nstore s -> o[d0, d1]', tile=tile(axis("d0", 1, "grid"), axis("d1", 256, "looped"))),
-    "dynamic": Case({"d0": "s0", "d1": "s1"}, {"x": tensor("s0", "s1")}, {"o": tensor("s0", "s1")}, SOFTMAX, sizes={"s0": 100, "s1": 5000}),
-    "any": Case({"d0": "512", "d1": "1000"}, {"x": tensor(512, 1000, element="i1")}, {"o": tensor(512, element="i1")}, 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "any", over = ["d1"]} : (i1) -> i1\nstore s -> o[d0]'),
-    "max i8": Case({"d0": "512", "d1": "1000"}, {"x": tensor(512, 1000, element="i8")}, {"o": tensor(512, element="i8")}, 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (i8) -> i8\nstore s -> o[d0]'),
-    "sum f64": Case({"d0": "512", "d1": "1000"}, {"x": tensor(512, 1000, element="f64")}, {"o": tensor(512, element="f64")}, 'load x[d0, d1] -> v\n%s = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f64) -> f64\nstore s -> o[d0]'),
-    "normal": Case({"d0": "4096"}, {"x": tensor(1)}, {"o": tensor(4096)}, '%c = "fuse.index"() {expr = "d0"} : () -> i64\n%v = "fuse.rand"(%seed, %seed, %c) {dist = "normal"} : (i64, i64, i64) -> f32\nstore v -> o[d0]', scalars={"seed": "i64"}),
-    "scatter": Case(
-        {"d0": "4096"},
-        {"x": tensor(4096), "idx": tensor(4096, element="i64"), "a0": tensor(7)},
-        {"a": tensor(7)},
-        'load x[d0] -> v\nload idx[d0] -> i\n%a_new = "fuse.store"(%a0, %v, %true, %i) {at = ["i0"], mode = "MODE"} : (tensor<7xf32>, f32, i1, i64) -> tensor<7xf32>'.replace("MODE", "add"),
-        in_place={"a": "a0"},
-    ),
-    "assert": Case({"d0": "4000"}, {"x": tensor(4000)}, {"o": tensor(4000)}, 'load x[d0] -> v\n%ok = arith.cmpf ogt, %v, %zero : f32\ncf.assert %ok, "positive"\nstore v -> o[d0]'),
-    "rows and columns": matrix(64, 1000, 'load x[d0, d1] -> v\n%r = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32\n%c = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32\nstore r -> o[d0]\nstore c -> p[d1]', {"o": tensor(64), "p": tensor(1000)}),
-    "dot": Case({"d0": "64", "d1": "64", "d2": "512"}, {"x": tensor(64, 512, element="bf16"), "y": tensor(512, 64, element="bf16")}, {"o": tensor(64, 64)}, 'load x[d0, d2] -> a\nload y[d2, d1] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\nstore c -> o[d0, d1]'),
-    "max atomics": Case(
-        {"d0": "4096"},
-        {"x": tensor(4096), "idx": tensor(4096, element="i64"), "a0": tensor(7)},
-        {"a": tensor(7)},
-        'load x[d0] -> v\nload idx[d0] -> i\n%a_new = "fuse.store"(%a0, %v, %true, %i) {at = ["i0"], mode = "max"} : (tensor<7xf32>, f32, i1, i64) -> tensor<7xf32>',
-        in_place={"a": "a0"},
+    "argmax": matrix(512, 1000, ARGMAX, {"e": tensor(512), "q": tensor(512, element="i64")}),
+    "cumsum": matrix(512, 1000, CUMSUM.replace("REVERSE", "true")),
+    "cumsum looped": matrix(512, 1000, CUMSUM.replace("REVERSE", "false"), tile=LOOPED),
+    "dynamic": matrix("s0", "s1", SOFTMAX, sizes={"s0": 100, "s1": 5000}),
+    "any": fold("any", "i1"),
+    "max of i8": fold("max", "i8"),
+    "max of f64": fold("max", "f64"),
+    "sum of i64": fold("sum", "i64"),
+    "normal": Case({"d0": "4096"}, {"x": tensor(1)}, {"o": tensor(4096)}, NORMAL, scalars={"seed": "i64"}),
+    "add f32": scatter("add", "f32"),
+    "add bf16": scatter("add", "bf16"),
+    "add f16": scatter("add", "f16"),
+    "add i64": scatter("add", "i64"),
+    "max f32": scatter("max", "f32"),
+    "min f64": scatter("min", "f64"),
+    "assert": Case({"d0": "4000"}, {"x": tensor(4000)}, {"o": tensor(4000)}, ASSERT),
+    "rows and columns": matrix(64, 1000, BOTH, {"o": tensor(64), "p": tensor(1000)}),
+    "dot": Case(
+        {"d0": "64", "d1": "64", "d2": "512"},
+        {"x": tensor(64, 512, element="bf16"), "y": tensor(512, 64, element="bf16")},
+        {"o": tensor(64, 64)},
+        DOT,
     ),
 }
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_compiles_without_spills(name: str, tmp_path: Path) -> None:
-    used = usage(compiled(OTHER[name]), tmp_path)  # the message of an assert and libdevice's cosine live on the stack
+    used = usage(
+        compiled(OTHER[name]), tmp_path
+    )  # the message of an assert and libdevice's cosine live on the stack
     assert name in ("assert", "normal") or used.spilled == 0, used
 
 
-UNARY = "absf ceil floor exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc round roundeven trunc cbrt".split()
-BINARY = ["math.atan2", "math.powf", "math.copysign", "arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf", "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"]
+UNARY = [
+    "absf",
+    "ceil",
+    "floor",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "erfc",
+    "round",
+    "roundeven",
+    "trunc",
+    "cbrt",
+]
+BINARY = [
+    "math.atan2",
+    "math.powf",
+    "math.copysign",
+    "arith.addf",
+    "arith.subf",
+    "arith.mulf",
+    "arith.divf",
+    "arith.remf",
+    "arith.maximumf",
+    "arith.minimumf",
+    "arith.maxnumf",
+    "arith.minnumf",
+]
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -160,7 +285,14 @@ def test_every_float_op_compiles(element: str) -> None:
     for i, name in enumerate(names[1:]):
         body += f"%acc{i + 1} = arith.addf %acc{i}, %{name} : T\n"
     body += f"store acc{len(names) - 1} -> o[d0]"
-    compiled(Case({"d0": "256"}, {"x": tensor(256, element=element)}, {"o": tensor(256, element=element)}, body.replace(": T", f": {element}").replace("(T) -> T", f"({element}) -> {element}")))
+    compiled(
+        Case(
+            {"d0": "256"},
+            {"x": tensor(256, element=element)},
+            {"o": tensor(256, element=element)},
+            body.replace(": T", f": {element}").replace("(T) -> T", f"({element}) -> {element}"),
+        )
+    )
 
 
 @pytest.mark.parametrize("small", ["f16", "bf16", "f8E4M3FN", "f8E5M2"])
@@ -172,15 +304,23 @@ def test_conversions_compile(small: str) -> None:
 %s = arith.addf %w, %t : f32
 %y = arith.truncf %s : f32 to {small}
 store y -> o[d0]"""
-    compiled(Case({"d0": "1024"}, {"x": tensor(1024, element=small)}, {"o": tensor(1024, element=small)}, body))
+    compiled(
+        Case({"d0": "1024"}, {"x": tensor(1024, element=small)}, {"o": tensor(1024, element=small)}, body)
+    )
 
 
 def test_integer_ops_compile() -> None:
-    body = "load x[d0] -> v\n%a0 = arith.addi %v, %v : i64\n"
-    ops = "subi muli divsi divui remsi remui andi ori xori shli shrsi shrui maxsi maxui minsi minui floordivsi ceildivsi".split()
-    for i, op in enumerate(ops):
-        body += f"%a{i + 1} = arith.{op} %a{i}, %v : i64\n"
-    last = f"%a{len(ops)}"
-    body += f"%p = math.ctpop {last} : i64\n%z = math.ctlz %p : i64\n%ab = math.absi %z : i64\n%f = arith.sitofp %ab : i64 to f32\n"
-    body += "%g = arith.fptosi %f : f32 to i64\n%h = arith.bitcast %g : i64 to f64\n%k = arith.fptoui %h : f64 to i64\nstore k -> o[d0]"
+    ops = ["subi", "muli", "divsi", "divui", "remsi", "remui", "andi", "ori", "xori", "shli", "shrsi", "shrui", "maxsi", "maxui", "minsi", "minui", "floordivsi", "ceildivsi"]
+    chain = "\n".join(f"%a{i + 1} = arith.{op} %a{i}, %v : i64" for i, op in enumerate(ops))
+    body = f"""load x[d0] -> v
+%a0 = arith.addi %v, %v : i64
+{chain}
+%p = math.ctpop %a{len(ops)} : i64
+%z = math.ctlz %p : i64
+%ab = math.absi %z : i64
+%f = arith.sitofp %ab : i64 to f32
+%g = arith.fptosi %f : f32 to i64
+%h = arith.bitcast %g : i64 to f64
+%k = arith.fptoui %h : f64 to i64
+store k -> o[d0]"""
     compiled(Case({"d0": "256"}, {"x": tensor(256, element="i64")}, {"o": tensor(256, element="i64")}, body))

@@ -1,8 +1,11 @@
-"""Kernels for the tests of tiling: a module around one scalar kernel, in short form, and ways to tile and run it."""
+"""Kernels for the tests of tiling: a module around one scalar kernel, in short form, and ways to tile and run
+it.
+"""
 
 from dataclasses import dataclass, field
 
 import torch
+
 from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.dialects.verifier import verify
@@ -11,9 +14,18 @@ from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.passes.pass_base import Pass
 
 DTYPES = {
-    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
-    "i8": torch.int8, "ui8": torch.uint8, "i1": torch.bool, "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2,
-}  # fmt: skip
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f8E4M3FN": torch.float8_e4m3fn,
+    "f8E5M2": torch.float8_e5m2,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "i8": torch.int8,
+    "ui8": torch.uint8,
+    "i1": torch.bool,
+}
 
 Sizes = tuple[int | str, ...]
 
@@ -33,8 +45,9 @@ def tensor(*sizes: int | str, element: str = "f32", strides: str | None = None) 
 class Case:
     """One kernel ``@k`` and a ``@main`` that calls it.
 
-    ``body`` is MLIR where ``%true`` and ``%zero`` (f32) exist, and the lines ``load x[d0, d1] -> v`` and ``store v -> o[d0, d1]`` stand for
-    unguarded accesses.  ``outputs`` named in ``in_place`` take over the storage of an input.
+    ``body`` is MLIR where ``%true`` and ``%zero`` (f32) exist, and the lines ``load x[d0, d1] -> v`` and
+    ``store v -> o[d0, d1]`` stand for unguarded accesses.  ``outputs`` named in ``in_place`` take over the
+    storage of an input.
     """
 
     dims: dict[str, str]
@@ -51,28 +64,42 @@ class Case:
         """The module's text."""
         fresh = {n: t for n, t in self.outputs.items() if n not in self.in_place}
         tensors = {**self.inputs, **fresh}
-        symbols = [f'%{s}: index {{fuse.sym = "{s}", fuse.hint = {h} : i64{self.facts}}}' for s, h in self.sizes.items()]
+        symbols = [
+            f'%{s}: index {{fuse.sym = "{s}", fuse.hint = {h} : i64{self.facts}}}'
+            for s, h in self.sizes.items()
+        ]
         names = [*tensors, *self.scalars]
         results = ", ".join(self.outputs.values())
         ties = ", ".join(str(names.index(self.in_place.get(n, n))) for n in self.outputs)
         dims = ", ".join(f'{n} = "{e}"' for n, e in self.dims.items())
-        attributes = f"fuse.kernel, fuse.dims = {{{dims}}}, fuse.ties = array<i64: {ties}>" + (f", fuse.tile = {self.tile}" if self.tile else "")
+        attributes = f"fuse.kernel, fuse.dims = {{{dims}}}, fuse.ties = array<i64: {ties}>" + (
+            f", fuse.tile = {self.tile}" if self.tile else ""
+        )
         main = [f"%{n}: {t}" for n, t in {**self.inputs, **self.scalars}.items()] + symbols
         inner = [f"%{n}: {t}" for n, t in {**tensors, **self.scalars}.items()] + symbols
         quoted, operands = ", ".join(f'"{s}"' for s in self.sizes), ", ".join(f"%{s}" for s in self.sizes)
         index = ", ".join("index" for _ in self.sizes)
-        empties = [f'%{n} = "fuse.empty"({operands}) {{syms = [{quoted}]}} : ({index}) -> {t}' for n, t in fresh.items()]
+        empties = [
+            f'%{n} = "fuse.empty"({operands}) {{syms = [{quoted}]}} : ({index}) -> {t}'
+            for n, t in fresh.items()
+        ]
         call_types = ", ".join([*tensors.values(), *self.scalars.values(), *["index"] * len(self.sizes)])
         called = ", ".join(f"%{n}" for n in [*names, *self.sizes])
         several = len(self.outputs) > 1
         returned = ", ".join(f"%r#{i}" for i in range(len(self.outputs))) if several else "%r"
-        mutated = ", ".join(f'"{i}" = {list(self.inputs).index(self.in_place[n])} : i64' for i, n in enumerate(self.outputs) if n in self.in_place)
+        mutated = ", ".join(
+            f'"{i}" = {list(self.inputs).index(self.in_place[n])} : i64'
+            for i, n in enumerate(self.outputs)
+            if n in self.in_place
+        )
+        named = f"%r:{len(self.outputs)}" if several else "%r"
+        mutates = f"fuse.mutates = {{{mutated}}}" if mutated else ""
         lines = [
             'module attributes {fuse.device = "cpu"} {',
             f"func.func @main({', '.join(main)}) -> ({results}) {{",
             *empties,
-            f"%r{f':{len(self.outputs)}' if several else ''} = call @k({called}) : ({call_types}) -> ({results})",
-            f'"func.return"({returned}) {{{f"fuse.mutates = {{{mutated}}}" if mutated else ""}}} : ({results}) -> ()',
+            f"{named} = call @k({called}) : ({call_types}) -> ({results})",
+            f'"func.return"({returned}) {{{mutates}}} : ({results}) -> ()',
             "}",
             f"func.func private @k({', '.join(inner)}) -> ({results}) attributes {{{attributes}}} {{",
             "%true = arith.constant true",
@@ -96,14 +123,25 @@ class Case:
                     zeros[value] = f"%zero_{value}"
                     literal = "false" if value == "i1" else f"{'0.0' if value[0] in 'fb' else 0} : {value}"
                     lines.append(f"{zeros[value]} = arith.constant {literal}")
-                lines.append(f'%{result} = "fuse.load"(%{name}, %true, {zeros[value]}) {{at = [{_coords(at)}]}} : ({types[name]}, i1, {value}) -> {value}')
+                operands = f"%{name}, %true, {zeros[value]}"
+                signature = f"({types[name]}, i1, {value}) -> {value}"
+                lines.append(f'%{result} = "fuse.load"({operands}) {{at = [{_coords(at)}]}} : {signature}')
             elif line.startswith("store "):
                 value, _, target = line[6:].partition(" -> ")
                 name, at = target.rstrip("]").split("[")
                 argument = self.in_place.get(name, name)
                 t = types[argument]
                 signature = f"({t}, {_element(t).removeprefix('u')}, i1) -> {t}"
-                lines.append(f'%{name}_new = "fuse.store"(%{argument}, %{value}, %true) {{at = [{_coords(at)}], mode = "set"}} : {signature}')
+                operands = f"%{argument}, %{value}, %true"
+                attributes = f'{{at = [{_coords(at)}], mode = "set"}}'
+                lines.append(f'%{name}_new = "fuse.store"({operands}) {attributes} : {signature}')
+            elif line.startswith("fold "):
+                source, _, result = line[5:].partition(" -> ")
+                kind, value = source.split(" ", 1)
+                name, over = value.rstrip("]").split("[")
+                result, element = result.split(" : ")
+                attributes = f'{{kind = "{kind}", over = [{_coords(over)}]}}'
+                lines.append(f'%{result} = "fuse.reduce"(%{name}) {attributes} : ({element}) -> {element}')
             else:
                 lines.append(line)
         return lines
@@ -158,8 +196,12 @@ def _copy(value: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
 
 
-def compare(text: str, inputs: list, *passes: Pass, exact: bool = False, rtol: float = 1e-5, atol: float = 1e-5) -> list[torch.Tensor]:
-    """Runs the module before and after the passes; the result is compared with float64, and with the scalar level bit by bit if ``exact``."""
+def compare(
+    text: str, inputs: list, *passes: Pass, exact: bool = False, rtol: float = 1e-5, atol: float = 1e-5
+) -> list[torch.Tensor]:
+    """Runs the module before and after the passes; the result is compared with float64, and with the scalar
+    level bit by bit if ``exact``.
+    """
     reference = run(parsed(text), inputs, shadow=True)
     scalar = run(parsed(text), inputs)
     tiled = run(lowered(text, *passes), inputs)
