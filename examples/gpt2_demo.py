@@ -15,6 +15,7 @@ import linecache
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +72,8 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--explicit-attention", action="store_true", help="spell attention out, do not call SDPA"
     )
+    level = "level of the IR that runs on a CPU: graph, scheduled, tiled or planned (default: scheduled)"
+    parser.add_argument("--level", default="scheduled", metavar="LEVEL", help=level)
     parser.add_argument(
         "--kernels", type=int, default=8, metavar="N", help="kernels listed for each graph (0: all)"
     )
@@ -141,7 +144,8 @@ class Session:
         """Forward; forward and backward; one step of SGD outside the graph; the loss once more."""
         call: Any = model
         if backend is not None:
-            chosen = {"dump": str(self.options.out), "on_compiled": self.graphs.append}
+            o = self.options
+            chosen = {"dump": str(o.out), "on_compiled": self.graphs.append, "interpret_level": o.level}
             call = torch.compile(model, backend=backend, options=chosen, dynamic=False)
         with torch.no_grad():
             logits, _ = call(self.tokens, self.targets)
@@ -178,7 +182,21 @@ def print_graphs(graphs: list[Any]) -> None:
     for g in graphs:
         counts = f"{g.launches_before:19}   {g.launches_after:12}   {g.externs:9}   {len(g.fallbacks):9}"
         print(f"  {g.name:10}  {counts}   {sum(g.seconds.values()):10.1f} s")
+    print("The torch ops:")
+    for g in graphs:
+        ops = Counter(torch_ops(g.module))
+        print(f"  {g.name:10}  {', '.join(f'{n} {name}' for name, n in sorted(ops.items()))}")
     print()
+
+
+def torch_ops(module: ir.Module) -> Iterator[str]:
+    """The torch op of every call that is none of a kernel, `aten.mm` for instance."""
+    functions = {string(f.operation.attributes["sym_name"]): f.operation for f in module.body.operations}
+    for op in functions["main"].regions[0].blocks[0].operations:
+        if op.operation.name == "func.call":
+            callee = functions[ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value]
+            if "fuse.extern" in callee.attributes:
+                yield string(callee.attributes["fuse.extern"]).removesuffix(".default")
 
 
 @dataclass
