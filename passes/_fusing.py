@@ -1,5 +1,6 @@
 """What vertical and horizontal fusion share: try pairs of groups in order of score, remember refusals, report them.  Not a pass."""
 
+import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -10,15 +11,15 @@ from ..compiler.mlir import ir
 from .pass_base import PassError
 
 Pair = tuple[int, int]
-#: Groups -> pairs of groups that might merge, each with the first group first.
-Candidates = Callable[[GroupGraph], Iterable[Pair]]
+#: The pairs of groups that might merge, of which one holds one of the nodes; each with the first group first.
+Candidates = Callable[[GroupGraph, Iterable[int]], Iterable[Pair]]
 #: An additional rule: None, or why the pair must stay apart.
 Extra = Callable[[Candidate], Refusal | None]
 
 
 @dataclass
 class Fuser:
-    """Merges groups greedily, in rounds, until no pair can merge.  ``refused`` are the pairs that were judged, by their members."""
+    """Merges the best pair of groups, again and again.  ``refused`` are the pairs that were judged, by their members."""
 
     pass_name: str
     graph: GroupGraph
@@ -27,14 +28,23 @@ class Fuser:
     refused: dict[tuple[tuple[int, ...], tuple[int, ...]], Refusal] = field(default_factory=dict)
 
     def run(self, candidates: Candidates) -> None:
-        """Rounds to a fixed point.  The best pair of a round goes first: bytes saved, then nearness, then program order."""
-        merged = True
-        while merged:
-            merged = False
-            for a, b in sorted(set(candidates(self.graph)), key=self.score):
-                a, b = self.graph.group_of[a], self.graph.group_of[b]
-                if a != b and self.attempt(min(a, b), max(a, b)):
-                    merged = True
+        """To a fixed point.  The best pair goes first: bytes saved, then nearness, then program order.
+
+        A merge changes what its neighbours would save: their pairs are scored again.
+        """
+        waiting = [
+            (self.score(pair), pair) for pair in sorted(set(candidates(self.graph, self.graph.summaries)))
+        ]
+        heapq.heapify(waiting)
+        while waiting:
+            _, (first, second) = heapq.heappop(waiting)
+            if first not in self.graph.members or second not in self.graph.members:
+                continue  # merged away; pairs with the group that took its nodes were added then
+            if not self.attempt(first, second):
+                continue
+            group = self.graph.group_of[first]
+            for pair in sorted(set(candidates(self.graph, self.graph.members[group]))):
+                heapq.heappush(waiting, (self.score(pair), pair))
 
     def score(self, pair: Pair) -> tuple[int, int, int, int]:
         a, b = pair
@@ -58,7 +68,7 @@ class Fuser:
     def report(self, candidates: Candidates, remarks: Remarks) -> None:
         """One remark for each pair that stays apart at the end, and one for each group."""
         nodes = self.graph.deps.nodes
-        for a, b in sorted(set(candidates(self.graph))):
+        for a, b in sorted(set(candidates(self.graph, self.graph.summaries))):
             refusal = self.refused.get((self.graph.members[a], self.graph.members[b]))
             if refusal is not None:
                 pair = (nodes[self.graph.members[a][-1]], nodes[self.graph.members[b][0]])

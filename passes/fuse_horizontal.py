@@ -1,6 +1,6 @@
 """``fuse-horizontal``: puts kernels that read the same tensors into one group."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,16 +45,24 @@ class FuseHorizontal(Pass):
         fuser.graph.assign()
 
 
-def sharing_pairs(graph: GroupGraph) -> Iterator[tuple[int, int]]:
+#: A kernel is tried with so many readers before it and after it of each tensor that it reads.
+NEIGHBOURS = 4
+
+
+def sharing_pairs(graph: GroupGraph, nodes: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Pairs of independent groups that read a same tensor, neighbours in the order of its readers."""
-    for users in graph.deps.users:
-        readers = list(dict.fromkeys(graph.group_of[u] for u in users if u in graph.summaries))
-        for i, a in enumerate(readers):
-            for b in readers[i + 1 : i + 4]:
-                pair = (min(a, b), max(a, b))
-                apart = not graph.must_precede(a, b) and not graph.must_precede(b, a)
-                if apart and graph.common_inputs(*pair):
-                    yield pair
+    for node in nodes:
+        for value in dict.fromkeys(graph.deps.nodes[node].reads):
+            readers = [u for u in graph.deps.users[value] if u in graph.summaries]
+            if node not in readers:
+                continue
+            at = readers.index(node)
+            for other in readers[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]:
+                a, b = sorted((graph.group_of[node], graph.group_of[other]))
+                if a == b or graph.must_precede(a, b) or graph.must_precede(b, a):
+                    continue
+                if value in graph.common_inputs(a, b):
+                    yield a, b
 
 
 def uneven(c: Candidate) -> Refusal | None:
@@ -66,7 +74,11 @@ def uneven(c: Candidate) -> Refusal | None:
             missing = plan.parallel - plan.image(instance, write.dims)
             if missing and not instance.inlined and member.results[write.result] in c.graph.escaping(c.nodes):
                 numbers = (("dims", ", ".join(sorted(missing))),)
-                return Refusal("uneven", f"{member.summary.name} visits fewer points than the other: keep it apart", numbers)
+                return Refusal(
+                    "uneven",
+                    f"{member.summary.name} visits fewer points than the other: keep it apart",
+                    numbers,
+                )
     return None
 
 

@@ -1,6 +1,6 @@
 """``fuse-vertical``: puts producers and consumers into one group."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,7 +26,7 @@ class FuseVertical(Pass):
         %m = call @row_max(%x, %o0) {fuse.group = 0 : i64}
         %e = call @exp_sub(%x, %m, %o1) {fuse.group = 0 : i64}
 
-    Pairs of groups of which one reads what the other made are tried in rounds to a fixed point: most bytes saved first, then the
+    Pairs of groups of which one reads what the other made are tried to a fixed point: most bytes saved first, then the
     nearest, then program order.  Calls that have the same ``fuse.group`` already start together.
 
     Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses; each refused pair leaves a ``missed`` remark with the rule,
@@ -44,10 +44,10 @@ class FuseVertical(Pass):
         fuser.graph.assign()
 
 
-def producer_consumer_pairs(graph: GroupGraph) -> Iterator[tuple[int, int]]:
+def producer_consumer_pairs(graph: GroupGraph, nodes: Iterable[int]) -> Iterator[tuple[int, int]]:
     """(group, group) for every tensor that a kernel of one makes and a kernel of the other reads."""
-    for edge in graph.deps.edges:
-        if edge.strength == "exact" and edge.before in graph.summaries and edge.after in graph.summaries:
-            a, b = graph.group_of[edge.before], graph.group_of[edge.after]
+    for node in nodes:
+        for other in graph.partners.get(node, ()):
+            a, b = graph.group_of[node], graph.group_of[other]
             if a != b:
                 yield min(a, b), max(a, b)

@@ -29,6 +29,9 @@ class GroupGraph:
     bits: dict[int, int] = field(default_factory=dict)
     after: dict[int, int] = field(default_factory=dict)
     following: list[list[int]] = field(default_factory=list)
+    partners: dict[int, list[int]] = field(
+        default_factory=dict
+    )  #: kernels that read what a kernel made, both ways
     sizes: dict[int, int] = field(default_factory=dict)
     devices: dict[int, str] = field(default_factory=dict)
 
@@ -59,6 +62,10 @@ class GroupGraph:
         for i in reversed(range(count)):
             for j in graph.following[i]:
                 graph.after[i] |= graph.bits[j] | graph.after[j]
+        for edge in deps.edges:
+            if edge.strength == "exact" and edge.before in graph.summaries and edge.after in graph.summaries:
+                graph.partners.setdefault(edge.before, []).append(edge.after)
+                graph.partners.setdefault(edge.after, []).append(edge.before)
         given: dict[int, int] = {}
         for i in graph.summaries:
             attributes = deps.nodes[i].op.attributes

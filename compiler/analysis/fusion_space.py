@@ -202,8 +202,15 @@ class _Planner:
         for number in reversed(range(len(self.members))):
             self.place(number)
         first, *others = self.clusters
-        for other in others:
-            self.relate(first, other)
+        while others:  # a cluster may share a tensor only with one that has joined by then
+            joined = [other for other in others if self.relate(first, other)]
+            if not joined:
+                raise Refused(
+                    "index-mismatch",
+                    "no tensor that both read is read at points that correspond",
+                    clusters=len(others) + 1,
+                )
+            others = [other for other in others if other not in joined]
         (extents,) = self.clusters.values()
         plan = Plan(self.members, extents, tuple(reversed(self.instances)), self.facts.with_extents(extents))
         return _renumbered(plan)
@@ -506,28 +513,14 @@ class _Planner:
                 )
         return first
 
-    def relate(self, first: int, other: int) -> None:
-        """Makes two clusters one by a tensor that both read."""
-        tried = []
-        for a, b, value in self.shared_reads(first, other):
-            tried.append(value)
-            if self.unite(first, other, a, b):
-                return
-        if tried:
-            raise Refused(
-                "index-mismatch",
-                "the tensors that both read are read in ways that do not correspond",
-                shared=len(tried),
-            )
-        raise Refused("index-mismatch", "they share no tensor that would relate their dims")
+    def relate(self, first: int, other: int) -> bool:
+        """Makes two clusters one by a tensor that both read, if there is one that they read at corresponding points."""
+        return any(self.unite(first, other, a, b) for a, b in self.shared_reads(first, other))
 
-    def shared_reads(
-        self, first: int, other: int
-    ) -> Iterator[tuple[tuple[Expr, ...], tuple[Expr, ...], int]]:
-        for a, value in self.outer_reads(first):
-            for b, same in self.outer_reads(other):
-                if value == same:
-                    yield a, b, value
+    def shared_reads(self, first: int, other: int) -> list[tuple[tuple[Expr, ...], tuple[Expr, ...]]]:
+        """Coordinates of both clusters' reads of each tensor from outside that both read."""
+        theirs = self.outer_reads(other)
+        return [(a, b) for a, value in self.outer_reads(first) for b, same in theirs if value == same]
 
     def outer_reads(self, cluster: int) -> list[tuple[tuple[Expr, ...], int]]:
         """Distinct (coordinates, value) of a cluster's reads of tensors from outside the group; those with most dims first."""

@@ -147,7 +147,7 @@ module attributes {fuse.device = "cpu"} {
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
     %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
-    // expected-error @+1 {{the calls of this group cannot become one kernel: they share no tensor that would relate their dims}}
+    // expected-error @+1 {{the calls of this group cannot become one kernel: no tensor that both read is read at points that correspond}}
     %a = call @exp(%x, %o) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
     %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
     %b = call @neg(%y, %p) {fuse.group = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
