@@ -1,8 +1,8 @@
 """The decomposition table for AOTAutograd: which ops become simpler ones before the import, and why.
 
-The functions are Inductor's and torch's own; the choice is this file's. An op that is not named here reaches the importer
-whole: then the table of ``ops/`` builds it, or it runs as an extern call. No op is in both tables. Names are of packets:
-every overload that returns fresh tensors counts.
+The functions are Inductor's and torch's own; the choice is this file's. An op that is not named here reaches
+the importer whole: then the table of ``ops/`` builds it, or it runs as an extern call. No op is in both
+tables. Names are of packets: every overload that returns fresh tensors counts.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "dot", "vdot", "mv", "addmv", "addr", "ger",
     ),
     "random numbers of every distribution are made from the uniform and the normal one": (
-        "native_dropout", "bernoulli", "rand_like", "randn_like", "randint", "randint_like", "normal", "uniform",
+        "rand_like", "randn_like", "randint_like", "normal",
         "log_normal", "exponential", "cauchy", "geometric", "rrelu_with_noise_functional",
     ),
     "a loss is pointwise work before a reduction": (
@@ -81,7 +81,9 @@ for _reason, _packets in GROUPS.items():
 
 @lru_cache(maxsize=1)
 def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
-    """Overload -> function, for ``aot_autograd(decompositions=...)``.  Packets that this torch lacks are left out."""
+    """Overload -> function, for ``aot_autograd(decompositions=...)``.  Packets that this torch lacks are
+    left out.
+    """
     from torch._decomp import decomposition_table as of_torch
     from torch._inductor.decomposition import select_decomp_table
 
@@ -100,7 +102,9 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
 
 
 def overloads(packet: str) -> list[torch._ops.OpOverload]:
-    """The overloads of ``torch.ops.aten.<packet>`` that return fresh tensors; none where this torch lacks the packet."""
+    """The overloads of ``torch.ops.aten.<packet>`` that return fresh tensors; none where this torch lacks
+    the packet.
+    """
     found = getattr(torch.ops.aten, packet, None)
     if found is None:
         return []
