@@ -45,7 +45,7 @@ class Session:
     """What is done to every part of an input.
 
     ``watchers`` makes the watchers of one part (its number from 0), ``checks`` observers that may raise.
-    ``expected`` are the exceptions whose text is the whole story; any other is a bug of the pass, reported so.
+    ``expected`` are the exceptions whose text is the whole story; any other is reported as a bug of the pass.
     """
 
     passes: list[Pass]

@@ -149,7 +149,7 @@ def _size(graph: _Graph, op: ir.Operation) -> None:
         raise Broken(f"expected dim to be below the rank of {op.operands[0].type}, got {dim}")
     extent = spec.sizes[dim]
     plain = extent.is_constant or extent.symbols() == {str(extent)}
-    if plain and str(extent) != symbol:  # that of `s0 + 3` gets a name of its own, from which a fuse.sym gives s0
+    if plain and str(extent) != symbol:  # that of `s0 + 3` gets its own name, from which a fuse.sym gives s0
         raise Broken(
             f"expected dim {dim} of {op.operands[0].type} to have the extent {symbol}, got {extent}"
         )

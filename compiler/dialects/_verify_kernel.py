@@ -91,7 +91,7 @@ def _is_index(name: str, indices: int) -> bool:
 
 
 def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
-    """All rules of one scalar kernel.  None where its header is so broken that its body was not read."""
+    """All rules of one scalar kernel.  None where it breaks one, so that nothing follows from its body."""
     before = report.complaints
     symbols = report.check(func, argument_symbols, func)
     dims = report.check(func, _dims, func, symbols or {})
@@ -122,8 +122,11 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
                 body.value_dims[result] = dims_of_results
         if tiled_by is not None and "over" in op.attributes:
             report.check(op, _reduced_in_whole_axes, tiled_by, op)
+    if report.complaints != before:
+        return None  # what follows would be consequences
     report.check(func, _every_store_is_tied, body, ties)
-    report.check(list(block.operations)[-1], _returned, body, ties, list(block.operations)[-1])
+    final = list(block.operations)[-1].operation
+    report.check(final, _returned, body, ties, final)
     for op, argument, coords in body.loads:
         report.check(op, _reads_no_write, body, argument, coords)
     return Accesses(_by_argument(body.loads), _by_argument(body.stores))

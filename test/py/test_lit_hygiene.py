@@ -94,7 +94,7 @@ def problems(text: str) -> list[str]:
     for number, line in enumerate(lines):
         here = f"RUN line `{line}`"
         commands = commands_of(line)
-        verifies_here = any("--verify-diagnostics" in words for _, words in commands)
+        verifies_here = any(w.split("=")[0] == "--verify-diagnostics" for _, words in commands for w in words)
         verifies |= verifies_here
         checks = [(operator, words) for operator, words in commands if program_of(words) == "FileCheck"]
         compares = any(program_of(words) in JUDGES for _, words in commands)

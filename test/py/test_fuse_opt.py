@@ -1,0 +1,484 @@
+"""What lit cannot say of fuse-opt: passes that crash or lie, those of other packages, costs, options."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pytest
+
+from fuse_mlir.compiler.analysis.remarks import Remark, Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.diagnostics import Diagnostic, Position, collecting, position_of, position_of_text
+from fuse_mlir.compiler.errors import CompileError
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.passes import pipeline_text as pipelines
+from fuse_mlir.passes import registry
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pass_base import Pass, PassError
+from fuse_mlir.tools import _expectations, _opt
+from fuse_mlir.tools._observers import PrintIR, Watcher, WriteReproducer
+from fuse_mlir.tools._reproducer import read_reproducer
+from fuse_mlir.tools._session import PrintStyle, Session, remark_diagnostic
+from fuse_mlir.tools._source import Source, split
+
+FILL = """
+func.func @main(%o: tensor<8xf32>) -> tensor<8xf32> {
+  %y = call @fill(%o) : (tensor<8xf32>) -> tensor<8xf32>
+  return {fuse.mutates = {"0" = 0 : i64}} %y : tensor<8xf32>
+}
+func.func private @fill(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+  %true = arith.constant true
+  %v = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+"""
+SOURCE = Source("model.mlir", FILL)
+
+
+def first_op(module: ir.Module, name: str) -> ir.Operation:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name == name:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Nothing(Pass):
+    """Does nothing."""
+
+    name: ClassVar[str] = "nothing"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        remarks.add(self.name, "missed", "idle", "did nothing", locations=('loc("model.mlir":3:3)',), cost=3)
+
+
+@dataclass(frozen=True)
+class Crashes(Pass):
+    """Has a bug."""
+
+    name: ClassVar[str] = "crashes"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        raise KeyError("d7")
+
+
+@dataclass(frozen=True)
+class Refuses(Pass):
+    """Cannot accept a store."""
+
+    name: ClassVar[str] = "refuses"
+    kind: str = "pass"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        location = first_op(module, "fuse.store").location
+        if self.kind == "pass":
+            raise PassError("a store is in the way", location)
+        raise CompileError(message="a store is in the way", location=location)
+
+
+@dataclass(frozen=True)
+class Breaks(Pass):
+    """Leaves IR that breaks a rule of the dialect."""
+
+    name: ClassVar[str] = "breaks"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        first_op(module, "fuse.store").attributes["mode"] = ir.StringAttr.get("mul")
+
+
+@dataclass(frozen=True)
+class Doubles(Pass):
+    """Changes what the module computes, and says that it does not."""
+
+    name: ClassVar[str] = "doubles"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        constant = first_op(module, "fuse.store").operands[1].owner
+        constant.attributes["value"] = ir.FloatAttr.get_f32(2.0)
+
+
+@dataclass(frozen=True)
+class Typed(Pass):
+    """Has an option of every type."""
+
+    name: ClassVar[str] = "typed"
+    count: int = 4
+    rate: float = 0.5
+    name_of_it: str = "x"
+    on: bool = False
+    level: Literal["low", "high"] = "low"
+    limit: int | None = None
+    blocks: tuple[int, ...] = ()
+
+
+PASSES = {cls.name: cls for cls in (Nothing, Crashes, Refuses, Breaks, Doubles, Typed)}
+
+
+def run(*passes: Pass, **options: Any) -> Any:
+    return Session(list(passes), **options).run(SOURCE)
+
+
+def lines(outcome: Any) -> list[str]:
+    return [line for d in outcome.diagnostics.items for line in d.lines() if d.severity != "remark"]
+
+
+# --- failing passes -----------------------------------------------------------------------------------------
+
+
+def test_a_bug_in_a_pass_names_the_pass_and_prints_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = run(Nothing(), Crashes())
+    assert not outcome.ok and outcome.output is None
+    assert lines(outcome) == ["model.mlir:0:0: error: pass 'crashes' raised KeyError: 'd7'"]
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_debug_prints_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    run(Crashes(), debug=True)
+    error = capsys.readouterr().err
+    assert "Traceback" in error and 'raise KeyError("d7")' in error
+
+
+@pytest.mark.parametrize("kind", ["pass", "compile"])
+def test_a_refusal_is_one_sentence_at_the_op(kind: str) -> None:
+    [line] = lines(run(Refuses(kind)))
+    assert line.startswith("model.mlir:10:8: error: a store is in the way")
+
+
+def test_a_broken_rule_names_the_pass_that_broke_it() -> None:
+    said = lines(run(Nothing(), Breaks()))
+    assert said[0].startswith("model.mlir:10:8: error: 'fuse.store' op expected mode to be one of")
+    assert said[1:] == ["note: after pass 'breaks'"]
+
+
+def test_nothing_is_verified_between_passes_when_that_is_off() -> None:
+    outcome = run(Breaks(), verify_each=False)
+    assert outcome.ok and 'mode = "mul"' in outcome.output
+
+
+def test_numeric_verification_names_the_pass_that_changed_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = registry.PassTable({"doubles": None, "nothing": None})
+    monkeypatch.setattr(registry.PassTable, "__getitem__", lambda self, name: PASSES[name])
+    monkeypatch.setattr(pipelines, "PASSES", table)
+    path = tmp_path / "fill.mlir"
+    path.write_text(FILL)
+    assert _opt.run([str(path), "--nothing", "--doubles", "--nothing"]) == 0
+    assert _opt.run([str(path), "--nothing", "--verify-each=numeric"]) == 0
+    capsys.readouterr()
+    assert _opt.run([str(path), "--nothing", "--doubles", "--nothing", "--verify-each=numeric"]) == 1
+    assert "error: pass doubles changed" in capsys.readouterr().err
+
+
+def test_watchers_hear_of_success_and_failure() -> None:
+    heard: list[str] = []
+
+    class Listener(Watcher):
+        def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+            heard.append(f"before {number} {p.name}")
+
+        def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+            heard.append(f"after {number} {p.name}")
+
+        def failed(self, p: Pass, module: ir.Module) -> None:
+            heard.append(f"failed {p.name}")
+
+        def finished(self) -> None:
+            heard.append("finished")
+
+    run(Nothing(), watchers=lambda number: [Listener()])
+    assert heard == ["before 0 nothing", "after 0 nothing", "finished"]
+    heard.clear()
+    run(Nothing(), Breaks(), Nothing(), watchers=lambda number: [Listener()])
+    assert heard == ["before 0 nothing", "after 0 nothing", "before 1 breaks", "failed breaks"]
+
+
+def test_a_failed_pass_is_printed_as_failed() -> None:
+    written: list[str] = []
+    printing = PrintIR(PrintStyle().text, written.append, after=frozenset({"breaks"}))
+    run(Breaks(), watchers=lambda number: [printing])
+    [text] = written
+    assert text.startswith("// -----// IR Dump After Breaks Failed (breaks) //----- //\nmodule {\n")
+    assert 'mode = "mul"' in text
+
+
+def test_the_reproducer_is_there_while_the_pass_runs(tmp_path: Path) -> None:
+    """A process that dies inside a pass leaves it behind."""
+    path, seen = tmp_path / "repro.mlir", []
+
+    class Looks(Nothing):
+        def run(self, module: ir.Module, remarks: Remarks) -> None:
+            seen.append(read_reproducer(Source(str(path), path.read_text())).pipeline)
+
+    passes: list[Pass] = [Nothing(), Looks()]
+    run(*passes, watchers=lambda number: [WriteReproducer(path, passes, True)])
+    assert seen == ["builtin.module(nothing)"]
+    assert not path.exists()
+
+
+def test_a_manager_without_tool_raises_what_the_pass_raised() -> None:
+    module = ir.Module.parse(FILL, make_context())
+    manager = PassManager([Nothing(), Crashes(), Nothing()])
+    with pytest.raises(KeyError):
+        manager.run(module)
+    assert [t.name for t in manager.times] == ["nothing"]
+
+
+# --- diagnostics --------------------------------------------------------------------------------------------
+
+
+def test_positions_are_found_inside_locations() -> None:
+    context = make_context()
+    texts = {
+        'loc("m.py":3:1)': Position("m.py", 3, 1),
+        'loc("add_3"("m.py":4:2))': Position("m.py", 4, 2),
+        'loc(fused["add_3", "mul"("m.py":5:0), "n.py":6:1])': Position("m.py", 5, 0),
+        'loc(callsite("f"("g.py":1:2) at "h.py":7:7))': Position("g.py", 1, 2),
+        "loc(unknown)": None,
+        "add_3 at m.py:3": None,
+    }
+    assert {text: position_of_text(text, context) for text in texts} == texts
+    assert position_of(None) is None
+
+
+def test_collecting_takes_diagnostics_only_inside_the_block() -> None:
+    context = make_context()
+    with collecting(context) as said, context:
+        ir.Location.file("m.py", 1, 2).emit_error("no")
+    assert said.items == [Diagnostic("error", "no", Position("m.py", 1, 2))]
+    assert list(said.items[0].lines()) == ["m.py:1:2: error: no"]
+
+
+def test_a_remark_becomes_a_diagnostic_at_its_line() -> None:
+    remark = Remark(
+        "fuse-vertical",
+        "missed",
+        "too-big",
+        "a and b stay apart",
+        ("a", "b"),
+        ("x", 'loc("m.py":3:1)'),
+        (("n", 4),),
+    )
+    assert remark_diagnostic(remark, make_context()) == Diagnostic(
+        "remark", "missed: fuse-vertical: too-big, n=4: a and b stay apart [a + b]", Position("m.py", 3, 1)
+    )
+
+
+def test_split_parts_keep_their_line_numbers() -> None:
+    parts = list(split(Source("f", "a\n// -----\nb\n// -----  and more\nc")))
+    assert [p.text for p in parts] == ["a\n", "\n\nb\n", "\n\n\n\nc"]
+
+
+SAID = [
+    Diagnostic(
+        "error", "a (b) c", Position("f", 2, 1), (Diagnostic("note", "see here", Position("f", 1, 1)),)
+    ),
+    Diagnostic("remark", "fused", Position("other", 2, 1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (
+            "// expected-note {{see}}\n// expected-error {{a (b)}}\n// expected-remark@unknown {{f{{u|i}}s}}",
+            [],
+        ),
+        ("// expected-note {{see}} expected-error@+1 {{c}} expected-remark@unknown {{fused}}", []),
+        (
+            "// expected-note-re {{s..}}\n// expected-error-re {{\\(b\\)}}\n// expected-remark@unknown {{f}}",
+            [],
+        ),
+        (
+            "// expected-note {{see}}\n// expected-warning {{a (b)}}\n// expected-remark@unknown {{f}}",
+            [
+                "f:2:1: error: unexpected error: a (b) c",
+                'f:2:1: error: expected warning "a (b)" was not produced',
+            ],
+        ),
+        (
+            "// expected-remark@unknown {{f}} expected-note {{s}}\n// expected-error {{a}} expected-error {{a}}",
+            ['f:2:1: error: expected error "a" was not produced'],
+        ),
+        (
+            "// expected-error@below {{a.*c}}",
+            [
+                "f:2:1: error: unexpected error: a (b) c",
+                "f:1:1: error: unexpected note: see here",
+                "other:2:1: error: unexpected remark: fused",
+                'f:1:1: error: expected error "a.*c" was not produced',
+            ],
+        ),
+    ],
+    ids=["all", "one line", "regex", "severity", "twice", "none"],
+)
+def test_expectations(text: str, wrong: list[str]) -> None:
+    found = _expectations.unmet(_expectations.expectations(text), SAID, "f")
+    assert [line for d in found for line in d.lines()] == wrong
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// expected-error {no}",
+        "// expected-error@1 {{no}}",
+        "// expected-error {{no}",
+        "// expected-error-re {{(}}",
+    ],
+)
+def test_a_misspelled_expectation_is_an_error(text: str) -> None:
+    with pytest.raises(_expectations.ExpectationError):
+        _expectations.expectations(text)
+
+
+# --- pipelines ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("typed", Typed()),
+        (
+            "typed{count=7 rate=1e-3 name-of-it=a(b) on}",
+            Typed(count=7, rate=1e-3, name_of_it="a(b)", on=True),
+        ),
+        ("typed{level=high limit=3 blocks=1,2,4}", Typed(level="high", limit=3, blocks=(1, 2, 4))),
+        ("typed{limit=None blocks=}", Typed()),
+    ],
+)
+def test_options_have_the_types_of_their_fields(text: str, made: Typed) -> None:
+    assert pipelines.parse_pipeline(f"builtin.module({text})", PASSES) == [made]
+    assert pipelines.parse_pipeline(pipelines.pipeline_text([made]), PASSES) == [made]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("typed{count=x}", "option 'count' of pass 'typed' takes int, got 'x'"),
+        ("typed{count}", "option 'count' of pass 'typed' takes int, got nothing"),
+        ("typed{level=mid}", "option 'level' of pass 'typed' takes low or high, got 'mid'"),
+        ("typed{limit=many}", "option 'limit' of pass 'typed' takes int or None, got 'many'"),
+        ("typed{blocks=1,x}", "option 'blocks' of pass 'typed' takes int, .., got '1,x'"),
+        ("typed{count=1 count=2}", "option 'count' of pass 'typed' is given twice"),
+        ("typed{cuont=1}", "pass 'typed' has no option 'cuont'; did you mean 'count'?"),
+        ("nothing{zzz=1}", "pass 'nothing' has no option 'zzz'; it has none"),
+        ("nothing,,typed", "the pipeline has an empty item: a comma too many"),
+        ("typed{count=1", "the pipeline 'typed{count=1' ends before a '}'"),
+        ("typed{count=1)", "unbalanced ')' at character 13 of the pipeline 'typed{count=1)'"),
+        ("typed{count=1}x", "expected ',' after the options of pass 'typed', got 'typed{count=1}x'"),
+        (
+            "canonicalize{zzz=1}",
+            "upstream's pass 'canonicalize' does not take the options of 'canonicalize{zzz=1}'",
+        ),
+        (
+            "func.func(cse,nothing)",
+            "pass 'nothing' runs on the module: write it outside 'func.func(cse,nothing)'",
+        ),
+        ("func.func(csf)", "unknown pass 'csf'; did you mean 'cse'?"),
+    ],
+)
+def test_a_wrong_pipeline_is_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(pipelines.PipelineError) as caught:
+        pipelines.parse_pipeline(text, PASSES)
+    assert str(caught.value) == message
+
+
+def test_upstream_passes_keep_their_text_and_have_a_short_name() -> None:
+    text = "builtin.module(canonicalize{max-iterations=3},func.func(cse))"
+    made = pipelines.parse_pipeline(text)
+    assert pipelines.pipeline_text(made) == text
+    assert [p.name for p in made] == ["canonicalize", "func.func(cse)"]
+
+
+def test_every_pass_of_the_project_round_trips_through_text() -> None:
+    made = [cls() for cls in registry.PASSES.values()]
+    assert pipelines.parse_pipeline(pipelines.pipeline_text(made)) == made
+    for cls in registry.PASSES.values():
+        assert dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen, cls
+        assert set(pipelines.option_types(cls)) == {f.name for f in dataclasses.fields(cls)}
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """Stands for a pass of another package."""
+
+    name: str
+    target: Any
+    value: str = "package.module:Pass"
+
+    def load(self) -> Any:
+        return self.target
+
+
+def test_other_packages_offer_passes() -> None:
+    table = registry.all_passes([EntryPoint("nothing", Nothing)])
+    assert table["nothing"] is Nothing
+    assert list(table) == sorted([*registry.PASSES, "nothing"])
+
+
+def test_another_package_cannot_take_a_name_in_use() -> None:
+    with pytest.raises(ValueError, match="registers a second pass named plan-memory"):
+        registry.all_passes([EntryPoint("plan-memory", Nothing)])
+
+
+def test_what_another_package_offers_must_be_the_pass_it_names() -> None:
+    table = registry.all_passes([EntryPoint("other", Nothing), EntryPoint("function", print)])
+    with pytest.raises(TypeError, match="expected to be the pass 'other', it is named 'nothing'"):
+        table["other"]
+    with pytest.raises(TypeError, match="expected to be a pass"):
+        table["function"]
+
+
+def test_a_file_in_the_folder_is_a_pass(tmp_path: Path) -> None:
+    for name in ("zeta", "alpha", "_helper", "manager", "registry"):
+        (tmp_path / f"{name}.py").touch()
+    assert registry.pass_modules(tmp_path) == ["alpha", "zeta"]
+
+
+# --- the process --------------------------------------------------------------------------------------------
+
+
+def test_nothing_slow_is_imported() -> None:
+    """torch takes seconds to import, sympy half of one; passes are loaded by need."""
+    program = (
+        "import sys; from fuse_mlir.tools._opt import run; code = run(sys.argv[1:]);"
+        "slow = [m for m in ('torch', 'sympy', 'triton', 'transformers') if m in sys.modules];"
+        "passes = [m for m in ('fuse_vertical', 'pipeline') if 'fuse_mlir.passes.' + m in sys.modules];"
+        "print(code, slow, passes, 'fuse_mlir.passes.plan_memory' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, "-", "--plan-memory", "-o", "/dev/null"]
+    done = subprocess.run(command, input=FILL, capture_output=True, text=True, check=True)
+    assert done.stdout == "0 [] [] True\n"
+
+
+def test_output_does_not_differ_between_processes() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "fuse_mlir.tools.fuse_opt",
+        "--default-pipeline",
+        "--mlir-print-debuginfo",
+    ]
+    outputs = {
+        subprocess.run(
+            command,
+            input=FILL,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
