@@ -17,6 +17,7 @@ from ..analysis.index import Expr, parse
 from ..mlir import ir
 from .dtypes import CARRIERS, signless
 from .errors import OutOfBounds, RaceError
+from .strided import Strided, strided
 
 
 @dataclass
@@ -60,62 +61,12 @@ class Points:
         return expr.evaluate(env)
 
 
-@dataclass(frozen=True)
-class Coordinate:
-    """One coordinate: the expression and, where it is affine in the dims, its factors (by axis) and the
-    rest."""
-
-    expr: Expr
-    factors: tuple[tuple[int, Expr], ...] | None
-    rest: Expr
-
-    @staticmethod
-    def of(text: str, names: tuple[str, ...]) -> "Coordinate":
-        """Reads ``text`` over the dims ``names``, sizes and ``i0``.."""
-        expr = parse(text)
-        used = [n for n in names if n in expr.symbols()]
-        rest = expr.subs(dict.fromkeys(used, 0))
-        factors = []
-        for name in used:
-            factor = expr.coefficient(name)
-            if factor is None or not factor.symbols().isdisjoint(names) or _is_indirect(factor):
-                return Coordinate(expr, None, rest)
-            factors.append((names.index(name), factor))
-        return Coordinate(expr, None if _is_indirect(rest) else tuple(factors), rest)
-
-
 def _is_indirect(expr: Expr) -> bool:
     return any(s[0] == "i" and s[1:].isdigit() for s in expr.symbols())
 
 
-@dataclass(frozen=True)
-class Strided:
-    """An affine access that stays in bounds: start in the storage, and per axis a count and a step (in
-    elements)."""
-
-    start: int
-    counts: tuple[int, ...]
-    steps: tuple[int, ...]
-
-    def view(self, tensor: Tensor) -> Tensor:
-        """The elements as a view of ``tensor``'s storage; torch has no negative strides, so those axes are
-        not reversed yet."""
-        start = self.start + sum(s * (n - 1) for n, s in zip(self.counts, self.steps, strict=True) if s < 0)
-        return torch.as_strided(tensor, self.counts, [abs(s) for s in self.steps], start)
-
-    @property
-    def reversed_axes(self) -> list[int]:
-        return [axis for axis, step in enumerate(self.steps) if step < 0]
-
-    @property
-    def is_injective(self) -> bool:
-        """Whether no two points meet: every step is larger than all smaller ones can add up to."""
-        reach = 0
-        for step, count in sorted((abs(s), n) for s, n in zip(self.steps, self.counts, strict=True) if n > 1):
-            if step <= reach:
-                return False
-            reach += step * (count - 1)
-        return True
+#: Layouts and sizes for which an access remembers its strides.
+_REMEMBERED = 16
 
 
 class Access:
@@ -123,32 +74,30 @@ class Access:
 
     def __init__(self, op: ir.Operation, names: tuple[str, ...]) -> None:
         self.op = op
-        self.coordinates = [
-            Coordinate.of(ir.StringAttr(t).value, names) for t in ir.ArrayAttr(op.attributes["at"])
-        ]
-        self.affine = all(c.factors is not None for c in self.coordinates)
+        self.coordinates = [parse(ir.StringAttr(t).value) for t in ir.ArrayAttr(op.attributes["at"])]
+        self._direct = not any(_is_indirect(c) for c in self.coordinates)
+        self._symbols = sorted({n for c in self.coordinates for n in c.symbols()} - set(names))
+        self._known: dict[Any, Strided | None] = {}
 
     def strided(self, tensor: Tensor, points: Points) -> Strided | None:
-        """The access as strides, if it is affine and in bounds everywhere (guards do not count)."""
-        if not self.affine:
+        """The access as strides, if it has some and is in bounds everywhere (guards do not count)."""
+        if not self._direct:
             return None
-        counts, steps = [1] * points.rank, [0] * points.rank
-        start = tensor.storage_offset()
-        for coordinate, size, stride in zip(self.coordinates, tensor.shape, tensor.stride(), strict=True):
-            low = high = coordinate.rest.evaluate(points.env)
-            for axis, factor in coordinate.factors or ():
-                step, count = factor.evaluate(points.env), points.counts[axis]
-                low += step * points.starts[axis]
-                high += step * points.starts[axis]
-                steps[axis] += step * stride
-                counts[axis] = count
-                start += step * points.starts[axis] * stride
-                span = step * (count - 1)
-                low, high = (low, high + span) if span >= 0 else (low + span, high)
-            start += coordinate.rest.evaluate(points.env) * stride
-            if (low < 0 or high >= size) and 0 not in counts:
-                return None
-        return Strided(start, tuple(counts), tuple(steps))
+        sizes = {n: points.env[n] for n in self._symbols}
+        key = (
+            tensor.shape,
+            tensor.stride(),
+            tensor.storage_offset(),
+            *points.starts,
+            *points.counts,
+            *sizes.values(),
+        )
+        if key not in self._known:
+            if len(self._known) == _REMEMBERED:
+                self._known.clear()
+            coordinates = [c.subs(sizes) for c in self.coordinates]
+            self._known[key] = strided(coordinates, tensor, points.names, points.starts, points.counts)
+        return self._known[key]
 
     def offsets(self, tensor: Tensor, points: Points, guard: Tensor, indices: Sequence[Tensor]) -> Tensor:
         """Storage offsets of all points, clamped into the tensor.  Raises OutOfBounds where ``guard`` holds
@@ -157,13 +106,13 @@ class Access:
         for number, (coordinate, size, stride) in enumerate(
             zip(self.coordinates, tensor.shape, tensor.stride(), strict=True)
         ):
-            value = points.evaluate(coordinate.expr, indices)
+            value = points.evaluate(coordinate, indices)
             value = value if isinstance(value, Tensor) else torch.full([1] * points.rank, value)
             outside = (value < 0) | (value >= size)
             if outside.any() and (bad := outside & guard).any():
                 worst = value.expand(bad.shape)[bad][0].item()
                 raise OutOfBounds(
-                    f"{self.op.name} has coordinate {number} ({coordinate.expr}) = {worst} "
+                    f"{self.op.name} has coordinate {number} ({coordinate}) = {worst} "
                     f"in a dim of size {size}",
                     self.op.location,
                 )
@@ -215,12 +164,8 @@ def _meet(points: Points, load: Touch, stored: Touch, in_place: bool) -> bool:
     """Whether a point reads an element that is stored; with ``in_place`` its own does not count."""
     same_width = load.tensor.element_size() == stored.tensor.element_size()
     if in_place and same_width:
-        strides = load.access.strided(load.tensor, points)
-        if (
-            strides is not None
-            and strides == stored.access.strided(stored.tensor, points)
-            and strides.is_injective
-        ):
+        steps = load.access.strided(load.tensor, points)
+        if steps is not None and steps == stored.access.strided(stored.tensor, points) and steps.is_injective:
             return False
     (read, reads), (write, writes) = load.cells(points), stored.cells(points)
     if not same_width:
@@ -254,12 +199,10 @@ def load(
     source = signless(tensor)
     if points.written:
         touch(points, Touch(access, source, guard, indices))
-    strided = access.strided(source, points)
-    if strided is not None:
-        value = strided.view(source)
-        if strided.reversed_axes:
-            value = value.flip(strided.reversed_axes)
-        elif source.untyped_storage().data_ptr() in points.written:
+    steps = access.strided(source, points)
+    if steps is not None:
+        value = steps.read(source)
+        if source.untyped_storage().data_ptr() in points.written:
             value = value.clone()  # the stores come later, the loaded numbers are those of now
     else:
         everywhere = torch.ones([1] * points.rank, dtype=torch.bool) if guard is None else guard
@@ -284,19 +227,10 @@ def store(
     target = signless(dest)
     touch(points, Touch(access, target, guard, indices))
     if mode == "set":
-        strided = access.strided(target, points)
+        steps = access.strided(target, points)
         shape = torch.broadcast_shapes(value.shape, *([] if guard is None else [guard.shape]))
-        if (
-            strided is not None
-            and strided.is_injective
-            and all(n in (1, m) for n, m in zip(shape, strided.counts, strict=True))
-        ):
-            view = strided.view(target)
-            axes = strided.reversed_axes
-            value, guard = (
-                (value.flip(axes), None if guard is None else guard.flip(axes)) if axes else (value, guard)
-            )
-            view.copy_(value if guard is None else torch.where(guard, value, view))
+        if steps is not None and steps.is_injective and steps.takes(shape):
+            steps.write(target, value, guard)
             return
     everywhere = torch.ones([1] * points.rank, dtype=torch.bool) if guard is None else guard
     offsets, value, everywhere = torch.broadcast_tensors(
@@ -311,28 +245,25 @@ def _scatter(target: Tensor, where: Tensor, what: Tensor, mode: str, op: ir.Oper
     elements = target.untyped_storage().nbytes() // target.element_size()
     flat = torch.as_strided(target, (elements,), (1,), 0)
     if mode == "set":
-        carrier = CARRIERS[target.element_size()]
-        reject_conflicts(where, what, op)
-        flat.view(carrier)[where] = what.view(carrier)
+        set_elements(flat, where, what, op)
     elif mode == "add":
         flat.index_add_(0, where, what)
     else:
         flat.scatter_reduce_(0, where, what, {"max": "amax", "min": "amin"}[mode])
 
 
-def reject_conflicts(where: Tensor, what: Tensor, op: ir.Operation) -> None:
-    """Raises RaceError if ``op`` sets an element to two values that differ (NaN equals NaN)."""
-    order = torch.argsort(where, stable=True)
-    element, value = where[order], what[order]
-    same = element[1:] == element[:-1]
-    if not same.any():
-        return
-    comparable = value.float() if value.element_size() < 2 and value.is_floating_point() else value
-    differ = comparable[1:] != comparable[:-1]
-    if comparable.is_floating_point():
-        differ &= ~(comparable[1:].isnan() & comparable[:-1].isnan())
-    if (same & differ).any():
-        first = element[1:][same & differ][0].item()
+def set_elements(flat: Tensor, where: Tensor, what: Tensor, op: ir.Operation) -> None:
+    """Stores ``what`` at ``where`` (1-d).  Raises RaceError if an element gets two values that differ (NaN
+    equals NaN).
+    """
+    carrier = CARRIERS[flat.element_size()]
+    memory, bits = flat.view(carrier), what.contiguous().view(carrier)
+    memory[where] = bits
+    lost = memory[where] != bits
+    if what.is_floating_point() and lost.any():
+        lost &= ~(flat.view(carrier)[where].view(flat.dtype).float().isnan() & what.float().isnan())
+    if lost.any():
+        first = where[lost][0].item()
         raise RaceError(
             f"{op.name} sets element {first} of its storage twice, to different values", op.location
         )

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..mlir import ir
 from .dtypes import CARRIERS, signless
 from .errors import OutOfBounds, RaceError
-from .scalar_access import reject_conflicts
+from .scalar_access import set_elements
 
 _NOBODY = torch.iinfo(torch.int32).max
 
@@ -131,10 +131,9 @@ class Window:
     def write(self, where: Tensor, what: Tensor, program: Tensor, op: ir.Operation) -> None:
         """Stores ``what`` at ``where`` (both 1-d)."""
         self.check(where, op)
-        reject_conflicts(where, what, op)
-        memory, bits = self.bits(), what.contiguous().view(CARRIERS[what.element_size()])
-        self.storage.touch("write", where, program, self.flat.element_size(), op, memory[where] != bits)
-        memory[where] = bits
+        changed = self.bits()[where] != what.contiguous().view(CARRIERS[what.element_size()])
+        self.storage.touch("write", where, program, self.flat.element_size(), op, changed)
+        set_elements(self.flat, where, what, op)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,11 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from scalar_kernel_text import module_text, pointwise, run_kernel
 
+from fuse_mlir.compiler.analysis.index import parse
 from fuse_mlir.compiler.codegen import libdevice
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
@@ -16,6 +19,7 @@ from fuse_mlir.compiler.runtime import rng, scalar_math, scalar_ops
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError, RunError
 from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.compiler.runtime.scalar_kernels import ScalarKernel
+from fuse_mlir.compiler.runtime.strided import strided
 
 F32 = torch.float32
 POINTS = torch.tensor([-3.5, -2.5, -1.0, -0.75, -0.5, -0.0, 0.0, 0.25, 0.5, 0.49999997, 1.0, 1.5, 2.5, 3.25, 10.0])
@@ -450,6 +454,42 @@ def test_in_place_update_reads_the_old_contents():
     text = module_text([x], [x, x], {"d0": 3}, body).replace("array<i64: 1, 2>", "array<i64: 0, 2>")
     new, old = run_module(ir.Module.parse(text, make_context()), [x])
     assert new.tolist() == [0, 2, 4] and old.tolist() == [0, 1, 2] and x.tolist() == [0, 2, 4]
+
+
+DIGITS = (
+    "d0 floordiv 6", "d0 mod 6", "(d0 floordiv 3) mod 4", "d0 mod 3", "(d0 floordiv 2) mod 3", "5 - d1", "d1 + 2", "d1 floordiv 2",
+    "(d0*2 + d1) mod 5", "3 - d0 floordiv 6", "d0 floordiv 24", "d0 mod 48", "d0 floordiv 5", "(d0 mod 12) floordiv 3", "0", "7",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(DIGITS), min_size=2, max_size=2), st.sampled_from([6, 24, 23]), st.booleans())
+def test_strides_agree_with_offsets(coordinates, extent, transposed):
+    """Wherever an access becomes a strided view, it reads and writes what offsets computed point by point do."""
+    tensor = torch.arange(64.0).reshape(8, 8)
+    tensor = tensor.T if transposed else tensor
+    names, counts = ("d0", "d1"), (extent, 3)
+    exprs = [parse(c) for c in coordinates]
+    found = strided(exprs, tensor, names, (0, 0), counts)
+    points = {"d0": torch.arange(extent).reshape(-1, 1), "d1": torch.arange(3).reshape(1, -1)}
+    where = [torch.as_tensor(e.evaluate(points)).broadcast_to(extent, 3) for e in exprs]
+    inside = all(((w >= 0) & (w < 8)).all() for w in where)
+    if found is None:
+        return
+    assert inside
+    expected = tensor[where[0], where[1]]
+    assert torch.equal(found.read(tensor).expand(extent, 3), expected)
+    if found.is_injective and found.takes((extent, 3)):
+        value = torch.rand(extent, 3)
+        copy = tensor.clone()
+        found.write(copy, value, None)
+        other = tensor.clone()
+        other[where[0], where[1]] = value
+        assert torch.equal(copy, other)
+
+
+@pytest.mark.parametrize("coordinates", [("d0 floordiv 6", "d0 mod 6"), ("(d0 floordiv 3) mod 4", "5 - d1"), ("d0 mod 3", "0")])
+def test_flattened_dims_have_strides(coordinates):
+    assert strided([parse(c) for c in coordinates], torch.zeros(8, 8), ("d0", "d1"), (0, 0), (24, 3)) is not None
 
 
 SHIFTED = """
