@@ -313,6 +313,32 @@ def test_dynamic_softmax_and_layer_norm():
     check_training(lambda x: x.log_softmax(-1), ROW, table=TABLE, dynamic=True)
 
 
+@pytest.mark.parametrize("dynamic", (False, True))
+@pytest.mark.parametrize("name", ("cumsum", "cumprod"))
+def test_scans(name, dynamic):
+    function = getattr(torch, name)
+    for dim in range(-1, 2):
+        check(lambda x, d=dim: function(x, d), IMAGE[0, :, :, 0], dynamic=dynamic)
+        check(lambda x, d=dim: function(x.t(), d), IMAGE[0, :, :, 0], dynamic=dynamic)
+    check(lambda x: function(x, 0), torch.tensor(2.0))
+    check(lambda x: function(x, 1), torch.ones(3, 1))
+    check(lambda x: function(x, 1), torch.empty(3, 0))
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.uint8, torch.bool))
+def test_scan_dtypes(dtype):
+    x = numbers((7,), dtype)
+    check(lambda x: x.cumsum(0), x)
+    check(lambda x: x.cumsum(0, dtype=torch.int32), x)
+    check(lambda x: x.cumprod(0, dtype=torch.float64), x)
+
+
+def test_a_scan_is_one_kernel():
+    imported = lower(trace(lambda x: x.cumsum(1), [ROW]))
+    assert len(kernels(imported)) == 1 and '"fuse.scan"' in str(imported.module)
+    check_training(lambda x: x.cumsum(1), ROW, table=TABLE)
+
+
 #: Reductions of core ATen and their kin that are not lowered, and why.
 EXCEPTIONS = {
     "aten.median.default": "sorting: the vendor's library runs it",
@@ -321,6 +347,8 @@ EXCEPTIONS = {
     "aten.kthvalue.default": "sorting: the vendor's library runs it",
     "aten.topk.default": "sorting: the vendor's library runs it",
     "aten.sort.default": "sorting: the vendor's library runs it",
+    "aten.cummax.default": "a scan with two results, or of a function of two numbers",
+    "aten.logcumsumexp.default": "a scan with two results, or of a function of two numbers",
 }
 CORE = (
     "aten.sum.default aten.sum.dim_IntList aten.mean.default aten.mean.dim aten.prod.default aten.prod.dim_int aten.amax.default "
@@ -328,7 +356,7 @@ CORE = (
     "aten.any.dim aten.any.dims aten.all.default aten.all.dim aten.all.dims aten.var.default aten.var.dim aten.var.correction aten.std.default "
     "aten.std.dim aten.std.correction aten.var_mean.default aten.var_mean.dim aten.var_mean.correction aten.std_mean.default "
     "aten.std_mean.dim aten.std_mean.correction aten.logsumexp.default aten.linalg_vector_norm.default aten.aminmax.default "
-    "aten.count_nonzero.default aten.count_nonzero.dim_IntList aten.nansum.default prims.sum.default prims.prod.default prims.amax.default "
+    "aten.count_nonzero.default aten.count_nonzero.dim_IntList aten.nansum.default aten.cumsum.default aten.cumprod.default prims.sum.default prims.prod.default prims.amax.default "
     "prims.amin.default prims.var.default"
 ).split()
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 #: Every family, in the order in which docs list them.
-FAMILIES = ("pointwise", "activations", "conversions", "creation", "views", "mutation", "foreach", "reductions", "indexing", "scatter", "shape", "random", "whole")
+FAMILIES = ("pointwise", "activations", "conversions", "creation", "views", "mutation", "foreach", "reductions", "scans", "indexing", "scatter", "shape", "random", "whole")
 
 
 def load() -> None:
