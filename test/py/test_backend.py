@@ -21,7 +21,10 @@ from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.options import OptionError
 from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.observers import DumpIR
+from fuse_mlir.passes.pass_base import Pass
 from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline_text import Upstream
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -266,17 +269,23 @@ def test_dumps_replay(tmp_path):
     dumps = sorted((tmp_path / "inference").glob("*.mlir"))
     passes = default_pipeline("scheduled")
     assert [d.stem[3:] for d in dumps] == ["input", *(p.name for p in passes)]
-
-    def text(module):
-        return module.operation.get_asm(enable_debug_info=True) + "\n"
-
-    module = ir.Module.parse(dumps[0].read_text(encoding="utf-8"), make_context())
-    assert text(module) == dumps[0].read_text(encoding="utf-8")
-    for p, dump in zip(passes, dumps[1:], strict=True):
-        PassManager([p]).run(module)
-        assert text(module) == dump.read_text(encoding="utf-8"), dump.name
-    (result,) = run_module(ir.Module.parse(text(module), make_context()), [x, w])
+    for dump in dumps:  # each may be read and written again
+        assert written(read(dump), tmp_path / "again", []) == {"00-input": dump.read_bytes()}
+    replayed = read(dumps[0])
+    assert written(replayed, tmp_path / "replay", passes) == {d.stem: d.read_bytes() for d in dumps}
+    (result,) = run_module(read(dumps[-1]), [x, w])
     torch.testing.assert_close(result, block(x, w))
+
+
+def read(path: Path) -> ir.Module:
+    return ir.Module.parse(path.read_text(encoding="utf-8"), make_context())
+
+
+def written(module: ir.Module, folder: Path, passes: list[Pass]) -> dict[str, bytes]:
+    """What `DumpIR` writes of a run of `passes`."""
+    observer = DumpIR(folder)
+    PassManager(passes or [Upstream("")], observers=[observer]).run(module)
+    return {path.stem: path.read_bytes() for path in observer.written[: len(passes) + 1]}
 
 
 DETERMINISM = """
