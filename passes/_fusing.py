@@ -1,4 +1,8 @@
-"""What vertical and horizontal fusion share: try pairs of groups in order of score, remember refusals, report them.  Not a pass."""
+"""What vertical and horizontal fusion share: try pairs of groups in order of score, remember refusals, report
+them.
+
+Not a pass.
+"""
 
 import heapq
 from collections.abc import Callable, Iterable
@@ -19,7 +23,10 @@ Extra = Callable[[Candidate], Refusal | None]
 
 @dataclass
 class Fuser:
-    """Merges the best pair of groups, again and again.  ``refused`` are the pairs that were judged, by their members."""
+    """Merges the best pair of groups, again and again.
+
+    ``refused`` are the pairs that were judged, by their members.
+    """
 
     pass_name: str
     graph: GroupGraph

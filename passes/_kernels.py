@@ -21,7 +21,10 @@ class Program:
 
     @staticmethod
     def of(module: ir.Module) -> "Program":
-        """Reads the module.  Raises PassError when there is no ``@main``, or a call of ``@main`` names no function."""
+        """Reads the module.
+
+        Raises PassError when there is no ``@main``, or a call of ``@main`` names no function.
+        """
         program = Program(module, functions_of(module))
         if "main" not in program.functions:
             raise PassError("the module has no function @main", module.operation.location)
@@ -49,14 +52,17 @@ class Program:
         return self.functions[symbol(call.attributes["callee"])]
 
     def kernel_calls(self) -> list[tuple[ir.Operation, ir.Operation]]:
-        """(call, kernel) of every call of a scalar kernel, in program order.  Raises PassError on a kernel that is tiled already."""
+        """(call, kernel) of every call of a scalar kernel, in program order.
+
+        Raises PassError on a kernel that is tiled already.
+        """
         found = []
         for call in self.calls():
             kernel = self.callee(call)
             if is_kernel(kernel):
                 if is_tiled(kernel):
                     raise PassError(
-                        f"kernel @{string(kernel.attributes['sym_name'])} is tile code: schedule before tiling",
+                        f"@{string(kernel.attributes['sym_name'])} is tile code: schedule before tiling",
                         kernel.location,
                     )
                 found.append((call, kernel))
@@ -83,7 +89,9 @@ class Program:
         return new
 
     def own(self, call: ir.Operation, kernel: ir.Operation) -> ir.Operation:
-        """The callee of ``call`` as a function that nothing else calls: itself, or a copy that ``call`` now calls."""
+        """The callee of ``call`` as a function that nothing else calls: itself, or a copy that ``call`` now
+        calls.
+        """
         name = string(kernel.attributes["sym_name"])
         if self.callers[name] == 1:
             return kernel
@@ -101,7 +109,7 @@ class Program:
         operands: Sequence[ir.Value],
         results: Sequence[ir.Type],
     ) -> ir.Operation:
-        """A new call in front of ``call``, with its location and attributes; ``call`` stays, with its uses."""
+        """A new call in front of ``call``, with its location and attributes; ``call`` keeps its uses."""
         name = string(callee.attributes["sym_name"])
         attributes = {n.name: n.attr for n in named_attributes(call)}
         attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
@@ -131,7 +139,10 @@ class Program:
                 self.callers.pop(name, None)
 
     def symbols(self) -> dict[str, ir.Value]:
-        """Every size symbol of ``@main`` and the index value it names.  Raises PassError where two values have one name."""
+        """Every size symbol of ``@main`` and the index value it names.
+
+        Raises PassError where two values have one name.
+        """
         found: dict[str, ir.Value] = {}
 
         def add(name: str, value: ir.Value, location: ir.Location) -> None:
@@ -195,7 +206,9 @@ def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
 def set_signature(
     func: ir.Operation, results: Sequence[ir.Type], attributes: Sequence[dict[str, ir.Attribute]]
 ) -> None:
-    """Makes ``function_type`` and ``arg_attrs`` agree with the body's arguments; drops ``fuse.tile``, which is stale now."""
+    """Makes ``function_type`` and ``arg_attrs`` agree with the body's arguments; drops ``fuse.tile``, which
+    is stale now.
+    """
     inputs = [a.type for a in func.regions[0].blocks[0].arguments]
     assert len(inputs) == len(attributes), f"{len(inputs)} arguments have {len(attributes)} attribute dicts"
     func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, list(results)))
@@ -237,7 +250,10 @@ EXPRESSIONS = ("at", "expr")
 def rewrite_dims(
     op: ir.Operation, expression: Callable[[Expr], Expr], over: Callable[[Sequence[str]], Sequence[str]]
 ) -> None:
-    """Rewrites the index expressions of a kernel operation, and the dims it crosses.  Raises PassError when a scan would cross several."""
+    """Rewrites the index expressions of a kernel operation, and the dims it crosses.
+
+    Raises PassError when a scan would cross several.
+    """
     from ..compiler.analysis.index import parse
 
     attributes = op.attributes
@@ -259,7 +275,10 @@ def rewrite_dims(
 
 
 def add_symbols(func: ir.Operation, names: Iterable[str], attributes: list[dict[str, ir.Attribute]]) -> None:
-    """Adds an ``index`` argument for each size symbol, in order; ``attributes`` grows with them.  The caller sets the signature."""
+    """Adds an ``index`` argument for each size symbol, in order; ``attributes`` grows with them.
+
+    The caller sets the signature.
+    """
     block = func.regions[0].blocks[0]
     for name in names:
         block.add_argument(ir.IndexType.get(), func.location)

@@ -4,7 +4,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import Dependences, callee_kind, extern_aliases, extern_mutated, has_effect
+from ..compiler.analysis.dependences import (
+    Dependences,
+    callee_kind,
+    extern_aliases,
+    extern_mutated,
+    has_effect,
+)
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
@@ -14,8 +20,8 @@ from .pass_base import Pass
 #: Extern ops that give equal results for equal operands, by the name before the overload.
 DETERMINISTIC = frozenset(
     {
-        "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm", "aten.convolution", "aten.neg", "aten.clone", "aten.cat",
-        "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select", "aten.gather", "aten.embedding",
+        "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm", "aten.convolution", "aten.neg", "aten.clone",
+        "aten.cat", "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select", "aten.gather", "aten.embedding",
         "aten._scaled_dot_product_flash_attention_for_cpu", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
     }
 )  # fmt: skip
@@ -34,13 +40,14 @@ class DeduplicateCalls(Pass):
 
         %a = call @exp(%x, %o)          // and %b is %a
 
-    Kernels are equal when their bodies are, up to names and locations, and their calls when all operands but the destinations are;
-    each destination is a ``fuse.empty`` that only this call uses.  Views, sizes and empties of equal operands are equal.  Extern ops
-    are merged when they are known to be deterministic (``DETERMINISTIC``).
+    Kernels are equal when their bodies are, up to names and locations, and their calls when all operands but
+    the destinations are; each destination is a ``fuse.empty`` that only this call uses.  Views, sizes and
+    empties of equal operands are equal.  Extern ops are merged when they are known to be deterministic
+    (``DETERMINISTIC``).
 
-    Does not fire on kernels with asserts or that store into anything but fresh empties, on other extern ops (random ones among
-    them), on those with effects, mutations or aliases, nor on operands that something overwrites in between: the value would
-    be read after its storage changed.
+    Does not fire on kernels with asserts or that store into anything but fresh empties, on other extern ops
+    (random ones among them), on those with effects, mutations or aliases, nor on operands that something
+    overwrites in between: the value would be read after its storage changed.
     """
 
     name: ClassVar[str] = "deduplicate-calls"
@@ -53,7 +60,11 @@ class DeduplicateCalls(Pass):
         for op in [o.operation for o in program.block.operations]:
             key = _key(program, op, texts)
             shared = (*op.results, *op.operands)
-            if key is None or not storage.kept.isdisjoint(op.results) or not storage.moving.isdisjoint(shared):
+            if (
+                key is None
+                or not storage.kept.isdisjoint(op.results)
+                or not storage.moving.isdisjoint(shared)
+            ):
                 continue
             same = known.setdefault(key, list(op.results))
             if same[0] == op.results[0]:
@@ -69,7 +80,9 @@ class DeduplicateCalls(Pass):
 
 @dataclass(frozen=True)
 class _Storage:
-    """Which values must not be shared: ``kept`` are made in a storage that something overwrites later, ``moving`` change in place."""
+    """Which values must not be shared: ``kept`` are made in a storage that something overwrites later,
+    ``moving`` change in place.
+    """
 
     kept: frozenset[ir.Value]
     moving: frozenset[ir.Value]

@@ -23,8 +23,8 @@ class DeduplicateKernels(Pass):
         call @relu(%a, %o)
         call @relu(%b, %p)
 
-    Each call keeps its own location.  Does not fire on kernels that differ in any attribute, constant, order of
-    operations or symbol name, nor on extern declarations.
+    Each call keeps its own location.  Does not fire on kernels that differ in any attribute, constant, order
+    of operations or symbol name, nor on extern declarations.
     """
 
     name: ClassVar[str] = "deduplicate-kernels"

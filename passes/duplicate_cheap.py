@@ -16,7 +16,8 @@ from .pass_base import Pass
 
 @dataclass(frozen=True)
 class DuplicateCheap(Pass):
-    """A cheap producer with several consumers is called once for each consumer kernel, so that each can fuse its own.
+    """A cheap producer with several consumers is called once for each consumer kernel, so that each can fuse
+    its own.
 
     Before::
 
@@ -31,12 +32,14 @@ class DuplicateCheap(Pass):
         %m1 = call @causal_mask(%o1)
         %b = call @where(%y, %m1, %q)
 
-    Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that reads
-    no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).  The first consumer keeps the
-    original; all consumers that are not kernels (extern ops, views, the return) share it.
+    Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that
+    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).  The
+    first consumer keeps the original; all consumers that are not kernels (extern ops, views, the return)
+    share it.
 
-    Does not fire on a producer with one consumer, with several results, or that stores into anything but a fresh ``fuse.empty``, and not
-    where something could overwrite what it reads: its input must not be anybody's destination.
+    Does not fire on a producer with one consumer, with several results, or that stores into anything but a
+    fresh ``fuse.empty``, and not where something could overwrite what it reads: its input must not be
+    anybody's destination.
     """
 
     name: ClassVar[str] = "duplicate-cheap"
@@ -82,7 +85,9 @@ def _is_empty(value: ir.Value) -> bool:
 
 
 def _is_written(program: Program, value: ir.Value) -> bool:
-    """Whether some operation may change the storage that ``value`` is in: it, or a value tied to or viewing it, is a destination."""
+    """Whether some operation may change the storage that ``value`` is in: it, or a value tied to or viewing
+    it, is a destination.
+    """
     if isinstance(value.owner, ir.Block):
         # An argument: any mutation of it goes through itself or its views.
         return any(_may_write(program, use) for use in value.uses)
@@ -115,7 +120,7 @@ def _split(program: Program, call: ir.Operation, kernel: ir.Operation) -> None:
         ):
             users.append(op)
     others = {use.owner.operation for use in call.results[0].uses} - set(users)
-    tie = list(ir.DenseI64ArrayAttr(kernel.attributes["fuse.ties"]))[0]
+    (tie,) = ir.DenseI64ArrayAttr(kernel.attributes["fuse.ties"])
     for user in users if others else users[1:]:
         here = ir.InsertionPoint(user)
         empty = call.operands[tie].owner.operation.clone(here)

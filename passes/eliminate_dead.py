@@ -17,7 +17,7 @@ REMOVABLE = frozenset({"fuse.empty", "fuse.view", "fuse.sym", "fuse.size", "fuse
 
 @dataclass(frozen=True)
 class EliminateDead(Pass):
-    """Erases calls, empties, views and sizes whose results nothing uses, results of kernels that nothing uses, and unused functions.
+    """Erases what nothing uses: calls, empties, views, sizes, results of kernels, functions.
 
     Before::
 
@@ -30,11 +30,12 @@ class EliminateDead(Pass):
         %y = call @dropout(%x, %o) ...                     // the kernel lost the store of the mask
         return %y
 
-    A ``fuse.after`` is no use of its value: a call that only orders others goes, and those it ordered are ordered after
-    what the call itself had to wait for.
+    A ``fuse.after`` is no use of its value: a call that only orders others goes, and those it ordered are
+    ordered after what the call itself had to wait for.
 
-    Does not fire on kernels with asserts, on stores into storage of ``@main``'s arguments, on extern ops with an effect or with mutated
-    operands, on ``fuse.rng`` (dropping a draw changes the later ones), nor on operations of other dialects than those it knows.
+    Does not fire on kernels with asserts, on stores into storage of ``@main``'s arguments, on extern ops with
+    an effect or with mutated operands, on ``fuse.rng`` (dropping a draw changes the later ones), nor on
+    operations of other dialects than those it knows.
     """
 
     name: ClassVar[str] = "eliminate-dead"
@@ -95,7 +96,7 @@ def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]
 
 
 def _bypass(program: Program, op: ir.Operation) -> bool:
-    """Makes the ``fuse.after`` of the dead ``op`` stand for what ``op`` itself waits for; False when that takes more than one token."""
+    """Makes the ``fuse.after`` of a dead ``op`` stand for what ``op`` waits for; False if that is several."""
     after = [use.owner.operation for result in op.results for use in result.uses]
     if not after:
         return True
@@ -113,7 +114,7 @@ def _bypass(program: Program, op: ir.Operation) -> bool:
 
 
 def _drop_results(program: Program, call: ir.Operation, kernel: ir.Operation, live: list[bool]) -> None:
-    """Removes results that nothing uses from a kernel, with their stores and the arguments that only those needed."""
+    """Removes unused results of a kernel, with their stores and the arguments that only those needed."""
     lost = [r for r, keep in zip(call.results, live, strict=True) if not keep]
     if any(list(r.uses) for r in lost) and list(call.operands) == []:
         return
@@ -148,7 +149,7 @@ def _drop_arguments(
     types: list[ir.Type],
     live: list[bool],
 ) -> None:
-    """Removes tensor arguments that the kernel no longer uses (symbols and tokens stay) and makes the call agree."""
+    """Removes unused tensor arguments of a kernel (symbols and tokens stay) and makes the call agree."""
     block = kernel.regions[0].blocks[0]
     attributes = argument_attributes(kernel)
     operands = list(call.operands)

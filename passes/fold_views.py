@@ -35,12 +35,13 @@ class FoldViews(Pass):
 
         %y = call @k(%x, %o) ...                    // loads %x at ["d1", "d0"]
 
-    Chains fold to their root.  A store into a view (of a mutated argument) is folded when the view is injective; what
-    used the view's new value then uses a view of the root's new value.  Symbols that the new coordinates or types name
-    become arguments.  A kernel with several calls is copied for the call that changes.
+    Chains fold to their root.  A store into a view (of a mutated argument) is folded when the view is
+    injective; what used the view's new value then uses a view of the root's new value.  Symbols that the new
+    coordinates or types name become arguments.  A kernel with several calls is copied for the call that
+    changes.
 
-    Does not fire on operands of extern ops (they get the strides), on views that change the element type, on stores into
-    views that are not injective, and never removes the view itself (``eliminate-dead`` does).
+    Does not fire on operands of extern ops (they get the strides), on views that change the element type, on
+    stores into views that are not injective, and never removes the view itself (``eliminate-dead`` does).
     """
 
     name: ClassVar[str] = "fold-views"

@@ -14,7 +14,8 @@ from .pass_base import Pass
 
 @dataclass(frozen=True)
 class FuseHorizontal(Pass):
-    """Sets ``fuse.group = n`` on calls of kernels that do not depend on each other and read a tensor at corresponding points.
+    """Sets ``fuse.group = n`` on calls of kernels that do not depend on each other and read a tensor at
+    corresponding points.
 
     Before::
 
@@ -26,10 +27,13 @@ class FuseHorizontal(Pass):
         %a = call @row_sum(%x, %o0) {fuse.group = 0 : i64}
         %b = call @scale(%x, %o1) {fuse.group = 0 : i64}
 
-    Runs after ``fuse-vertical``, whose groups it starts from and only merges.  The pair that shares most bytes goes first.
+    Runs after ``fuse-vertical``, whose groups it starts from and only merges.  The pair that shares most
+    bytes goes first.
 
-    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group must run before the other, where one would
-    store for only some points of the other (rule ``uneven``), nor (rule ``memory``) where running the later one early, or the earlier one late, keeps more bytes alive for longer than are saved.
+    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group must run
+    before the other, where one would store for only some points of the other (rule ``uneven``), nor (rule
+    ``memory``) where running the later one early, or the earlier one late, keeps more bytes alive for longer
+    than are saved.
     """
 
     name: ClassVar[str] = "fuse-horizontal"
@@ -83,7 +87,9 @@ def uneven(c: Candidate) -> Refusal | None:
 
 
 def memory(c: Candidate, near: int) -> Refusal | None:
-    """Live ranges do not grow by more than is saved: results of the part that moves, and inputs that die in between."""
+    """Live ranges do not grow by more than is saved: results of the part that moves, and inputs that die in
+    between.
+    """
     graph = c.graph
     first, second = graph.members[c.first], graph.members[c.second]
     low, high = max(first), min(second)

@@ -26,11 +26,12 @@ class FuseVertical(Pass):
         %m = call @row_max(%x, %o0) {fuse.group = 0 : i64}
         %e = call @exp_sub(%x, %m, %o1) {fuse.group = 0 : i64}
 
-    Pairs of groups of which one reads what the other made are tried to a fixed point: most bytes saved first, then the
-    nearest, then program order.  Calls that have the same ``fuse.group`` already start together.
+    Pairs of groups of which one reads what the other made are tried to a fixed point: most bytes saved first,
+    then the nearest, then program order.  Calls that have the same ``fuse.group`` already start together.
 
-    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses; each refused pair leaves a ``missed`` remark with the rule,
-    its numbers and both locations.  Extern ops and tile code are never grouped.
+    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses; each refused pair leaves a
+    ``missed`` remark with the rule, its numbers and both locations.  Extern ops and tile code are never
+    grouped.
     """
 
     name: ClassVar[str] = "fuse-vertical"

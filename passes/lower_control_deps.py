@@ -16,7 +16,8 @@ TIMELESS = frozenset({"fuse.view", "fuse.empty", "fuse.size", "fuse.sym", "fuse.
 
 @dataclass(frozen=True)
 class LowerControlDeps(Pass):
-    """Inlines ``{fuse.control_deps}`` functions into ``@main``; every call in them takes the tokens that the group took.
+    """Inlines ``{fuse.control_deps}`` functions into ``@main``; every call in them takes the tokens that the
+    group took.
 
     Before::
 
@@ -28,8 +29,8 @@ class LowerControlDeps(Pass):
         %t = "fuse.after"(%a)
         %y = call @neg(%x, %o, %t)                   // @neg has one more argument, a token
 
-    Calls are ordered whether or not they have an effect, and none is dropped.  A function with other calls is copied for the calls
-    that take tokens.  A group that takes no token is inlined as it is.
+    Calls are ordered whether or not they have an effect, and none is dropped.  A function with other calls is
+    copied for the calls that take tokens.  A group that takes no token is inlined as it is.
 
     Raises PassError on an operation that runs and cannot take a token (a random draw, control flow).
     """

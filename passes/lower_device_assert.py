@@ -25,8 +25,9 @@ class LowerDeviceAssert(Pass):
         %ok = arith.ori %c, %off
         cf.assert %ok, "index out of bounds (at model.py:12)"
 
-    A guard that is constantly true leaves the condition alone.  The place is the innermost file position of the location; without
-    one the message stays as it is.  Nothing is removed: an assert outside a kernel is an error.
+    A guard that is constantly true leaves the condition alone.  The place is the innermost file position of
+    the location; without one the message stays as it is.  Nothing is removed: an assert outside a kernel is
+    an error.
     """
 
     name: ClassVar[str] = "lower-device-assert"

@@ -34,13 +34,14 @@ class MaterializeFusion(Pass):
 
         %b = call @fused_exp_neg_0(%x, %o1)                  // stores -exp(x) at ["d0"]
 
-    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion_space.py``); a load of a tensor that the
-    group makes becomes the stored value, ``select``ed by the load's guard; where the load may lie outside, its guard is ANDed
-    into the copy's loads.  A store stays only when something outside the group uses the tensor or owns its storage.
-    Operations move: groups are scheduled by their first call, after everything that they depend on.
+    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion_space.py``); a load
+    of a tensor that the group makes becomes the stored value, ``select``ed by the load's guard; where the
+    load may lie outside, its guard is ANDed into the copy's loads.  A store stays only when something outside
+    the group uses the tensor or owns its storage. Operations move: groups are scheduled by their first call,
+    after everything that they depend on.
 
-    Calls without ``fuse.group``, or alone in theirs, keep their kernel.  Raises PassError on groups that have no common
-    space or depend on each other.
+    Calls without ``fuse.group``, or alone in theirs, keep their kernel.  Raises PassError on groups that have
+    no common space or depend on each other.
     """
 
     name: ClassVar[str] = "materialize-fusion"
@@ -133,7 +134,9 @@ def _name(program: Program, graph: GroupGraph, group: int) -> str:
 
 
 def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.Operation) -> ir.Operation:
-    """Builds the group's kernel after ``@main``'s other kernels, and its call in front of ``end``; erases the old calls."""
+    """Builds the group's kernel after ``@main``'s other kernels, and its call in front of ``end``; erases the
+    old calls.
+    """
     nodes = [graph.deps.nodes[n] for n in graph.members[group]]
     escaping = graph.escaping(graph.members[group])
     inputs = _Inputs.of(graph, plan, escaping)
@@ -192,7 +195,9 @@ def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.
 def _replace(
     program: Program, graph: GroupGraph, nodes: list, new: dict[int, ir.Value], call: ir.Operation
 ) -> None:
-    """Gives the old calls' uses to the new one and erases them; the numbers of ``graph`` name the new values from then on."""
+    """Gives the old calls' uses to the new one and erases them; the numbers of ``graph`` name the new values
+    from then on.
+    """
     for node in nodes:
         for number in node.results:
             value = graph.deps.values[number]
@@ -214,7 +219,9 @@ def _replace(
 
 @dataclass
 class _Inputs:
-    """Arguments of the new kernel, as numbers of values: tensors, other values, sizes, tokens, each in order of first use."""
+    """Arguments of the new kernel, as numbers of values: tensors, other values, sizes, tokens, each in order
+    of first use.
+    """
 
     values: list[int]
     attributes: list[dict[str, ir.Attribute]]
@@ -351,7 +358,9 @@ class _Body:
         return sorted(found, key=natural)
 
     def spread(self, reduction: ir.Operation, value: ir.Value) -> ir.Value:
-        """``value`` as a value of every dim that ``reduction`` crosses, also where fusion made it a constant along one."""
+        """``value`` as a value of every dim that ``reduction`` crosses, also where fusion made it a constant
+        along one.
+        """
         for dim in sorted(set(over(reduction)) - self.dims.get(value, frozenset()), key=natural):
             i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
             is_float = not isinstance(value.type, ir.IntegerType)

@@ -31,12 +31,14 @@ class SimplifyDims(Pass):
         fuse.dims = {d0 = "512"}
         "fuse.load"(%x, ...) {at = ["d0 floordiv 64", "0", "d0 mod 64"]}      // the address is x + d0
 
-    1. A dim of one point, or that nothing names, is dropped; a reduction or scan over nothing else is its operand.
-    2. A dim d is split into d floordiv c and d mod c when that removes divisions from addresses or index values; c divides its extent.
-    3. Two dims merge when that adds no division to any address or index value, that is, all step through them together, and each
+    1. A dim of one point, or that nothing names, is dropped; a reduction or scan over nothing else is its
+    operand. 2. A dim d is split into d floordiv c and d mod c when that removes divisions from addresses or
+    index values; c divides its extent. 3. Two dims merge when that adds no division to any address or index
+    value, that is, all step through them together, and each
        reduction crosses both or neither.
 
-    Does not fire on tile code, on a dim that a scan crosses (but for rule 1), nor where an address would need a division.
+    Does not fire on tile code, on a dim that a scan crosses (but for rule 1), nor where an address would need
+    a division.
     """
 
     name: ClassVar[str] = "simplify-dims"
@@ -181,7 +183,9 @@ class _Dims:
         return False
 
     def adopt(self, change: Mapping[str, Expr], place: str, new: Mapping[str, Expr], below: int) -> bool:
-        """Replaces dims by others, put where ``place`` was, if the addresses then hold fewer than ``below`` divisions."""
+        """Replaces dims by others, put where ``place`` was, if the addresses then hold fewer than ``below``
+        divisions.
+        """
         extents: dict[str, Expr] = {}
         for d, e in self.extents.items():
             if d == place:

@@ -1,6 +1,8 @@
-"""A kernel as scheduling sees it: what it reads and writes where, what it reduces, what it costs.  Plain data, no IR.
+"""A kernel as scheduling sees it: what it reads and writes where, what it reduces, what it costs.  Plain
+data, no IR.
 
-A summary is made once for each kernel function and shared by all its calls; it becomes stale when the function changes.
+A summary is made once for each kernel function and shared by all its calls; it becomes stale when the
+function changes.
 """
 
 from collections.abc import Mapping
@@ -11,7 +13,8 @@ from ..mlir import ir
 from .index import Expr, const
 from .kernel import Kernel, over, string
 
-#: Scalar operations that cost more than one issue slot, in slots (a special-function unit runs at a quarter of the rate).
+#: Scalar operations that cost more than one issue slot, in slots (a special-function unit runs at a quarter
+#: of the rate).
 HEAVY = 8
 HEAVY_PREFIXES = ("math.", "fuse.libm")
 RAND = 48  #: ten Philox rounds

@@ -1,20 +1,20 @@
-"""What must run before what in ``@main``: a graph over its operations, in program order.  Nothing here changes IR.
+"""What must run before what in ``@main``: a graph over its operations, in program order.  Changes no IR.
 
-Graph values are immutable, storage is not: a kernel overwrites the storage of the argument that its result is tied to, and an extern op that of
-``fuse.mutated`` operands.  Several values may share one storage (views, ties, aliases); the first of them is its *root*.  From roots
-follow the dependences that SSA does not show.
+Graph values are immutable, storage is not: a kernel overwrites the storage of the argument that its result is
+tied to, and an extern op that of ``fuse.mutated`` operands.  Several values may share one storage (views,
+ties, aliases); the first of them is its *root*.  From roots follow the dependences that SSA does not show.
 
-======== ============================================================================================ ==========
-reason   the later operation                                                                          strength
-======== ============================================================================================ ==========
-data     uses a result of the earlier one as a kernel argument that is not a destination              exact
-data     uses a result in any other way (extern operand, view, destination, return)                    whole
-war      overwrites a storage that the earlier one reads                                              order
-waw      overwrites a storage that the earlier one overwrites                                         order
-raw      reads a storage that the earlier one mutates without making a new value of it                order
-token    takes the time at which a result of the earlier one is complete (keeps nothing alive)        order
-effect   draws random numbers, asserts or has ``fuse.effect``, as the earlier one does                order
-======== ============================================================================================ ==========
+======  ==========================================================================================  ========
+reason  the later operation                                                                         strength
+======  ==========================================================================================  ========
+data    uses a result of the earlier one as a kernel argument that is not a destination             exact
+data    uses a result in any other way (extern operand, view, destination, return)                  whole
+war     overwrites a storage that the earlier one reads                                             order
+waw     overwrites a storage that the earlier one overwrites                                        order
+raw     reads a storage that the earlier one mutates without making a new value of it               order
+token   takes the time at which a result of the earlier one is complete (keeps nothing alive)       order
+effect  draws random numbers, asserts or has ``fuse.effect``, as the earlier one does               order
+======  ==========================================================================================  ========
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,10 @@ ASSERTS = ("fuse.device_assert", "cf.assert")
 
 @dataclass(frozen=True)
 class Edge:
-    """Node ``before`` runs before node ``after``.  ``storage`` is the root that a storage dependence is about, else -1."""
+    """Node ``before`` runs before node ``after``.
+
+    ``storage`` is the root that a storage dependence is about, else -1.
+    """
 
     before: int
     after: int
@@ -71,7 +74,11 @@ class Node:
 
 @dataclass
 class Dependences:
-    """The graph.  ``values`` in order of definition; ``roots[v]`` is the value whose storage value ``v`` lives in; ``users[v]`` are node indices."""
+    """The graph.
+
+    ``values`` in order of definition; ``roots[v]`` is the value whose storage value ``v`` lives in;
+    ``users[v]`` are node indices.
+    """
 
     main: ir.Operation
     nodes: list[Node] = field(default_factory=list)
@@ -206,7 +213,7 @@ def symbol(attribute: ir.Attribute) -> str:
 
 
 def callee_kind(callee: ir.Operation) -> str:
-    """What a call of this function is: kernel, extern, launch, ordered; ``func.call`` for a plain function."""
+    """What a call of this function is: kernel, extern, launch, ordered, or ``func.call``."""
     for attribute, kind in (
         ("fuse.kernel", "kernel"),
         ("fuse.extern", "extern"),
@@ -278,10 +285,12 @@ class Violation:
 
 
 def check_order(module: ir.Module) -> Violation | None:
-    """The first operation in program order that uses contents which an earlier operation has overwritten; None when there is none.
+    """The first operation in program order that uses contents which an earlier operation has overwritten;
+    None when there is none.
 
-    Every write makes a new version of a storage, and a value stands for the version that made it.  An extern op that
-    mutates an operand without returning a value for it changes the contents of every value of that storage, so it makes no version.
+    Every write makes a new version of a storage, and a value stands for the version that made it.  An extern
+    op that mutates an operand without returning a value for it changes the contents of every value of that
+    storage, so it makes no version.
     """
     graph = Dependences.of(module)
     current: dict[int, int] = {}  # root -> the node that wrote last
@@ -295,7 +304,8 @@ def check_order(module: ir.Module) -> Violation | None:
             root = graph.roots[use]
             if version.get(use, -1) != current.get(root, -1):
                 writer = graph.nodes[current[root]]
-                message = f"{node.name} uses a value whose storage {writer.name} at {writer.location} has overwritten"
+                by = f"{writer.name} at {writer.location}"
+                message = f"{node.name} uses a value whose storage {by} has overwritten"
                 return Violation(message, node.op, writer.op)
         tied = dict(zip(node.results, node.destinations, strict=False))
         for result in node.results:

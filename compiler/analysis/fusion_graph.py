@@ -1,7 +1,8 @@
 """Groups of kernel calls under construction: who must run before whom, what would be saved by merging two.
 
-A group is a set of nodes of ``Dependences``, named by its first node.  Nodes that are not kernels are groups of one that never grow.
-Reachability is a bit set per group over the nodes, so that a merge is one pass over the groups.
+A group is a set of nodes of ``Dependences``, named by its first node.  Nodes that are not kernels are groups
+of one that never grow. Reachability is a bit set per group over the nodes, so that a merge is one pass over
+the groups.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,11 @@ from .layout import TensorSpec
 
 @dataclass
 class GroupGraph:
-    """The partition.  ``group_of[node]``; ``members[group]`` ascending; ``after[group]``: bit set of the nodes that must follow it."""
+    """The partition.
+
+    ``group_of[node]``; ``members[group]`` ascending; ``after[group]``: bit set of the nodes that must follow
+    it.
+    """
 
     deps: Dependences
     facts: Facts
@@ -37,7 +42,8 @@ class GroupGraph:
 
     @staticmethod
     def of(module: ir.Module, grouped_only: bool = False) -> "GroupGraph":
-        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError without a ``@main``.
+        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError without a
+        ``@main``.
 
         ``grouped_only`` summarises only the kernels of calls that have a group.
         """
@@ -149,7 +155,9 @@ class GroupGraph:
         return self.sizes[value]
 
     def saved_bytes(self, a: int, b: int) -> int:
-        """Bytes that merging saves: reads of what the other made or also reads, and writes of what then nobody else needs."""
+        """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
+        nobody else needs.
+        """
         before = self.escaping(self.members[a]) | self.escaping(self.members[b])
         left = self.escaping(self.members[a] + self.members[b])
         reads = self.shared(a, b) + self.common_inputs(a, b)
@@ -175,7 +183,9 @@ class GroupGraph:
 
 
 def summarise(kernel: ir.Operation) -> Summary | None:
-    """The summary of a scalar kernel; None for tile code and for kernels that store a tensor in several steps, which never fuse."""
+    """The summary of a scalar kernel; None for tile code and for kernels that store a tensor in several
+    steps, which never fuse.
+    """
     if is_tiled(kernel):
         return None
     try:

@@ -1,20 +1,20 @@
 """When two groups of kernels may become one: each rule is a function that says None, or why not.
 
-``RULES`` run in order, the cheap ones first; the rules after ``index_mismatch`` look at the plan that it made.
+``RULES`` run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made.
 
-==================  ===============================================================================================
-rule                refuses
-==================  ===============================================================================================
-device              kernels on different devices
-size                a kernel with too many accesses or scalar operations
-cycle               groups with a third operation that must run between them
-index-mismatch      reads that no single placement of the producer serves (also a ``order`` or ``atomic`` found there)
-reduction-dims      reductions that would cross different dims
-lost-parallelism    a reduction that would run again for each point of a dim that it does not depend on
-too-long-row        a reduction of few long rows, and what needs its result at every point: a row is one program's work then
-recompute           operations that would run at more points than before, for longer than the saved bytes take
-order               a storage that one member overwrites and another reads elsewhere
-==================  ===============================================================================================
+================  ============================================================================================
+rule              refuses
+================  ============================================================================================
+device            kernels on different devices
+size              a kernel with too many accesses or scalar operations
+cycle             groups with a third operation that must run between them
+index-mismatch    reads that no placement of the producer serves (``order``, ``atomic`` are found there too)
+reduction-dims    reductions that would cross different dims
+lost-parallelism  a reduction that would run again for each point of a dim that it does not depend on
+too-long-row      a reduction of few long rows with what needs its result at every point: one program's work
+recompute         operations at more points than before, for longer than the saved bytes take
+order             a storage that one member overwrites and another reads elsewhere
+================  ============================================================================================
 """
 
 from collections.abc import Callable
@@ -30,7 +30,8 @@ class Limits:
     """Parameters of the rules.
 
     cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
-    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its readers apart.
+    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its
+                    readers apart.
     slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
 
@@ -153,14 +154,14 @@ def lost_parallelism(c: Candidate) -> Refusal | None:
                 numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
                 return Refusal(
                     "lost-parallelism",
-                    f"the reduction of {summary.name} would run again for each point of other dims: keep it apart",
+                    f"the reduction of {summary.name} would run again along other dims: keep it apart",
                     numbers,
                 )
     return None
 
 
 def too_long_row(c: Candidate) -> Refusal | None:
-    """What visits a row again after its reduction does so in the same program: not with few long rows, which others could share."""
+    """What visits a row again after its reduction does so in the same program: not with few long rows."""
     plan = c.planned
     crossed = plan.crossed
     length = evaluate(points(plan.extents, crossed), c.graph.hints)
@@ -172,8 +173,13 @@ def too_long_row(c: Candidate) -> Refusal | None:
         summary = plan.members[instance.member].summary
         after = not reduced.isdisjoint(instance.sources.values())
         if after and plan.image(instance, instance.dims) & crossed:
-            numbers = (("row", length), ("max_row", c.limits.row), ("rows", rows), ("min_rows", c.limits.rows))
-            message = f"{summary.name} visits long rows again after they are reduced, and there are few: split the reduction instead"
+            numbers = (
+                ("row", length),
+                ("max_row", c.limits.row),
+                ("rows", rows),
+                ("min_rows", c.limits.rows),
+            )
+            message = f"{summary.name} visits few long rows again after they are reduced: split the reduction"
             return Refusal("too-long-row", message, numbers)
         if after or summary.crossings:
             reduced.add(number)
@@ -218,7 +224,8 @@ def overwritten(c: Candidate) -> Refusal | None:
     """What a member overwrites, the others read only at the point that is overwritten, before it is."""
     plan = c.planned
     made = {r for m in plan.members for r in m.results}
-    stores: dict[int, tuple[int, int, tuple | None]] = {}  # coordinates: None where other points see the write too
+    # (member, destination, coordinates) by root; coordinates are None where other points see the write too.
+    stores: dict[int, tuple[int, int, tuple | None]] = {}
     for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:
@@ -244,7 +251,7 @@ def overwritten(c: Candidate) -> Refusal | None:
             if value != destination or plan.coords(instance, read) != at:
                 return Refusal(
                     "order",
-                    f"{member.summary.name} reads a storage that another member overwrites, not only where it is about to be written",
+                    f"{member.summary.name} reads elsewhere in a storage that another member overwrites",
                 )
     return None
 

@@ -1,18 +1,20 @@
-"""One iteration space for several kernels: which point of each kernel is computed at which point of the fused one.
+"""One iteration space for several kernels: which of its points computes which point of each kernel.
 
-``plan_group`` takes the kernels of a group in program order and goes through them backwards.  A kernel whose results nothing in the
-group reads starts a *cluster*: an iteration space with that kernel's dims.  Any other kernel is placed where its readers are: ``solve``
-turns "stored here, read there" into its dims as expressions over the cluster's.  Two cases:
+``plan_group`` takes the kernels of a group in program order and goes through them backwards.  A kernel whose
+results nothing in the group reads starts a *cluster*: an iteration space with that kernel's dims.  Any other
+kernel is placed where its readers are: ``solve`` turns "stored here, read there" into its dims as expressions
+over the cluster's.  Two cases:
 
-*joined*   all reads give one mapping, and it is a bijection.  The kernel may reduce, assert, and keep stores that others read.  Dims that
-           the mapping does not determine (those it reduces) become cluster dims of the same extent which its readers have
-           and the mapping leaves free, preferring those that make loads coincide; else new ones.  Where the kernel's dims are the finer
-           ones (it reduces a digit of what a reader flattened), the cluster is rewritten over the kernel's dims instead.
-*inlined*  the mapping is no bijection (a slice, a pad, a shifted read), or reads differ: a pointwise kernel that nothing else needs
-           is computed once for each different read.
+*joined*   all reads give one mapping, and it is a bijection.  The kernel may reduce, assert, and keep stores
+           that others read.  Dims that the mapping does not determine (those it reduces) become cluster dims
+           of the same extent which its readers have and the mapping leaves free, preferring those that make
+           loads coincide; else new ones.  Where the kernel's dims are the finer ones (it reduces a digit of
+           what a reader flattened), the cluster is rewritten over the kernel's dims instead.
+*inlined*  the mapping is no bijection (a slice, a pad, a shifted read), or reads differ: a pointwise kernel
+           that nothing else needs is computed once for each different read.
 
-The result is a ``Plan``: instances of kernels, each with its dims over the dims of one space.  The same kernels give the same
-plan: ``fuse-vertical`` plans to decide and ``materialize-fusion`` plans again to build.
+The result is a ``Plan``: instances of kernels, each with its dims over the dims of one space.  The same
+kernels give the same plan: ``fuse-vertical`` plans to decide and ``materialize-fusion`` plans again to build.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +34,7 @@ MAX_PAIRINGS = 24
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why kernels stay apart: a rule's kebab-case name, one sentence that also says what would make it legal, what was compared."""
+    """Why kernels stay apart: a rule's kebab-case name, one sentence with the remedy, what was compared."""
 
     rule: str
     message: str
@@ -49,7 +51,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Member:
-    """A kernel call: values are numbers of ``Dependences``, one per argument and result.  ``roots``: the storage of each argument."""
+    """A kernel call: values are numbers of ``Dependences``, one per argument and result.
+
+    ``roots``: the storage of each argument.
+    """
 
     node: int
     summary: Summary
@@ -60,9 +65,11 @@ class Member:
 
 @dataclass
 class Instance:
-    """One computation of a member.  ``dims``: member dim -> expression over the space; ``sources``: read -> the instance that makes it.
+    """One computation of a member.
 
-    ``guard``: the read (instance, position) whose guard says that the mapped point exists, for reads that may lie outside.
+    ``dims``: member dim -> expression over the space.  ``sources``: read -> the instance that makes it.
+    ``guard``: the read (instance, position) whose guard says that the mapped point exists, for reads that may
+    lie outside.
     """
 
     member: int
@@ -120,7 +127,8 @@ def plan_group(
     """The fused iteration space of ``members`` (in program order), or why there is none.
 
     escaping: values made by members that something outside the group uses, or whose storage must be written.
-    facts:    bounds of the size symbols.  hints: likely values of them, for the cost of computing something twice.
+    facts:    bounds of the size symbols.  hints: likely values of them, for the cost of computing something
+              twice.
     """
     planner = _Planner(tuple(members), escaping, facts, hints or {})
     try:
@@ -197,7 +205,7 @@ class _Planner:
                 if member.operands[tie] in self.maker:
                     raise Refused(
                         "order",
-                        "one kernel writes into the tensor that the other has just made; only a copy would separate them",
+                        "one kernel writes into the tensor that the other has just made: copy it first",
                     )
         for number in reversed(range(len(self.members))):
             self.place(number)
@@ -353,7 +361,7 @@ class _Planner:
         return True
 
     def refine(self, number: int, cluster: int, dims: dict[str, Expr], must: bool) -> None:
-        """Rewrites the cluster over the member's dims, which are finer; changes ``dims`` to name the new ones."""
+        """Rewrites the cluster over the member's finer dims; changes ``dims`` to name the new ones."""
         summary = self.members[number].summary
         extents = self.clusters[cluster]
         finer = {d: summary.dims[d] for d, e in dims.items() if not e.is_constant}
@@ -514,7 +522,7 @@ class _Planner:
         return first
 
     def relate(self, first: int, other: int) -> bool:
-        """Makes two clusters one by a tensor that both read, if there is one that they read at corresponding points."""
+        """Makes two clusters one by a tensor that both read at corresponding points, if there is one."""
         return any(self.unite(first, other, a, b) for a, b in self.shared_reads(first, other))
 
     def shared_reads(self, first: int, other: int) -> list[tuple[tuple[Expr, ...], tuple[Expr, ...]]]:
@@ -523,7 +531,7 @@ class _Planner:
         return [(a, b) for a, value in self.outer_reads(first) for b, same in theirs if value == same]
 
     def outer_reads(self, cluster: int) -> list[tuple[tuple[Expr, ...], int]]:
-        """Distinct (coordinates, value) of a cluster's reads of tensors from outside the group; those with most dims first."""
+        """Distinct (coordinates, value) of a cluster's reads from outside, those with most dims first."""
         found: dict[tuple[tuple[Expr, ...], int], None] = {}
         for instance in self.instances:
             if instance.cluster != cluster:
@@ -536,7 +544,7 @@ class _Planner:
         return sorted(found, key=lambda item: -len({s for c in item[0] for s in c.symbols()}))
 
     def unite(self, first: int, other: int, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
-        """Expresses cluster ``other`` over ``first``, or the reverse, such that coordinates ``a`` and ``b`` are the same point."""
+        """Expresses one cluster over the other such that coordinates ``a`` and ``b`` are the same point."""
         options = []
         for keep, gone, kept_coords, gone_coords in ((first, other, a, b), (other, first, b, a)):
             kept, lost = self.clusters[keep], self.clusters[gone]
@@ -610,7 +618,7 @@ def _pairings(
     extents: Mapping[str, Expr],
     facts: Facts,
 ) -> Iterator[dict[str, str]]:
-    """Ways to give loose dims free dims of equal extent, those that keep the order first; a dim may stay without."""
+    """Ways to give loose dims free dims of equal extent, those that keep the order first; some get none."""
     if not names:
         yield {}
         return
@@ -643,7 +651,7 @@ def _mixed_radix(names: Sequence[str], extents: Mapping[str, Expr]) -> Expr:
 
 
 def _renumbered(plan: Plan) -> Plan:
-    """The instances came consumers first; after the reversal ``sources`` and ``guard`` name the new positions."""
+    """The instances came consumers first: makes ``sources`` and ``guard`` name the new positions."""
     last = len(plan.instances) - 1
     for instance in plan.instances:
         instance.sources = {read: last - source for read, source in sorted(instance.sources.items())}

@@ -1,4 +1,6 @@
-"""Writes graph-level modules for the scheduling tests: one small kernel per operation, as the importer makes them."""
+"""Writes graph-level modules for the scheduling tests: one small kernel per operation, as the importer makes
+them.
+"""
 
 from dataclasses import dataclass, field
 
@@ -12,8 +14,13 @@ POINTWISE = {
     "mul": "%r = arith.mulf %v0, %v1 : f32",
     "neg": "%r = arith.negf %v0 : f32",
     "sin": "%r = math.sin %v0 : f32",
-    "exp": "%h = arith.constant 0.125 : f32\n    %s = arith.mulf %v0, %h : f32\n    %q = math.sin %s : f32\n    %r = math.exp %q : f32",
-    "square_plus": "%o = arith.constant 1.0 : f32\n    %s = arith.mulf %v0, %v0 : f32\n    %r = arith.addf %s, %o : f32",
+    "exp": (
+        "%h = arith.constant 0.125 : f32\n    %s = arith.mulf %v0, %h : f32\n    "
+        "%q = math.sin %s : f32\n    %r = math.exp %q : f32"
+    ),
+    "square_plus": (
+        "%o = arith.constant 1.0 : f32\n    %s = arith.mulf %v0, %v0 : f32\n    %r = arith.addf %s, %o : f32"
+    ),
     "div": "%r = arith.divf %v0, %v1 : f32",
     "rsqrt": "%r = math.rsqrt %v0 : f32",
 }
@@ -50,7 +57,10 @@ def exprs(sizes: "tuple[int | str | Expr, ...]") -> tuple[Expr, ...]:
 
 @dataclass
 class Graph:
-    """Appends operations; ``text()`` is the module.  ``symbols``: size symbols, arguments of ``@main`` after the tensors."""
+    """Appends operations; ``text()`` is the module.
+
+    ``symbols``: size symbols, arguments of ``@main`` after the tensors.
+    """
 
     symbols: tuple[str, ...] = ()
     inputs: list[Tensor] = field(default_factory=list)
@@ -81,7 +91,8 @@ class Graph:
         at: list[str],
         into: Tensor | None = None,
     ) -> Tensor:
-        """A call of a new kernel: loads ``reads`` (tensor, coordinates, guard value) as %v0.., stores %r at ``at``.
+        """A call of a new kernel: loads ``reads`` (tensor, coordinates, guard value) as %v0.., stores %r at
+        ``at``.
 
         The result is a new tensor of sizes ``out``, or the new value of ``into``.
         """
@@ -94,7 +105,8 @@ class Graph:
             types = ", ".join("index" for _ in self.symbols)
             names = ", ".join(f'"{s}"' for s in self.symbols)
             self.lines.append(
-                f'{destination} = "fuse.empty"({self.symbol_operands[2:]}) {{syms = [{names}]}} : ({types}) -> {type_}'
+                f'{destination} = "fuse.empty"({self.symbol_operands[2:]}) {{syms = [{names}]}} '
+                f": ({types}) -> {type_}"
             )
         else:
             destination = into.name
@@ -114,11 +126,13 @@ class Graph:
             *guards,
             *loads,
             after,
-            f'%out = "fuse.store"(%dest, %r, %true) {{at = [{stored}], mode = "set"}} : ({type_}, f32, i1) -> {type_}',
+            f'%out = "fuse.store"(%dest, %r, %true) {{at = [{stored}], mode = "set"}} '
+            f": ({type_}, f32, i1) -> {type_}",
         ]
         self.kernels.append(
-            f"func.func private @{name}({arguments}{comma}%dest: {type_}{index}) -> {type_} attributes {{fuse.kernel, "
-            f"fuse.dims = {{{extents}}}, fuse.ties = array<i64: {len(reads)}>}} {{\n    %true = arith.constant true\n"
+            f"func.func private @{name}({arguments}{comma}%dest: {type_}{index}) -> {type_} attributes "
+            f"{{fuse.kernel, fuse.dims = {{{extents}}}, fuse.ties = array<i64: {len(reads)}>}} {{\n"
+            "    %true = arith.constant true\n"
             f"    %zero = arith.constant 0.0 : f32\n    "
             + "\n    ".join(lines)
             + f"\n    return %out : {type_}\n  }}"
@@ -195,7 +209,8 @@ class Graph:
         names = ", ".join(f'"{s}"' for s in self.symbols)
         types = "".join(", index" for _ in self.symbols)
         self.lines.append(
-            f'{result} = "fuse.view"({x.name}{self.symbol_operands}) {{map = [{text}], syms = [{names}]}} : ({x.type}{types}) -> {type_text(spec)}'
+            f'{result} = "fuse.view"({x.name}{self.symbol_operands}) {{map = [{text}], syms = [{names}]}} '
+            f": ({x.type}{types}) -> {type_text(spec)}"
         )
         return Tensor(result, spec)
 
@@ -238,4 +253,5 @@ class Graph:
                 [*self.lines, f'"func.return"({names}) {{fuse.mutates = {{{pairs}}}}} : ({types}) -> ()']
             )
         kernels = "\n  ".join(self.kernels)
-        return f'module attributes {{fuse.device = "cpu"}} {{\n  func.func @main({arguments}) -> ({types}) {{\n    {body}\n  }}\n  {kernels}\n}}\n'
+        main = f"func.func @main({arguments}) -> ({types}) {{\n    {body}\n  }}"
+        return f'module attributes {{fuse.device = "cpu"}} {{\n  {main}\n  {kernels}\n}}\n'

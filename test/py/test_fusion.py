@@ -1,4 +1,6 @@
-"""Fusion keeps the numbers: modules run before and after the scheduling passes on the interpreter, in float64 and with poisoned memory."""
+"""Fusion keeps the numbers: modules run before and after the scheduling passes on the interpreter, in float64
+and with poisoned memory.
+"""
 
 import pytest
 import torch
@@ -96,7 +98,7 @@ def check(
     passes: tuple[Pass, ...] = VERTICAL,
     mutates: dict[int, int] | None = None,
 ) -> tuple[str, Remarks]:
-    """Runs the passes, compares numbers, counts kernels, and sees that the same input gives the same output."""
+    """Runs the passes, compares numbers, counts kernels, and sees that equal input gives equal output."""
     text = graph.text(*outputs, mutates=mutates)
     after, remarks = run_passes(text, passes)
     same_numbers(text, after, arguments(graph))
@@ -293,7 +295,7 @@ def test_reader_of_the_old_value_elsewhere_stays_before_the_update() -> None:
     p = g.input(6, 6)
     old = g.pointwise("exp", g.transpose(p, 0, 1))
     p2 = g.pointwise("square_plus", old, into=p)
-    after, remarks = check(g, p2, kernels=2, mutates={0: 0})
+    _, remarks = check(g, p2, kernels=2, mutates={0: 0})
     assert "order" in rules(remarks)
 
 
