@@ -13,9 +13,11 @@ from fuse_mlir.compiler.dialects import fuse, libm, tt
 from fuse_mlir.compiler.dialects.verifier import VerificationError, verify
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime import scalar_kernels, scalar_ops
+from fuse_mlir.tools._docs import documents, markdown
 from fuse_mlir.tools._listing import dialect_classes
 
 DIALECT = Path(__file__).parents[1] / "lit" / "dialect"
+DOCS = Path(__file__).parents[2] / "docs"
 #: Ops without a rule of their own: the bindings check their signatures, and nothing else.
 TT_WITHOUT_RULES = {
     "tt.assert", "tt.clampf", "tt.dot", "tt.get_num_programs", "tt.get_program_id", "tt.mulhiui",
@@ -152,3 +154,16 @@ def test_the_verifier_does_a_fixed_amount_of_work_per_kernel() -> None:
     few, many = calls(50), calls(150)
     assert (many - few) / 100 < 400
     assert many < 3.2 * few
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in documents(DOCS)))
+def test_generated_pages_are_what_the_docstrings_say(page: str) -> None:
+    """Else: python -m fuse_mlir.tools.gen_docs"""
+    assert (DOCS / page).read_text(encoding="utf-8") == documents(DOCS)[DOCS / page]
+
+
+def test_docstrings_become_markdown() -> None:
+    docstring = "Sets ``a``.\n\nBefore::\n\n    %x = f()\n\n      %y\n\nAfter::\n\n    %z\nText ``b``."
+    assert markdown(docstring) == (
+        "Sets `a`.\n\nBefore:\n\n```mlir\n%x = f()\n\n  %y\n```\n\nAfter:\n\n```mlir\n%z\n```\n\nText `b`."
+    )

@@ -308,7 +308,7 @@ SAID = [
             ],
         ),
         (
-            "// expected-remark@unknown {{f}} expected-note {{s}}\n// expected-error {{a}} expected-error {{a}}",
+            "//expected-note {{s}} expected-remark@unknown{{f}}\n//expected-error {{a}} expected-error {{a}}",
             ['f:2:1: error: expected error "a" was not produced'],
         ),
         (
