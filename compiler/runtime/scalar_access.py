@@ -6,7 +6,7 @@ dim.  An access whose coordinates are affine in the dims, and in bounds at all p
 the tensor's storage; any other computes the offset of every point and gathers or scatters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..analysis.index import Expr, parse
 from ..mlir import ir
 from .dtypes import CARRIERS, signless
 from .errors import OutOfBounds, RaceError
-from .strided import Strided, strided
+from .strided import Clipped, Strided, clipped, strided
 
 
 @dataclass
@@ -77,26 +77,27 @@ class Access:
         self.coordinates = [parse(ir.StringAttr(t).value) for t in ir.ArrayAttr(op.attributes["at"])]
         self._direct = not any(_is_indirect(c) for c in self.coordinates)
         self._symbols = sorted({n for c in self.coordinates for n in c.symbols()} - set(names))
-        self._known: dict[Any, Strided | None] = {}
+        self._known: dict[Any, Strided | Clipped | None] = {}
 
     def strided(self, tensor: Tensor, points: Points) -> Strided | None:
         """The access as strides, if it has some and is in bounds everywhere (guards do not count)."""
+        return self._remembered(strided, tensor, points)
+
+    def clipped(self, tensor: Tensor, points: Points) -> Clipped | None:
+        """The part of the access that is in bounds, where that is a box."""
+        return self._remembered(clipped, tensor, points)
+
+    def _remembered(self, find: Callable[..., Any], tensor: Tensor, points: Points) -> Any:
         if not self._direct:
             return None
         sizes = {n: points.env[n] for n in self._symbols}
-        key = (
-            tensor.shape,
-            tensor.stride(),
-            tensor.storage_offset(),
-            *points.starts,
-            *points.counts,
-            *sizes.values(),
-        )
+        layout = (tensor.shape, tensor.stride(), tensor.storage_offset())
+        key = (find, *layout, *points.starts, *points.counts, *sizes.values())
         if key not in self._known:
             if len(self._known) == _REMEMBERED:
                 self._known.clear()
             coordinates = [c.subs(sizes) for c in self.coordinates]
-            self._known[key] = strided(coordinates, tensor, points.names, points.starts, points.counts)
+            self._known[key] = find(coordinates, tensor, points.names, points.starts, points.counts)
         return self._known[key]
 
     def offsets(self, tensor: Tensor, points: Points, guard: Tensor, indices: Sequence[Tensor]) -> Tensor:
@@ -205,6 +206,11 @@ def load(
         if source.untyped_storage().data_ptr() in points.written:
             value = value.clone()  # the stores come later, the loaded numbers are those of now
     else:
+        part = None if guard is None else access.clipped(source, points)
+        if part is not None:
+            found = part.read(source, guard, other)
+            if found is not None:
+                return found
         everywhere = torch.ones([1] * points.rank, dtype=torch.bool) if guard is None else guard
         offsets = access.offsets(source, points, everywhere, indices)
         if source.numel() == 0:

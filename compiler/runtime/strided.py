@@ -72,8 +72,7 @@ class Strided:
         """The elements, one axis per dim: a view of ``tensor``'s storage where torch can express it, else a
         copy.
         """
-        view = self._view(tensor)
-        return (view.flip(self._reversed) if self._reversed else view).reshape(self.shape)
+        return self.digits(tensor).reshape(self.shape)
 
     def write(self, tensor: Tensor, value: Tensor, guard: Tensor | None) -> None:
         """Stores ``value`` where ``guard`` holds; both have extents of ``shape`` or 1."""
@@ -85,9 +84,64 @@ class Strided:
         return all(n in (1, m) for n, m in zip(shape, self.shape, strict=True))
 
     def _split(self, value: Tensor) -> Tensor:
-        pairs = zip(value.shape, self.counts, strict=True)
-        digits = value.reshape([n for extent, c in pairs for n in (c if extent != 1 else [1] * len(c))])
+        digits = split(value, self.counts)
         return digits.flip(self._reversed) if self._reversed else digits
+
+    def digits(self, tensor: Tensor) -> Tensor:
+        """The elements, one axis per digit."""
+        view = self._view(tensor)
+        return view.flip(self._reversed) if self._reversed else view
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """An access that stays in bounds for a box of digits only: ``inside``, at ``firsts`` within ``counts``
+    (per axis).
+    """
+
+    inside: Strided
+    firsts: tuple[tuple[int, ...], ...]
+    counts: tuple[tuple[int, ...], ...]
+
+    def read(self, tensor: Tensor, guard: Tensor, other: Tensor) -> Tensor | None:
+        """The elements where ``guard``, else ``other``; None if the guard holds at a point that is out of
+        bounds.
+        """
+        wide, full = split(guard, self.counts), [n for c in self.counts for n in c]
+        boxed = [axis for axis, (_, first, n) in enumerate(self._flat) if (first, n) != (0, full[axis])]
+        outside = wide.expand([full[a] if a in boxed else n for a, n in enumerate(wide.shape)]).clone()
+        self._box(outside, boxed).fill_(False)
+        if outside.any():
+            return None
+        value = torch.empty(full, dtype=tensor.dtype)
+        value.copy_(
+            other.reshape([1] * len(full)) if other.numel() == 1 else torch.zeros((), dtype=tensor.dtype)
+        )
+        self._box(value, range(len(full))).copy_(self.inside.digits(tensor))
+        return torch.where(guard, value.reshape([int(torch.Size(c).numel()) for c in self.counts]), other)
+
+    @property
+    def _flat(self) -> list[tuple[int, int, int]]:
+        counts = [n for c in self.inside.counts for n in c]
+        firsts = [n for f in self.firsts for n in f]
+        return [(axis, first, n) for axis, (first, n) in enumerate(zip(firsts, counts, strict=True))]
+
+    def _box(self, value: Tensor, axes: Sequence[int]) -> Tensor:
+        for axis, first, n in self._flat:
+            if axis in axes:
+                value = value.narrow(axis, first, n)
+        return value
+
+
+def split(value: Tensor, counts: Sequence[Sequence[int]]) -> Tensor:
+    """``value`` with one axis per digit; an axis that ``counts`` does not describe stays one."""
+    sizes: list[int] = []
+    for extent, digits in zip(value.shape, counts, strict=True):
+        if extent == 1:
+            sizes += [1] * len(digits)
+        else:
+            sizes += digits if extent == int(torch.Size(digits).numel()) else [extent]
+    return value.reshape(sizes)
 
 
 def strided(
@@ -104,16 +158,65 @@ def strided(
     values from starts[i].
     """
     radix = _radix(coordinates, dict(zip(names, zip(starts, counts, strict=True), strict=True)))
-    if radix is None:
+    return None if radix is None else _placed(coordinates, tensor, names, radix, 0 in counts)
+
+
+def clipped(
+    coordinates: Sequence[Expr],
+    tensor: Tensor,
+    names: Sequence[str],
+    starts: Sequence[int],
+    counts: Sequence[int],
+) -> Clipped | None:
+    """The part of an access that stays in bounds, where that is a box of digits; None where it is not, or is
+    empty.
+    """
+    radix = _radix(coordinates, dict(zip(names, zip(starts, counts, strict=True), strict=True)))
+    if radix is None or 0 in counts:
         return None
+    box = dict(radix)
+    for coordinate, size in zip(coordinates, tensor.shape, strict=True):
+        factors = _factors(coordinate, radix)
+        if len(factors) != 1:
+            continue  # found to be in bounds or not by _placed
+        ((name, weight), factor), low, high = *factors.items(), -coordinate.shift, size - 1 - coordinate.shift
+        low, high = (-(-low // factor), high // factor) if factor > 0 else (-(-high // factor), low // factor)
+        box[name] = tuple(_between(d, low, high) if d.weight == weight else d for d in box[name])
+    if any(d.count <= 0 for ds in box.values() for d in ds):
+        return None
+    inside = _placed(coordinates, tensor, names, box, False)
+    if inside is None:
+        return None
+    used = {n for c in coordinates for n in c.symbols()}
+    firsts = tuple(
+        tuple(b.first - d.first for b, d in zip(box[n], radix[n], strict=True)) if n in used else (0,)
+        for n in names
+    )
+    return Clipped(
+        inside, firsts, tuple(tuple(d.count for d in radix[n]) if n in used else (1,) for n in names)
+    )
+
+
+def _between(digit: Digit, low: int, high: int) -> Digit:
+    """The digit's values in [low, high]."""
+    first, last = max(digit.first, low), min(digit.first + digit.count - 1, high)
+    return Digit(digit.weight, last - first + 1, first)
+
+
+def _placed(
+    coordinates: Sequence[Expr],
+    tensor: Tensor,
+    names: Sequence[str],
+    radix: Mapping[str, tuple[Digit, ...]],
+    empty: bool,
+) -> Strided | None:
+    """The access over the digits of ``radix`` as strides; None if it leaves ``tensor``."""
     used = {n for c in coordinates for n in c.symbols()}
     steps = {(name, digit.weight): 0 for name in used for digit in radix[name]}
     start = tensor.storage_offset()
-    empty = 0 in counts
     for coordinate, size, stride in zip(coordinates, tensor.shape, tensor.stride(), strict=True):
-        factors = _factors(coordinate, radix)
         low = high = coordinate.shift
-        for (name, weight), factor in factors.items():
+        for (name, weight), factor in _factors(coordinate, radix).items():
             digit = next(d for d in radix[name] if d.weight == weight)
             start += factor * digit.first * stride
             steps[name, weight] += factor * stride
@@ -172,11 +275,7 @@ def _radix(
     radix = {}
     for name, (start, count) in ranges.items():
         weights = sorted(e for e in edges[name] if e == 1 or e < start + count)
-        if (
-            any(b % a for a, b in pairwise(weights))
-            or start % weights[-1]
-            or count % weights[-1]
-        ):
+        if any(b % a for a, b in pairwise(weights)) or start % weights[-1] or count % weights[-1]:
             return None
         top = Digit(weights[-1], count // weights[-1], start // weights[-1])
         rest = [Digit(a, b // a) for a, b in pairwise(weights)]

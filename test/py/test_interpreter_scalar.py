@@ -19,7 +19,7 @@ from fuse_mlir.compiler.runtime import rng, scalar_math, scalar_ops
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError, RunError
 from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.compiler.runtime.scalar_kernels import ScalarKernel
-from fuse_mlir.compiler.runtime.strided import strided
+from fuse_mlir.compiler.runtime.strided import clipped, strided
 
 F32 = torch.float32
 POINTS = torch.tensor([-3.5, -2.5, -1.0, -0.75, -0.5, -0.0, 0.0, 0.25, 0.5, 0.49999997, 1.0, 1.5, 2.5, 3.25, 10.0])
@@ -485,6 +485,30 @@ def test_strides_agree_with_offsets(coordinates, extent, transposed):
         other = tensor.clone()
         other[where[0], where[1]] = value
         assert torch.equal(copy, other)
+
+
+@given(
+    st.lists(st.sampled_from(DIGITS + ("d0 - 3", "d0 floordiv 6 - 2", "9 - d0", "d0*2 - 1")), min_size=2, max_size=2),
+    st.sampled_from([6, 24]),
+    st.integers(0, 1000),
+)
+def test_clipped_boxes_agree_with_offsets(coordinates, extent, seed):
+    """A guarded load whose box is clipped gives what a load point by point gives; a guard outside the box is noticed."""
+    tensor = torch.arange(64.0).reshape(8, 8)
+    exprs = [parse(c) for c in coordinates]
+    found = clipped(exprs, tensor, ("d0", "d1"), (0, 0), (extent, 3))
+    if found is None:
+        return
+    points = {"d0": torch.arange(extent).reshape(-1, 1), "d1": torch.arange(3).reshape(1, -1)}
+    where = [torch.as_tensor(e.evaluate(points)).broadcast_to(extent, 3) for e in exprs]
+    inside = torch.stack([(w >= 0) & (w < 8) for w in where]).all(0)
+    other = torch.full((1, 1), -1.0)
+    expected = torch.where(inside, tensor[where[0].clamp(0, 7), where[1].clamp(0, 7)], other)
+    assert torch.equal(found.read(tensor, inside, other), expected)
+    some = inside & (torch.rand(extent, 3, generator=torch.Generator().manual_seed(seed)) < 0.5)
+    assert torch.equal(found.read(tensor, some, other), torch.where(some, expected, other))
+    if not inside.all():
+        assert found.read(tensor, torch.ones(extent, 3, dtype=torch.bool), other) is None
 
 
 @pytest.mark.parametrize("coordinates", [("d0 floordiv 6", "d0 mod 6"), ("(d0 floordiv 3) mod 4", "5 - d1"), ("d0 mod 3", "0")])
