@@ -66,17 +66,19 @@ class Program:
         Returns all its results.  Arguments that the module mutates are changed in place, except under
         ``shadow``, which leaves the caller's tensors alone.
         """
+        return self.run(inputs, rng=rng)[0]
+
+    def run(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> tuple[list[Value], list[Value]]:
+        """As a call, but also returns the arguments as the run left them: under ``shadow`` in float64."""
         own = _Imported(self.shadow)
         arguments = [own.take(value) for value in inputs]
         results = self._main(arguments, rng or RngState())
         for result, argument in sorted(self._mutates.items()):
-            if (
-                not same_storage(results[result], arguments[argument])
-                or results[result].shape != arguments[argument].shape
-            ):
-                arguments[argument].copy_(results[result])
+            old, new = arguments[argument], results[result]
+            if not same_storage(new, old) or new.shape != old.shape:
+                old.copy_(new)
         own.give_back()
-        return results
+        return results, arguments
 
     def function(self, name: str, location: ir.Location) -> Any:
         """What runs when ``name`` is called; built on first use."""

@@ -210,12 +210,9 @@ class Outcome:
         arguments = copy_inputs(inputs)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            results = program(arguments, rng=RngState(seed))
+            results, left = program.run(arguments, rng=RngState(seed))
         values = {f"result {i}": _kept(r) for i, r in enumerate(results)}
-        if not shadow:
-            values.update(
-                {f"argument {i}": _kept(a) for i, a in enumerate(arguments) if isinstance(a, Tensor)}
-            )
+        values.update({f"argument {i}": _kept(a) for i, a in enumerate(left) if isinstance(a, Tensor)})
         return Outcome(values)
 
     @property

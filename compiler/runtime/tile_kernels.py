@@ -146,7 +146,8 @@ class Block:
         return [values[i] for i in self.handed_on]
 
 
-_TERMINATORS = {
+#: What ends a block and hands its operands on.
+TERMINATORS = {
     "func.return", "tt.return", "scf.yield", "scf.condition", "tt.scan_return",
     "tt.reduce_return", "tt.reduce_return_2", "tt.reduce_return_3",
 }  # fmt: skip
@@ -171,7 +172,7 @@ class _Reader:
     def block(self, block: ir.Block) -> Block:
         made = Block(self.slots(block.arguments))
         for op in (o.operation for o in block.operations):
-            if op.name in _TERMINATORS:
+            if op.name in TERMINATORS:
                 made.handed_on = [self.number[v] for v in op.operands]
                 continue
             step = self._step(op)
@@ -179,8 +180,8 @@ class _Reader:
         return made
 
     def _step(self, op: ir.Operation) -> _Step:
-        if op.name in _REGION_OPS:
-            return _REGION_OPS[op.name](self, op)
+        if op.name in REGION_OPS:
+            return REGION_OPS[op.name](self, op)
         if op.name in TILE_OPS:
             function = TILE_OPS[op.name](op, self.shadow)
         else:
@@ -319,7 +320,8 @@ def _while(reader: _Reader, op: ir.Operation) -> _Step:
     return step
 
 
-_REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
+#: Ops with regions: op name -> (reader, op) -> step.
+REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
     "scf.for": _for,
     "scf.if": _if,
     "scf.while": _while,

@@ -162,6 +162,23 @@ def test_mutations_are_compared_and_inputs_stay():
         check_equal(outcome, other, "bitwise", pass_name="p")
 
 
+def test_mutated_arguments_have_a_float64_reference():
+    """A pass that may round differently may do so in what it stores into an argument."""
+    scaled = MUTATING.replace("%d = arith.addf %v, %v : f32", "%c = arith.constant 3.0 : f32\n  %d = arith.divf %v, %c : f32")
+    change = Replace("arith.divf", "arith.mulf", "reassociates")
+    constant = Replace("3.000000e+00", "0.333333343", "reassociates")
+    x = torch.tensor([0.3, 0.6, 0.9, 1.3])
+    module = ir.Module.parse(scaled, make_context())
+    verifier = NumericVerifier([x])
+    verifier.before_pass(0, change, module)
+    verifier.after_pass(0, change, constant.run(change.run(module)))
+    with pytest.raises(NumericMismatch, match=r"changed (result|argument) 0"):
+        bitwise = Replace("arith.divf", "arith.mulf")
+        verifier = NumericVerifier([x])
+        verifier.before_pass(0, bitwise, module)
+        verifier.after_pass(0, bitwise, constant.run(bitwise.run(module)))
+
+
 def outcome(value) -> Outcome:
     return Outcome({"result 0": value})
 

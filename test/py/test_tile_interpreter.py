@@ -5,11 +5,12 @@ import pytest
 import torch
 
 from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.dialects import tt
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError
 from fuse_mlir.compiler.runtime.interpreter import run_module
-from fuse_mlir.compiler.runtime.tile_kernels import TileKernel
-from fuse_mlir.compiler.runtime.tile_ops import libdevice
+from fuse_mlir.compiler.runtime.tile_kernels import REGION_OPS, TERMINATORS, TileKernel
+from fuse_mlir.compiler.runtime.tile_ops import TILE_OPS, libdevice
 
 
 def launch(params: str, args: str, body: str, grid: str = '"4"', tie: int = 1) -> str:
@@ -393,3 +394,13 @@ def test_tiled_kernel_with_base_and_symbol():
 )
 def test_libdevice(symbol, x, y):
     assert libdevice(symbol)(torch.tensor(x)).item() == pytest.approx(y, rel=1e-6)
+
+
+def test_every_op_of_the_mirror_is_known():
+    names = {
+        op.OPERATION_NAME
+        for op in vars(tt).values()
+        if isinstance(op, type) and getattr(op, "OPERATION_NAME", "").startswith("tt.")
+    }
+    assert len(names) > 30
+    assert names - TILE_OPS.keys() - REGION_OPS.keys() - TERMINATORS == {"tt.func"}
