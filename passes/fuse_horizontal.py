@@ -30,10 +30,9 @@ class FuseHorizontal(Pass):
     Runs after ``fuse-vertical``, whose groups it starts from and only merges.  The pair that shares most
     bytes goes first.
 
-    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group must run
-    before the other, where one would store for only some points of the other (rule ``uneven``), nor (rule
-    ``memory``) where running the later one early, or the earlier one late, keeps more bytes alive for longer
-    than are saved.
+    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group must run before
+    the other, nor (rule ``memory``) where running the later one early, or the earlier one late, keeps more bytes
+    alive for longer than are saved.
     """
 
     name: ClassVar[str] = "fuse-horizontal"
@@ -43,7 +42,7 @@ class FuseHorizontal(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        fuser = Fuser(self.name, read_groups(module), limits, lambda c: uneven(c) or memory(c, self.near))
+        fuser = Fuser(self.name, read_groups(module), limits, lambda c: memory(c, self.near))
         fuser.run(sharing_pairs)
         fuser.report(sharing_pairs, remarks)
         fuser.graph.assign()
@@ -67,23 +66,6 @@ def sharing_pairs(graph: GroupGraph, nodes: Iterable[int]) -> Iterator[tuple[int
                     continue
                 if value in graph.common_inputs(a, b):
                     yield a, b
-
-
-def uneven(c: Candidate) -> Refusal | None:
-    """Both visit the same points: none would store in some programs only."""
-    plan = c.planned
-    for instance in plan.instances:
-        member = plan.members[instance.member]
-        for write in member.summary.writes:
-            missing = plan.parallel - plan.image(instance, write.dims)
-            if missing and not instance.inlined and member.results[write.result] in c.graph.escaping(c.nodes):
-                numbers = (("dims", ", ".join(sorted(missing))),)
-                return Refusal(
-                    "uneven",
-                    f"{member.summary.name} visits fewer points than the other: keep it apart",
-                    numbers,
-                )
-    return None
 
 
 def memory(c: Candidate, near: int) -> Refusal | None:

@@ -2,6 +2,7 @@
 
 import heapq
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -279,6 +280,7 @@ class _Body:
         instance = self.plan.instances[index]
         member = self.plan.members[instance.member]
         node = self.graph.deps.nodes[member.node]
+        assert node.callee is not None, "a member is a call of a kernel"
         block = node.callee.regions[0].blocks[0]
         values: dict[ir.Value, ir.Value] = {}
         operands = {argument: v for argument, v in zip(block.arguments, member.operands, strict=True)}
@@ -353,7 +355,7 @@ class _Body:
     def expression(self, e: Expr, instance: Instance) -> Expr:
         return simplify(e.subs(instance.dims), self.plan.facts)
 
-    def crossed(self, names: "list[str] | tuple[str, ...]", instance: Instance) -> list[str]:
+    def crossed(self, names: Sequence[str], instance: Instance) -> list[str]:
         found = {s for n in names for s in instance.dims[n].symbols() if s in self.plan.extents}
         return sorted(found, key=natural)
 

@@ -12,6 +12,7 @@ index-mismatch    reads that no placement of the producer serves (``order``, ``a
 reduction-dims    reductions that would cross different dims
 lost-parallelism  a reduction that would run again for each point of a dim that it does not depend on
 too-long-row      a reduction of few long rows with what needs its result at every point: one program's work
+uneven            a tensor that others need and that varies along some of the parallel dims only
 recompute         operations at more points than before, for longer than the saved bytes take
 order             a storage that one member overwrites and another reads elsewhere
 ================  ============================================================================================
@@ -186,6 +187,21 @@ def too_long_row(c: Candidate) -> Refusal | None:
     return None
 
 
+def uneven(c: Candidate) -> Refusal | None:
+    """What is stored is stored at every parallel point: no program stores what others store too."""
+    plan = c.planned
+    escaping = c.graph.escaping(c.nodes)
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for write in member.summary.writes:
+            missing = plan.parallel - plan.image(instance, write.dims)
+            if missing and member.results[write.result] in escaping:
+                numbers = (("dims", ", ".join(sorted(missing))),)
+                message = f"{member.summary.name} would store at fewer points than others: keep it apart"
+                return Refusal("uneven", message, numbers)
+    return None
+
+
 def recompute(c: Candidate) -> Refusal | None:
     """What runs at more points than before is cheap, or costs less than the traffic that it saves."""
     plan = c.planned
@@ -265,6 +281,7 @@ RULES: tuple[Rule, ...] = (
     reduction_dims,
     lost_parallelism,
     too_long_row,
+    uneven,
     recompute,
     overwritten,
 )

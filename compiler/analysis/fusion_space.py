@@ -95,7 +95,7 @@ class Plan:
 
     def coords(self, instance: Instance, access: Read | Write) -> tuple[Expr, ...]:
         """An access's coordinates over the dims of the space."""
-        return tuple(simplify(c.subs(instance.dims), self.facts) for c in access.coords)
+        return _placed(access.coords, _items(instance.dims), self.facts)
 
     @property
     def crossed(self) -> frozenset[str]:
@@ -156,6 +156,18 @@ def _bijective(
     facts: Facts,
 ) -> bool:
     return is_bijection(dict(mapping), dict(producer), dict(consumer), facts)
+
+
+@lru_cache(maxsize=1 << 12)
+def _within(facts: Facts, extents: tuple[tuple[str, Expr], ...]) -> Facts:
+    return facts.with_extents(dict(extents))
+
+
+@lru_cache(maxsize=1 << 15)
+def _placed(coords: tuple[Expr, ...], dims: tuple[tuple[str, Expr], ...], facts: Facts) -> tuple[Expr, ...]:
+    """Coordinates over a member's dims as coordinates over the space's."""
+    mapping = dict(dims)
+    return tuple(simplify(c.subs(mapping), facts) for c in coords)
 
 
 def _items(table: Mapping[str, Expr]) -> tuple[tuple[str, Expr], ...]:
@@ -220,7 +232,9 @@ class _Planner:
                 )
             others = [other for other in others if other not in joined]
         (extents,) = self.clusters.values()
-        plan = Plan(self.members, extents, tuple(reversed(self.instances)), self.facts.with_extents(extents))
+        plan = Plan(
+            self.members, extents, tuple(reversed(self.instances)), _within(self.facts, _items(extents))
+        )
         return _renumbered(plan)
 
     # Placing one kernel.
@@ -265,8 +279,8 @@ class _Planner:
         return found
 
     def over(self, instance: Instance, coords: Sequence[Expr]) -> tuple[Expr, ...]:
-        facts = self.facts.with_extents(self.clusters[instance.cluster])
-        return tuple(simplify(c.subs(instance.dims), facts) for c in coords)
+        facts = _within(self.facts, _items(self.clusters[instance.cluster]))
+        return _placed(tuple(coords), _items(instance.dims), facts)
 
     def start(self, number: int) -> None:
         """A cluster of its own for a kernel that nothing reads."""
@@ -400,7 +414,7 @@ class _Planner:
         extents = self.clusters[cluster] = {
             d: extents[d] for d in (*order, *(n for n in added if n not in order))
         }
-        facts = self.facts.with_extents(extents)
+        facts = _within(self.facts, _items(extents))
         for instance in self.instances:
             if instance.cluster == cluster:
                 instance.dims = {d: simplify(e.subs(mapping), facts) for d, e in instance.dims.items()}
@@ -446,10 +460,10 @@ class _Planner:
                 member = self.members[instance.member]
                 for read in member.summary.reads:
                     known.add((member.operands[read.argument], self.over(instance, read.coords)))
-        facts = self.facts.with_extents(self.clusters[cluster])
+        facts = _within(self.facts, _items(self.clusters[cluster]))
         member = self.members[number]
         return sum(
-            (member.operands[r.argument], tuple(simplify(c.subs(dims), facts) for c in r.coords)) in known
+            (member.operands[r.argument], _placed(r.coords, _items(dims), facts)) in known
             for r in member.summary.reads
             if all(n in dims for c in r.coords for n in c.symbols() if n in member.summary.dims)
         )
@@ -545,7 +559,7 @@ class _Planner:
 
     def unite(self, first: int, other: int, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
         """Expresses one cluster over the other such that coordinates ``a`` and ``b`` are the same point."""
-        options = []
+        options: list[tuple[bool, bool, int, int, int, dict[str, Expr]]] = []
         for keep, gone, kept_coords, gone_coords in ((first, other, a, b), (other, first, b, a)):
             kept, lost = self.clusters[keep], self.clusters[gone]
             solution = _solve(gone_coords, kept_coords, _items(lost), _items(kept), self.facts)
@@ -596,7 +610,7 @@ class _Planner:
             else:
                 free.remove(match)
                 whole[d] = sym(match)
-        facts = self.facts.with_extents(kept)
+        facts = _within(self.facts, _items(kept))
         for instance in self.instances:
             if instance.cluster == gone:
                 instance.cluster = keep

@@ -274,6 +274,13 @@ def test_two_readers_of_one_tensor_become_one_kernel() -> None:
     assert after.count('"fuse.load"') == 1
 
 
+def test_readers_of_different_extents_stay_apart() -> None:
+    g = Graph()
+    row = g.pointwise("square_plus", g.input(5))
+    _, remarks = check(g, g.pointwise("add", g.input(6, 5), row), g.pointwise("mul", g.input(9, 5), row))
+    assert "uneven" in rules(remarks)
+
+
 def test_a_reader_of_fewer_points_stays_apart_horizontally() -> None:
     g = Graph()
     x, row = g.input(6, 5), g.input(5)
