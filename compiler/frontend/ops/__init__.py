@@ -1,9 +1,28 @@
-"""The lowerings, one module per family of ops.  ``load`` imports them all, which fills the table of ``frontend/table.py``."""
+"""The lowerings, one module per family of ops.  ``load`` imports them all, which fills the table of
+``frontend/table.py``.
+"""
 
 from importlib import import_module
 
 #: Every family, in the order in which docs list them.
-FAMILIES = ("pointwise", "activations", "conversions", "creation", "views", "mutation", "foreach", "reductions", "scans", "indexing", "scatter", "shape", "random", "whole")
+FAMILIES = (
+    "pointwise",
+    "activations",
+    "conversions",
+    "creation",
+    "views",
+    "mutation",
+    "foreach",
+    "reductions",
+    "scans",
+    "indexing",
+    "scatter",
+    "shape",
+    "random",
+    "asserts",
+    "control_deps",
+    "whole",
+)
 
 
 def load() -> None:

@@ -1,0 +1,74 @@
+"""Assertions: of values, on the device; of shapes and dtypes, at import."""
+
+from typing import Any
+
+import torch
+
+from ..call import Call
+from ..table import lowers
+from ..values import Tensor
+
+#: What eager says of an assertion without a message.
+NO_MESSAGE = "Expected Tensor with single nonzero value, but got zero"
+
+
+def asserted(call: Call) -> None:
+    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is no zero."""
+    condition = call.tensor("self")
+    if any(size.constant != 1 for size in condition.sizes):
+        call.refuse("it asserts a tensor that need not have exactly one element")
+    kernel = call.kernel([condition], [])
+    x = kernel.load(condition, kernel.iterate(condition.sizes))
+    kernel.assert_(kernel.truth(x), call.arguments.get("assert_msg", NO_MESSAGE))
+    call.finish(kernel, [])
+
+
+@lowers("aten._assert_async.default", "aten._assert_async.msg")
+def assert_async(call: Call) -> None:
+    asserted(call)
+
+
+@lowers("aten._functional_assert_async.msg")
+def functional_assert_async(call: Call) -> Tensor:
+    """The result is a token without contents."""
+    asserted(call)
+    return token(call)
+
+
+@lowers("aten._make_dep_token.default")
+def token(call: Call) -> Tensor:
+    """Storage that nobody reads."""
+    spec = call.result
+    return call.made(call.builder.empty(spec, call.location), call.value, spec)
+
+
+@lowers("aten._assert_tensor_metadata.default")
+def assert_metadata(call: Call) -> None:
+    """Nothing where the import knows it to hold; else eager says what is wrong."""
+    fake = call.tensor("a").fake
+    facts = (("dtype", fake.dtype), ("device", fake.device), ("layout", fake.layout))
+    holds = all(call[name] is None or _same(call[name], fact) for name, fact in facts)
+    for name, found in (("size", fake.shape), ("stride", fake.stride())):
+        if call[name] is not None:
+            holds &= [call.expr(n) for n in call[name]] == [call.expr(n) for n in found]
+    if not holds:
+        call.refuse("the import cannot tell that it holds")
+
+
+def _same(expected: Any, found: Any) -> bool:
+    """A device without an index is any of its kind."""
+    if isinstance(expected, torch.device) and expected.index is None:
+        return expected.type == found.type
+    return bool(expected == found)
+
+
+@lowers("aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default")
+def constrain(call: Call) -> None:
+    """What it says of a size, the size's own bounds say already."""
+
+
+@lowers(
+    "aten._functional_sym_constrain_range.default", "aten._functional_sym_constrain_range_for_size.default", view=True
+)
+def constrain_functionally(call: Call) -> Tensor:
+    return call.tensor("dep_token")
