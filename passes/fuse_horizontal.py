@@ -30,9 +30,9 @@ class FuseHorizontal(Pass):
     Runs after ``fuse-vertical``, whose groups it starts from and only merges.  The pair that shares most
     bytes goes first.
 
-    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group must run before
-    the other, nor (rule ``memory``) where running the later one early, or the earlier one late, keeps more bytes
-    alive for longer than are saved.
+    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group must run
+    before the other, nor (rule ``memory``) where running the later one early, or the earlier one late, keeps
+    more bytes alive for longer than are saved.
     """
 
     name: ClassVar[str] = "fuse-horizontal"
