@@ -93,6 +93,18 @@ def test_outputs_keep_their_strides():
     check(lambda x: (x.T + 1, (x * 2).T, x.permute(1, 0).contiguous()), torch.randn(4, 6))
 
 
+def _sine_to_cosine(graph):
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.sin.default):
+        node.target = torch.ops.aten.cos.default
+
+
+def test_a_wrong_answer_would_be_noticed():
+    with pytest.raises(AssertionError, match="output"):
+        check(torch.sin, matrix(4, 6), fx_pass=_sine_to_cosine)
+    with pytest.raises(AssertionError, match="input:0"):
+        check(torch.sin_, matrix(4, 6), fx_pass=_sine_to_cosine)
+
+
 # ---- mutation and aliases ----------------------------------------------------------------------------------
 
 
