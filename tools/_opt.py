@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import cast
 
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
@@ -154,6 +155,8 @@ def _session(options: argparse.Namespace, flags: list[str], source: Source) -> t
         roundtrip=options.verify_roundtrip,
         debug=options.debug,
     )
+    if not flags and options.pass_pipeline is None and not options.run_reproducer:
+        session.level = options.default_pipeline
     _watch(session, options)
     return source, session
 
@@ -227,7 +230,7 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         if options.verify_each == "numeric":
             from ..compiler.runtime.numeric_check import NumericVerifier
 
-            made.append(NumericVerifier())
+            made.append(cast(Observer, NumericVerifier()))
         return made
 
     session.watchers, session.checks = watchers, checks

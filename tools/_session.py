@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from ..compiler.analysis.remarks import Remark, Remarks
 from ..compiler.context import make_context
-from ..compiler.diagnostics import Diagnostic, Diagnostics, collecting, position_of_text
-from ..compiler.dialects.verifier import VerificationError, verify
+from ..compiler.diagnostics import Diagnostic, Diagnostics, Position, collecting, position_of_text
+from ..compiler.dialects.verifier import VerificationError, verify, verify_level
 from ..compiler.errors import CompileError
 from ..compiler.mlir import ir
 from ..passes.manager import Observer, PassManager
@@ -49,6 +49,7 @@ class Session:
     """
 
     passes: list[Pass]
+    level: str | None = None  #: the level that the module must have in the end
     style: PrintStyle = field(default_factory=PrintStyle)
     verify_each: bool = True
     allow_unregistered: bool = False
@@ -97,6 +98,8 @@ class Session:
         manager = PassManager(self.passes, self.verify_each, [*watchers, *self.checks(number)])
         try:
             manager.run(module, outcome.remarks)
+            if self.level is not None:
+                verify_level(module, self.level)
         except Exception as error:
             self._failed(error, progress.running, module, outcome)
             for watcher in watchers:
@@ -116,8 +119,7 @@ class Session:
             _ensure_error(outcome, f"pass '{name}' failed: {error}", module)
             outcome.diagnostics.attach(f"after pass '{name}'")
             return
-        place = getattr(error, "location", None)
-        location = place if isinstance(place, ir.Location) else module.operation.location
+        location = _place(error, module)
         if isinstance(error, self.expected):
             outcome.diagnostics.add("error", str(error), location)
             return
@@ -141,6 +143,15 @@ class Session:
                 outcome.diagnostics.add("error", message, module.operation.location)
                 return False
         return True
+
+
+def _place(error: Exception, module: ir.Module) -> ir.Location | Position | None:
+    """Where an exception says it is about: a location or the text of one; else the module."""
+    place = getattr(error, "location", None)
+    if isinstance(place, ir.Location):
+        return place
+    position = position_of_text(place, module.context) if isinstance(place, str) else None
+    return position or module.operation.location
 
 
 def _ensure_error(outcome: Outcome, message: str, module: ir.Module | None = None) -> None:

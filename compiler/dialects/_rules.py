@@ -8,6 +8,9 @@ from ..analysis.kernel import natural
 from ..analysis.layout import ELEMENT_BYTES, TensorSpec
 from ..mlir import ir
 
+#: What a size's argument may say of it.
+_FACTS = ("fuse.min", "fuse.max", "fuse.multiple", "fuse.hint")
+
 
 class Broken(Exception):
     """What an op breaks, as the sentence after its name: what was expected, what was found."""
@@ -125,12 +128,21 @@ def argument_symbols(func: ir.Operation) -> dict[str, int]:
             raise Broken(
                 f"expected the size '{symbol}' to be an index, got {inputs[number]} as argument {number}"
             )
+        _check_facts(symbol, attributes)
         if symbol in found:
             raise Broken(
                 f"expected one argument for the size '{symbol}', got arguments {found[symbol]} and {number}"
             )
         found[symbol] = number
     return found
+
+
+def _check_facts(symbol: str, attributes: ir.Attribute) -> None:
+    """What is said of a size is a number, and its bounds leave room."""
+    facts = {n: integer_of(attributes[n], n) for n in _FACTS if n in attributes}
+    low, high = facts.get("fuse.min", 0), facts.get("fuse.max")
+    if high is not None and low > high:
+        raise Broken(f"expected fuse.min of '{symbol}' to be at most its fuse.max, got {low} and {high}")
 
 
 def function_type(func: ir.Operation) -> ir.FunctionType:

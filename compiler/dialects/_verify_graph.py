@@ -150,9 +150,7 @@ def _size(graph: _Graph, op: ir.Operation) -> None:
     extent = spec.sizes[dim]
     plain = extent.is_constant or extent.symbols() == {str(extent)}
     if plain and str(extent) != symbol:  # that of `s0 + 3` gets its own name, from which a fuse.sym gives s0
-        raise Broken(
-            f"expected dim {dim} of {op.operands[0].type} to have the extent {symbol}, got {extent}"
-        )
+        raise Broken(f"expected dim {dim} of {op.operands[0].type} to have the extent {symbol}, got {extent}")
     graph.define(symbol, op.results[0])
 
 
@@ -175,7 +173,7 @@ def _reuse(graph: _Graph, op: ir.Operation) -> None:
     if (old.device or "") != (new.device or ""):
         raise Broken(f"expected storage on the device '{new.device or ''}', got '{old.device or ''}'")
     short = _bytes(new) - _bytes(old)
-    if short.is_constant and short.constant > 0:
+    if short.constant is not None and short.constant > 0:
         raise Broken(f"expected storage of at least {_bytes(new)} bytes, got {_bytes(old)}")
     _give_back(graph, op.operands[0], "was taken over by a fuse.reuse")
     graph.owned[op.results[0]] = op

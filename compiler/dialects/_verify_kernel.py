@@ -157,7 +157,7 @@ def _dims(func: ir.Operation, symbols: dict[str, int]) -> dict[str, Expr]:
             raise Broken(
                 f"the extent '{extent}' of {name} needs the size {listed(unknown)}, which is no argument"
             )
-        if extent.is_constant and extent.constant < 0:
+        if extent.constant is not None and extent.constant < 0:
             raise Broken(f"expected {name} to have an extent of at least 0, got {extent}")
     return dims
 

@@ -12,6 +12,7 @@ from ._rules import Broken, Report, text_of
 from ._verify_extern import verify_extern
 from ._verify_graph import CALLEE_KINDS, Callees, verify_graph
 from ._verify_kernel import verify_kernel
+from ._verify_level import POSTCONDITIONS, check_level
 from ._verify_tiled import symbol_name, verify_launch, verify_tiled, verify_tt_func
 
 
@@ -28,6 +29,23 @@ def verify(module: ir.Module) -> None:
     report = Report()
     with module.context, ir.Location.unknown(module.context):
         _verify(module, report)
+    _raise_if_broken(report)
+
+
+def verify_level(module: ir.Module, level: str) -> None:
+    """Checks, at the end of a pipeline, that the module is of ``level``: graph, scheduled, tiled or planned.
+
+    Raises ``VerificationError`` after emitting located diagnostics, ValueError on an unknown level.
+    """
+    if level not in POSTCONDITIONS:
+        raise ValueError(f"unknown level '{level}': expected one of {', '.join(POSTCONDITIONS)}")
+    report = Report()
+    with module.context, ir.Location.unknown(module.context):
+        check_level(module, level, report)
+    _raise_if_broken(report)
+
+
+def _raise_if_broken(report: Report) -> None:
     if report.complaints:
         rules = "1 rule" if report.complaints == 1 else f"{report.complaints} rules"
         raise VerificationError(f"the module breaks {rules} of the dialect")

@@ -10,7 +10,7 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.diagnostics import collecting
 from fuse_mlir.compiler.dialects import _verify_kernel as rules
 from fuse_mlir.compiler.dialects import fuse, libm, tt
-from fuse_mlir.compiler.dialects.verifier import VerificationError, verify
+from fuse_mlir.compiler.dialects.verifier import VerificationError, verify, verify_level
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime import scalar_kernels, scalar_ops
 from fuse_mlir.tools._docs import documents, markdown
@@ -167,3 +167,56 @@ def test_docstrings_become_markdown() -> None:
     assert markdown(docstring) == (
         "Sets `a`.\n\nBefore:\n\n```mlir\n%x = f()\n\n  %y\n```\n\nAfter:\n\n```mlir\n%z\n```\n\nText `b`."
     )
+
+
+LEFT_OVER = {
+    "group": (
+        "scheduled",
+        "%y = call @fill(%o) {fuse.group = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>",
+        "fuse.group",
+    ),
+    "scalar kernel": (
+        "tiled",
+        "%y = call @fill(%o) : (tensor<8xf32>) -> tensor<8xf32>",
+        "got a scalar kernel",
+    ),
+    "kernel": ("planned", "%y = call @fill(%o) : (tensor<8xf32>) -> tensor<8xf32>", "got a kernel"),
+    "empty": (
+        "planned",
+        '%e = "fuse.empty"() {syms = []} : () -> tensor<8xf32>\n'
+        '%y = "fuse.view"(%e) {map = ["v0"], syms = []} : (tensor<8xf32>) -> tensor<8xf32>',
+        "got fuse.empty",
+    ),
+    "ordered group": ("scheduled", "func.call @group() : () -> ()", "fuse.control_deps"),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_OVER)
+def test_what_a_level_must_not_hold(case: str) -> None:
+    level, line, message = LEFT_OVER[case]
+    left = module(f"""
+        func.func @main(%o: tensor<8xf32>) {{
+          {line}
+          return
+        }}
+        func.func private @group() attributes {{fuse.control_deps}} {{
+          return
+        }}
+        func.func private @fill(%o: tensor<8xf32>) -> tensor<8xf32>
+            attributes {{fuse.kernel, fuse.dims = {{d0 = "8"}}, fuse.ties = array<i64: 0>}} {{
+          %true = arith.constant true
+          %zero = arith.constant 0.0 : f32
+          %r = "fuse.store"(%o, %zero, %true) {{at = ["d0"], mode = "set"}}
+              : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+          return %r : tensor<8xf32>
+        }}""")
+    verify(left)
+    verify_level(left, "graph")
+    with collecting(left.context) as said, pytest.raises(VerificationError):
+        verify_level(left, level)
+    assert any(message in d.message for d in said.items), said.items
+
+
+def test_a_level_that_does_not_exist() -> None:
+    with pytest.raises(ValueError, match="unknown level 'codegen'"):
+        verify_level(module("module {}"), "codegen")

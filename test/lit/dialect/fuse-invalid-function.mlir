@@ -253,3 +253,19 @@ func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.grid = ["s0"], fuse.ties = array<i64: 0>} {
   return %o : tensor<8xf32>
 }
+
+// -----
+
+// bounds of a size leave room
+// expected-error@+1 {{'func.func' op expected fuse.min of 's0' to be at most its fuse.max, got 3 and 2}}
+func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 3 : i64, fuse.max = 2 : i64}) {
+  return
+}
+
+// -----
+
+// what is said of a size is a number
+// expected-error@+1 {{'func.func' op expected fuse.hint to be an integer, got "eight"}}
+func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = "eight"}) {
+  return
+}
