@@ -1,10 +1,14 @@
-"""Every exception that the compiler raises at a user, each a template: the class says what went wrong, its fields the particulars."""
+"""Every exception that the compiler raises at a user, each a template: the class says what went wrong, its
+fields the particulars.
+"""
 
 from typing import Any, ClassVar
 
 
 class CompileError(Exception):
-    """One sentence about one place.  Subclasses set ``template``; its fields are the keyword arguments, kept in ``fields``."""
+    """One sentence about one place.  Subclasses set ``template``; its fields are the keyword arguments, kept
+    in ``fields``.
+    """
 
     template: ClassVar[str] = "{message}"
 
@@ -16,7 +20,9 @@ class CompileError(Exception):
 
 
 class ImportGraphError(CompileError):
-    """The captured FX graph cannot become a module.  The caller runs the whole graph eagerly, or gives up when strict."""
+    """The captured FX graph cannot become a module.  The caller runs the whole graph eagerly, or gives up
+    when strict.
+    """
 
 
 class UnsupportedOp(ImportGraphError):

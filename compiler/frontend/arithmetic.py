@@ -1,8 +1,10 @@
-"""Scalar arithmetic with eager's semantics: typed values, and a method per operation that picks the MLIR op by dtype.
+"""Scalar arithmetic with eager's semantics: typed values, and a method per operation that picks the MLIR op
+by dtype.
 
-A ``Scalar`` has one of the *compute* dtypes of ``dtypes.py`` (float32, float64, the integers, bool).  Methods take scalars and Python
-numbers; a number takes the dtype of the scalar beside it.  Where MLIR leaves a case undefined (division by zero, shifts out of range, the
-smallest integer by -1) the method says what happens, so that no kernel traps and no optimisation sees poison.
+A ``Scalar`` has one of the *compute* dtypes of ``dtypes.py`` (float32, float64, the integers, bool).
+Methods take scalars and Python numbers; a number takes the dtype of the scalar beside it.  Where MLIR leaves
+a case undefined (division by zero, shifts out of range, the smallest integer by -1) the method says what
+happens, so that no kernel traps and no optimisation sees poison.
 """
 
 import math as pymath
@@ -26,9 +28,11 @@ _UNORDERED = 14
 
 #: (operation, kind of number) -> MLIR op.  A pair that is not here has no meaning in eager either.
 _BINARY: dict[tuple[str, str], str] = {
-    ("add", "float"): "arith.addf", ("add", "signed"): "arith.addi", ("add", "unsigned"): "arith.addi", ("add", "bool"): "arith.ori",
+    ("add", "float"): "arith.addf", ("add", "signed"): "arith.addi", ("add", "unsigned"): "arith.addi",
+    ("add", "bool"): "arith.ori",
     ("sub", "float"): "arith.subf", ("sub", "signed"): "arith.subi", ("sub", "unsigned"): "arith.subi",
-    ("mul", "float"): "arith.mulf", ("mul", "signed"): "arith.muli", ("mul", "unsigned"): "arith.muli", ("mul", "bool"): "arith.andi",
+    ("mul", "float"): "arith.mulf", ("mul", "signed"): "arith.muli", ("mul", "unsigned"): "arith.muli",
+    ("mul", "bool"): "arith.andi",
     ("maximum", "float"): "arith.maximumf", ("maximum", "signed"): "arith.maxsi",
     ("maximum", "unsigned"): "arith.maxui", ("maximum", "bool"): "arith.ori",
     ("minimum", "float"): "arith.minimumf", ("minimum", "signed"): "arith.minsi",
@@ -106,7 +110,7 @@ class Arithmetic:
         row = BY_TORCH[dtype]
         if row.kind == "float":
             number = float(number)
-            key: tuple[Any, ...] = (row.value, repr(number))
+            key: tuple[Any, ...] = (row.value, number, pymath.copysign(1.0, number))
         elif row.kind == "bool":
             number = int(number != 0)
             key = (row.value, number)
@@ -229,13 +233,16 @@ class Arithmetic:
     def bit_not(self, x: Scalar) -> Scalar:
         return self.bit_xor(x, True if x.kind == "bool" else -1)
 
-    # Division.  An integer divided by zero gives -1 (all bits set, as the hardware does) and leaves itself as remainder.
+    # Division.  An integer divided by zero gives -1 (all bits set, as the hardware does) and leaves itself
+    # as remainder.
     def div(self, a: Operand, b: Operand) -> Scalar:
         """True division of floats."""
         return self.binary("div", a, b)
 
     def quotient(self, a: Operand, b: Operand) -> tuple[Scalar, Scalar]:
-        """(quotient rounded to zero, remainder of the sign of ``a``) of two integers; never traps, the smallest by -1 wraps."""
+        """(quotient rounded to zero, remainder of the sign of ``a``) of two integers; never traps, the
+        smallest by -1 wraps.
+        """
         if not isinstance(b, Scalar) and b not in (0, -1):
             return self.binary("div", a, b), self.binary("rem", a, b)
         left, right = self.pair(a, b)
@@ -256,7 +263,9 @@ class Arithmetic:
         return self.math("trunc", self.div(left, right)) if left.is_float else self.quotient(left, b)[0]
 
     def floor_div(self, a: Operand, b: Operand) -> Scalar:
-        """The quotient rounded down; for floats Python's algorithm, which is exact where a quotient rounds up to an integer."""
+        """The quotient rounded down; for floats Python's algorithm, which is exact where a quotient rounds
+        up to an integer.
+        """
         left, right = self.pair(a, b)
         if left.is_float:
             return self._floor_div_float(left, right)
@@ -299,7 +308,9 @@ class Arithmetic:
         return shifted if left.kind == "signed" else self.select(self._in_width(left, right), shifted, 0)
 
     def power(self, base: Scalar, exponent: Operand) -> Scalar:
-        """``base ** exponent``: C's pow for floats; for integers wrapping products, and 0, 1 or -1 for a negative exponent."""
+        """``base ** exponent``: C's pow for floats; for integers wrapping products, and 0, 1 or -1 for a
+        negative exponent.
+        """
         if base.is_float:
             return self.math("powf", base, exponent)
         if isinstance(exponent, int) and exponent >= 0:
@@ -323,7 +334,9 @@ class Arithmetic:
 
     # Conversions.
     def cast(self, x: Scalar, dtype: torch.dtype) -> Scalar:
-        """As eager's ``to``: bool is ``!= 0``; floats round to zero to integers; float64 and integers reach 16-bit floats by float32."""
+        """As eager's ``to``: bool is ``!= 0``; floats round to zero to integers; float64 and integers reach
+        16-bit floats by float32.
+        """
         if x.dtype == dtype:
             return x
         source, target = BY_TORCH[x.dtype], BY_TORCH[dtype]
@@ -410,7 +423,9 @@ class Arithmetic:
         return Scalar(self.emit("arith.truncf", self.type_of(dtype), [x.value]), dtype)
 
     def _float_to_integer(self, x: Scalar, dtype: torch.dtype) -> Scalar:
-        """Small and unsigned types go through a wider signed one, so that -1.0 becomes the largest unsigned number as in eager."""
+        """Small and unsigned types go through a wider signed one, so that -1.0 becomes the largest unsigned
+        number as in eager.
+        """
         target = BY_TORCH[dtype]
         x = self.widen(x)
         if dtype == torch.uint64:

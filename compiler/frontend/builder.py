@@ -1,4 +1,5 @@
-"""Builds one kernel: a private function of scalar code over named dims, its destinations, and the call in ``@main``.
+"""Builds one kernel: a private function of scalar code over named dims, its destinations, and the call in
+``@main``.
 
     k = KernelBuilder(builder, "add_3", location, inputs=[x, y], outputs=[spec])
     at = k.iterate(spec.sizes)                      # d0, d1, ..: one dim for each size that is not 1
@@ -9,7 +10,6 @@ Nothing is written to ``@main`` before ``finish``; ``discard`` leaves no trace.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -27,8 +27,9 @@ Destination = Tensor | TensorSpec
 class KernelBuilder(Arithmetic):
     """A kernel under construction.
 
-    ``inputs`` are the tensors it loads (one argument each, however often given), ``outputs`` its destinations: a spec makes a fresh
-    ``fuse.empty``, a tensor is overwritten.  ``numbers`` are scalars of ``@main`` that it takes as arguments.
+    ``inputs`` are the tensors it loads (one argument each, however often given), ``outputs`` its
+    destinations: a spec makes a fresh ``fuse.empty``, a tensor is overwritten.  ``numbers`` are scalars of
+    ``@main`` that it takes as arguments.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class KernelBuilder(Arithmetic):
         first = len(self.inputs) + len(self.outputs)
         self._numbers = {n.value: arguments[first + i] for i, n in enumerate(self.numbers)}
         self._stored: list[ir.Value | None] = [None] * len(self.outputs)
-        self._used: set[str] = {name for spec in specs for name in spec.symbols}
+        self._used: set[str] = {name for spec in specs for name in builder.symbols_of(spec)}
 
     # Dims and coordinates.
     def dim(self, extent: Expr | int) -> Expr:
@@ -91,7 +92,9 @@ class KernelBuilder(Arithmetic):
         other: Operand = 0,
         indices: Sequence[Scalar] = (),
     ) -> Scalar:
-        """``tensor[at]`` in its compute dtype, ``other`` where ``guard`` is false.  ``indices`` are ``i0``, ``i1``.. of the coordinates."""
+        """``tensor[at]`` in its compute dtype, ``other`` where ``guard`` is false.  ``indices`` are ``i0``,
+        ``i1``.. of the coordinates.
+        """
         return self.widen(self.load_raw(tensor, at, guard, other, indices))
 
     def load_raw(
@@ -163,12 +166,16 @@ class KernelBuilder(Arithmetic):
         )
 
     def round_to(self, x: Scalar, dtype: torch.dtype) -> Scalar:
-        """``x`` as it would be after a store to ``dtype`` and a load: the rounding that eager does between two ops."""
+        """``x`` as it would be after a store to ``dtype`` and a load: the rounding that eager does between
+        two ops.
+        """
         return self.widen(self.cast(x, dtype)) if BY_TORCH[dtype].compute != dtype or x.dtype != dtype else x
 
     # The end.
     def finish(self) -> list[ir.Value]:
-        """Closes the function, makes the destinations and calls it; returns the new value of each destination."""
+        """Closes the function, makes the destinations and calls it; returns the new value of each
+        destination.
+        """
         builder = self.builder
         assert all(v is not None for v in self._stored), f"a destination of {self.name} is never stored"
         names = sorted(
@@ -218,7 +225,7 @@ class KernelBuilder(Arithmetic):
         )
 
     def _coordinates(self, at: Sequence[Expr]) -> ir.Attribute:
-        for coordinate in at:
-            if not coordinate.is_constant:
+        if self.builder.symbol_values:
+            for coordinate in at:
                 self._used |= coordinate.symbols() - self.dims.keys()
-        return self.builder.strings(at)
+        return self.builder.coordinates(at)

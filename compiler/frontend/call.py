@@ -32,7 +32,8 @@ def _signature(overload: torch._ops.OpOverload) -> tuple[tuple[str, Any], ...]:
 class Call:
     """A node, its arguments by schema name, and what a builder needs to make ops.
 
-    ``call["alpha"]`` is a ``Tensor``, ``Number``, ``Expr`` (a symbolic size), a plain Python value, or a list of them.
+    ``call["alpha"]`` is a ``Tensor``, ``Number``, ``Expr`` (a symbolic size), a plain Python value, or a
+    list of them.
     """
 
     def __init__(self, importer: "Importer", node: fx.Node, location: ir.Location) -> None:
@@ -99,7 +100,9 @@ class Call:
     def finish(
         self, kernel: KernelBuilder, fakes: Sequence[torch.Tensor] | None = None
     ) -> Tensor | list[Tensor]:
-        """Closes ``kernel``; one tensor for one destination, else a list.  ``fakes`` None means the node's value."""
+        """Closes ``kernel``; one tensor for one destination, else a list.  ``fakes`` None means the node's
+        value.
+        """
         self._kernels.remove(kernel)
         values = kernel.finish()
         if fakes is None:

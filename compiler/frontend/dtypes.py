@@ -79,7 +79,8 @@ def is_unsigned(dtype: torch.dtype) -> bool:
 
 @cache
 def largest_when_saturating(dtype: torch.dtype) -> float | None:
-    """The value that eager stores for numbers beyond an 8-bit float's range, or None where it stores inf or NaN.
+    """The value that eager stores for numbers beyond an 8-bit float's range, or None where it stores inf or
+    NaN.
 
     torch changed this for float8_e4m3fn, so torch itself is asked.
     """

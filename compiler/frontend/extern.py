@@ -1,8 +1,10 @@
-"""Extern calls: an op that runs as itself.  The declaration says how to rebuild the call; see docs/architecture.md.
+"""Extern calls: an op that runs as itself.  The declaration says how to rebuild the call; see
+docs/architecture.md.
 
-Results are the leaves of what the op returns (lists, tuples and dicts opened in order, None dropped) that are tensors or numbers unknown
-at import.  Where not every leaf is a result (a number that the import knows, a tensor that nobody takes), ``fuse.returns`` has the positions of
-those that are, None counted: what an op really returns may have None where its meta function has a tensor, and the other way round.
+Results are the leaves of what the op returns (lists, tuples and dicts opened in order, None dropped) that
+are tensors or numbers unknown at import.  Where not every leaf is a result (a number that the import knows,
+a tensor that nobody takes), ``fuse.returns`` has the positions of those that are, None counted: what an op
+really returns may have None where its meta function has a tensor, and the other way round.
 """
 
 import operator
@@ -108,7 +110,9 @@ _ENCODERS: tuple[tuple[type, Any], ...] = (
 
 
 def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Location) -> Any:
-    """Declares and calls ``node``'s target.  Raises UnsupportedValue for a result that is no tensor and no number."""
+    """Declares and calls ``node``'s target.  Raises UnsupportedValue for a result that is no tensor and no
+    number.
+    """
     builder, symbols = importer.builder, importer.symbols
     with importer.context:
         encoder = _Encoder(importer, location, node.name)
@@ -193,7 +197,9 @@ class _Result:
 
 
 def _effects(node: fx.Node, encoder: _Encoder, kept: list[int]) -> dict[str, ir.Attribute]:
-    """``fuse.mutated``, ``fuse.aliases`` and ``fuse.effect``, from the op's schema; a higher-order op may do anything."""
+    """``fuse.mutated``, ``fuse.aliases`` and ``fuse.effect``, from the op's schema; a higher-order op may do
+    anything.
+    """
     builder = encoder.importer.builder
     target = node.target
     if isinstance(target, torch._ops.HigherOrderOperator):

@@ -1,4 +1,6 @@
-"""Sizes that the index algebra cannot say (minima, roundings of quotients) become extern calls that the host computes."""
+"""Sizes that the index algebra cannot say (minima, roundings of quotients) become extern calls that the host
+computes.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -2,8 +2,9 @@
 
     imported = import_graph(gm, example_inputs, context=make_context(), device="cuda:0")
 
-Every node goes one of four ways: its value is a size or a constant (no op), the table of ``ops/`` builds kernels or a view, an
-extern call runs it as itself, or, for what only the host knows (sub-graphs, Triton kernels), it is an entry of ``objects``.
+Every node goes one of four ways: its value is a size or a constant (no op), the table of ``ops/`` builds
+kernels or a view, an extern call runs it as itself, or, for what only the host knows (sub-graphs, Triton
+kernels), it is an entry of ``objects``.
 """
 
 import operator
@@ -67,8 +68,9 @@ class Fallback:
 class ImportedGraph:
     """What ``import_graph`` returns.
 
-    Arguments of ``@main``: the placeholders ``inputs`` (their numbers; a placeholder that is None or a number has no argument), then
-    ``constants`` in order.  ``output_spec`` has one entry per leaf of the FX output, whose nesting is ``output_tree``.
+    Arguments of ``@main``: the placeholders ``inputs`` (their numbers; a placeholder that is None or a
+    number has no argument), then ``constants`` in order.  ``output_spec`` has one entry per leaf of the FX
+    output, whose nesting is ``output_tree``.
     """
 
     module: ir.Module
@@ -89,10 +91,11 @@ def import_graph(
     device: str,
     strict: bool = False,
 ) -> ImportedGraph:
-    """Imports ``gm``.  Shapes, strides and dtypes come from ``node.meta["val"]``, for placeholders without it from ``example_inputs``.
+    """Imports ``gm``.  Shapes, strides and dtypes come from ``node.meta["val"]``, for placeholders without
+    it from ``example_inputs``.
 
-    ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  Raises ImportGraphError (compiler/errors.py) for what a module cannot hold,
-    and with ``strict`` UnsupportedOp for whatever would fall back.
+    ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  Raises ImportGraphError (compiler/errors.py) for
+    what a module cannot hold, and with ``strict`` UnsupportedOp for whatever would fall back.
     """
     return Importer(gm, example_inputs, context, device, strict).run()
 
@@ -217,8 +220,10 @@ class Importer:
         return known
 
     def mutate(self, tensor: Tensor, value: Tensor) -> None:
-        """Records that the argument ``tensor`` ends up as ``value``; nodes after this one read the new value."""
-        argument = self.arguments[tensor.value] if tensor.value in self.arguments else tensor.root
+        """Records that the argument ``tensor`` ends up as ``value``; nodes after this one read the new
+        value.
+        """
+        argument = self.arguments.get(tensor.value, tensor.root)
         assert argument is not None
         self.mutated[argument] = value.value
         for node, current in self.values.items():
@@ -254,9 +259,7 @@ class Importer:
         """The arguments of ``@main``, in the placeholders' order; returns the placeholders' numbers."""
         nodes = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
         examples = [*self.example_inputs, *[None] * len(nodes)]
-        fakes = [
-            n.meta["val"] if "val" in n.meta else example for n, example in zip(nodes, examples, strict=False)
-        ]
+        fakes = [n.meta.get("val", example) for n, example in zip(nodes, examples, strict=False)]
         self.symbols.announce(fakes)
         inputs: list[int] = []
         for position, (node, fake) in enumerate(zip(nodes, fakes, strict=True)):
@@ -418,7 +421,9 @@ class Importer:
 
 
 def target_name(target: Any) -> str:
-    """How the table and ``fuse.extern`` call an FX target: ``aten.mm.default``, ``operator.add``, ``higher_order.cond``."""
+    """How the table and ``fuse.extern`` call an FX target: ``aten.mm.default``, ``operator.add``,
+    ``higher_order.cond``.
+    """
     if isinstance(target, torch._ops.OpOverload):
         return str(target)
     if isinstance(target, torch._ops.HigherOrderOperator):

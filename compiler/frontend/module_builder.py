@@ -1,6 +1,7 @@
 """Writes the graph level: ``@main``, its ``fuse`` ops and calls, and the declarations beside it.
 
-Ops are made through ``ir.Operation.create`` with types and attributes that are made once an import: this is the cost of an import.
+Ops are made through ``ir.Operation.create`` with types and attributes that are made once an import: this is
+the cost of an import.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,9 @@ from ..mlir import ir
 
 
 class ModuleBuilder:
-    """One module under construction.  ``device`` is the module's default device, ``None`` in a ``TensorSpec``."""
+    """One module under construction.  ``device`` is the module's default device, ``None`` in a
+    ``TensorSpec``.
+    """
 
     def __init__(self, context: ir.Context, device: str) -> None:
         self.context = context
@@ -28,6 +31,8 @@ class ModuleBuilder:
         self._body = ir.InsertionPoint(self.module.body)
         self._types: dict[Any, ir.Type] = {}
         self._strings: dict[str, ir.Attribute] = {}
+        self._symbols: dict[TensorSpec, tuple[str, ...]] = {}
+        self._coordinates: dict[tuple[Expr, ...], ir.Attribute] = {}
         self._names: set[str] = {"main"}
         self.declarations: dict[str, ir.Operation] = {}
         self.symbol_values: dict[
@@ -54,6 +59,21 @@ class ModuleBuilder:
         if known is None:
             with self.context:
                 known = self._types[spec] = spec.type()
+        return known
+
+    def symbols_of(self, spec: TensorSpec) -> tuple[str, ...]:
+        """``spec.symbols``, found once for each spec."""
+        known = self._symbols.get(spec)
+        if known is None:
+            known = self._symbols[spec] = spec.symbols
+        return known
+
+    def coordinates(self, at: Sequence[Expr]) -> ir.Attribute:
+        """The array of the expressions' texts, made once."""
+        key = tuple(at)
+        known = self._coordinates.get(key)
+        if known is None:
+            known = self._coordinates[key] = self.strings(key)
         return known
 
     def string(self, text: str) -> ir.Attribute:
@@ -140,7 +160,7 @@ class ModuleBuilder:
 
     def empty(self, spec: TensorSpec, location: ir.Location) -> ir.Value:
         """``fuse.empty``: storage with the layout ``spec``."""
-        names = spec.symbols
+        names = self.symbols_of(spec)
         return self.op(
             "fuse.empty",
             [self.tensor_type(spec)],
@@ -153,9 +173,11 @@ class ModuleBuilder:
         self, source: ir.Value, spec: TensorSpec, coordinates: Sequence[Expr], location: ir.Location
     ) -> ir.Value:
         """``fuse.view``: ``coordinates`` has one expression per source dim over ``v0``.. and symbols."""
-        used = set(spec.symbols).union(*(c.symbols() for c in coordinates))
-        names = sorted(n for n in used if n in self.symbol_values)
-        attributes = {"map": self.strings(coordinates), "syms": self.strings(names)}
+        names: Sequence[str] = ()
+        if self.symbol_values:
+            used = set(self.symbols_of(spec)).union(*(c.symbols() for c in coordinates))
+            names = sorted(used & self.symbol_values.keys())
+        attributes = {"map": self.coordinates(coordinates), "syms": self.strings(names)}
         return self.op(
             "fuse.view", [self.tensor_type(spec)], [source, *self.values(names)], attributes, location
         ).result

@@ -15,7 +15,9 @@ _INT64_MAX = 2**63 - 1
 
 
 class SymbolTable:
-    """The sizes of one import.  Names are torch's own (``s0``, ``u1``); those that torch has no name for are ``p0``, ``p1``.."""
+    """The sizes of one import.  Names are torch's own (``s0``, ``u1``); those that torch has no name for are
+    ``p0``, ``p1``..
+    """
 
     def __init__(self, builder: ModuleBuilder) -> None:
         self.builder = builder
@@ -27,7 +29,8 @@ class SymbolTable:
     def expr(self, size: Any, user: str = "") -> Expr:
         """The expression of an int, SymInt or sympy integer that ``user`` (a node, for messages) needs.
 
-        Raises UnboundSymbol where a symbol has no definition yet, UnsupportedSize where the algebra cannot say it.
+        Raises UnboundSymbol where a symbol has no definition yet, UnsupportedSize where the algebra cannot
+        say it.
         """
         if isinstance(size, int):
             return const(int(size))
@@ -155,7 +158,9 @@ class SymbolTable:
         return [n for n in sorted(expression.symbols()) if n not in self.builder.symbol_values]
 
     def _solve(self, expression: Expr, extent: Callable[[], str], location: ir.Location) -> None:
-        """Defines the one unknown symbol of ``expression``, linear in it, from the name that ``extent`` gives."""
+        """Defines the one unknown symbol of ``expression``, linear in it, from the name that ``extent``
+        gives.
+        """
         missing = self._missing(expression)
         factor = expression.coefficient(missing[0]) if len(missing) == 1 else None
         if factor is None or not factor.is_constant or factor.constant < 1:

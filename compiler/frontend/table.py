@@ -3,8 +3,9 @@
     @lowers("aten.relu.default")
     def relu(call: Call) -> Value: ...
 
-An overload has exactly one entry; a second one is an error at import.  ``KEPT_WHOLE`` names the overloads that run as extern calls because
-that is how they run best, with the reason; anything else that runs as an extern call is a fallback and leaves a remark.
+An overload has exactly one entry; a second one is an error at import.  ``KEPT_WHOLE`` names the overloads
+that run as extern calls because that is how they run best, with the reason; anything else that runs as an
+extern call is a fallback and leaves a remark.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lowering:
-    """One entry.  ``view``: the result shares its operand's storage, so devices, dtypes and empty tensors are no concern."""
+    """One entry.  ``view``: the result shares its operand's storage, so devices, dtypes and empty tensors
+    are no concern.
+    """
 
     overload: str
     build: "Callable[[Call], Any]"
@@ -51,4 +54,6 @@ def keep_whole(reason: str, *overloads: str) -> None:
 
 
 class Refused(Exception):
-    """A builder's way to say that this call is beyond it; the importer makes it an extern call, with the reason in a remark."""
+    """A builder's way to say that this call is beyond it; the importer makes it an extern call, with the
+    reason in a remark.
+    """

@@ -14,8 +14,9 @@ from ..mlir import ir
 class Tensor:
     """A tensor in ``@main``.
 
-    ``origin`` is torch's storage offset of its root's first element: what ``spec.offset`` (relative to the root) leaves out.
-    ``root`` is the ``@main`` argument that it is a view of, or None.  ``fake`` is the FX value.
+    ``origin`` is torch's storage offset of its root's first element: what ``spec.offset`` (relative to the
+    root) leaves out. ``root`` is the ``@main`` argument that it is a view of, or None.  ``fake`` is the FX
+    value.
     """
 
     value: ir.Value
@@ -36,7 +37,9 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A number known when the program runs: an ``f64``, ``i64`` or ``i1`` value of ``@main``.  Sizes are ``Expr`` instead."""
+    """A number known when the program runs: an ``f64``, ``i64`` or ``i1`` value of ``@main``.  Sizes are
+    ``Expr`` instead.
+    """
 
     value: ir.Value
     dtype: torch.dtype

@@ -1,4 +1,6 @@
-"""Test helper: one ATen call as an FX graph with fake values, imported, verified and run by the interpreter."""
+"""Test helper: one ATen call as an FX graph with fake values, imported, verified and run by the
+interpreter.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any

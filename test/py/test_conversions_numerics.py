@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import torch
+
 from fuse_mlir.compiler.frontend.dtypes import BY_TORCH
 
 sys.path.insert(0, str(Path(__file__).parent))
-from import_one import run_one  # noqa: E402
+from import_one import run_one
 
 aten = torch.ops.aten
 DTYPES = [dtype for dtype, row in BY_TORCH.items() if row.generated]
@@ -35,11 +36,40 @@ def values(source: torch.dtype, target: torch.dtype) -> torch.Tensor:
     if from_row.kind != "float":
         limits = torch.iinfo(source)
         numbers = [0, 1, 2, 3, 7, 100, 127, limits.max, limits.min, limits.max // 3, limits.max - 1]
-        return torch.tensor([n for n in numbers if n < 2**63] if source == torch.uint64 else numbers, dtype=source)
+        return torch.tensor(
+            [n for n in numbers if n < 2**63] if source == torch.uint64 else numbers, dtype=source
+        )
     numbers = [0.0, -0.0, 1.0, 0.5, 1.5, 2.5, 3.99, 0.1, 1e-3, 100.0]
     if to_row.kind == "float" or to_row.kind == "bool":
-        numbers += [math.inf, -math.inf, math.nan, -1.0, -0.3, 447.0, 448.0, 463.0, 464.0, 465.0, 480.0, 1000.0]
-        numbers += [57344.0, 61439.0, 61440.0, 65504.0, 65519.0, 65520.0, 1e-5, 1e-8, 2**-9, 2**-10, 2**-16, 2**-17, 1e30]
+        numbers += [
+            math.inf,
+            -math.inf,
+            math.nan,
+            -1.0,
+            -0.3,
+            447.0,
+            448.0,
+            463.0,
+            464.0,
+            465.0,
+            480.0,
+            1000.0,
+        ]
+        numbers += [
+            57344.0,
+            61439.0,
+            61440.0,
+            65504.0,
+            65519.0,
+            65520.0,
+            1e-5,
+            1e-8,
+            2**-9,
+            2**-10,
+            2**-16,
+            2**-17,
+            1e30,
+        ]
         numbers += [1.0009765625, 1.00048828125, 1.00390625, 1.001953125, 2049.0, 1.0 + 2**-8 + 2**-30]
     elif to_row.kind == "signed":
         numbers += [-1.0, -2.5, -100.0]
@@ -54,6 +84,7 @@ def test_every_pair_of_dtypes(source: torch.dtype, target: torch.dtype) -> None:
     assert equal(run_one(aten._to_copy.default, [x], {"dtype": target}), x.to(target))
 
 
+IOTA = {"device": "cpu", "requires_grad": False}
 CREATION: list[tuple[Any, list[Any], dict[str, Any]]] = [
     (aten.full.default, [[2, 3], 1.5], {"dtype": torch.float16}),
     (aten.full.default, [[2, 3], -1], {"dtype": torch.int8}),
@@ -70,7 +101,7 @@ CREATION: list[tuple[Any, list[Any], dict[str, Any]]] = [
     (aten.arange.start_step, [0, 5, 1], {"dtype": torch.float16}),
     (aten.arange.start, [2, 9], {"dtype": torch.uint8}),
     (aten.arange.default, [2.5], {}),
-    (torch.ops.prims.iota.default, [5], dict(start=3, step=-2, dtype=torch.int32, device="cpu", requires_grad=False)),
+    (torch.ops.prims.iota.default, [5], {"start": 3, "step": -2, "dtype": torch.int32, **IOTA}),
     (aten.eye.default, [4], {}),
     (aten.eye.m, [3, 5], {"dtype": torch.int64}),
     (aten.tril.default, [torch.arange(24.0).reshape(2, 3, 4), 1], {}),
@@ -80,7 +111,9 @@ CREATION: list[tuple[Any, list[Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("op", "args", "kwargs"), CREATION, ids=[f"{op}-{i}" for i, (op, _, _) in enumerate(CREATION)])
+@pytest.mark.parametrize(
+    ("op", "args", "kwargs"), CREATION, ids=[f"{op}-{i}" for i, (op, _, _) in enumerate(CREATION)]
+)
 def test_creation(op: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
     ours, theirs = run_one(op, args, kwargs), op(*args, **kwargs)
     if theirs.is_floating_point():
@@ -101,7 +134,9 @@ def test_integer_division_never_traps(dtype: torch.dtype) -> None:
     assert run_one(aten.fmod.Tensor, [x, zero]).tolist() == x.tolist()
     if limits.min < 0:
         smallest, minus = torch.tensor([limits.min], dtype=dtype), torch.tensor([-1], dtype=dtype)
-        assert run_one(aten.div.Tensor_mode, [smallest, minus], {"rounding_mode": "floor"}).tolist() == [limits.min]
+        assert run_one(aten.div.Tensor_mode, [smallest, minus], {"rounding_mode": "floor"}).tolist() == [
+            limits.min
+        ]
         assert run_one(aten.remainder.Tensor, [smallest, minus]).tolist() == [0]
 
 
@@ -119,7 +154,9 @@ def test_shifts_out_of_range_shift_everything_out(dtype: torch.dtype) -> None:
 
 
 def test_mixed_operands_round_to_the_common_dtype_as_eager_does() -> None:
-    """A float32 number beside a bfloat16 tensor is rounded to bfloat16; a comparison rounds its number too."""
+    """A float32 number beside a bfloat16 tensor is rounded to bfloat16; a comparison rounds its number
+    too.
+    """
     x = torch.tensor([0.1, 0.10009765625, 0.2]).bfloat16()
     assert equal(run_one(aten.eq.Scalar, [x, 0.1]), x == 0.1)
     wide = torch.tensor(0.1)

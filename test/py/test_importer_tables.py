@@ -1,4 +1,6 @@
-"""The tables of the importer: every core pointwise op is lowered or excused, no op is in two tables, every name is an op."""
+"""The tables of the importer: every core pointwise op is lowered or excused, no op is in two tables, every
+name is an op.
+"""
 
 import sys
 from pathlib import Path
@@ -6,7 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-import torch._inductor.inductor_prims  # noqa: F401  (registers prims that graphs contain)
+import torch._inductor.inductor_prims
+
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import GROUPS, decomposition_table, overloads
 from fuse_mlir.compiler.frontend.dtypes import BY_TORCH
@@ -14,7 +17,7 @@ from fuse_mlir.compiler.frontend.ops import FAMILIES, load
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS, keep_whole, lowers
 
 sys.path.insert(0, str(Path(__file__).parent))
-from import_one import run_one  # noqa: E402
+from import_one import run_one
 
 load()
 
@@ -68,7 +71,9 @@ def test_no_op_is_in_two_tables() -> None:
 
 @pytest.mark.parametrize("name", sorted([*LOWERINGS, *KEPT_WHOLE]))
 def test_every_name_is_an_op_of_some_torch(name: str) -> None:
-    """A misspelt overload would never match. Names of newer torch versions are the only ones that may be missing."""
+    """A misspelt overload would never match. Names of newer torch versions are the only ones that may be
+    missing.
+    """
     newer = {"aten._grouped_mm.default", "prims.fma.default"}
     assert find(name) is not None or name in newer
 

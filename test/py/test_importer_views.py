@@ -1,4 +1,6 @@
-"""Views and copies against eager: values, shapes and strides, for contiguous, transposed and offset inputs, static and symbolic."""
+"""Views and copies against eager: values, shapes and strides, for contiguous, transposed and offset inputs,
+static and symbolic.
+"""
 
 import sys
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from import_one import capture, imported, outputs  # noqa: E402
+from import_one import capture, imported, outputs
 
 T = torch.Tensor
 aten = torch.ops.aten

@@ -1,7 +1,8 @@
 """Every pointwise overload of the table, on special values in every dtype, against eager.
 
-An element passes when it equals eager's (NaN equals NaN), or lies within a few units in the last place of eager's float64 result
-rounded to the dtype.  A dtype that eager rejects is skipped, but each overload must run in at least one.
+An element passes when it equals eager's (NaN equals NaN), or lies within a few units in the last place of
+eager's float64 result rounded to the dtype.  A dtype that eager rejects is skipped, but each overload must
+run in at least one.
 """
 
 import itertools
@@ -115,7 +116,7 @@ def _shape(op: Any, name: str, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _fits(value: Any, dtype: torch.dtype) -> bool:
-    if isinstance(value, torch.Tensor) or isinstance(value, (bool, str, type(None))):
+    if isinstance(value, (torch.Tensor, bool, str, type(None))):
         return True
     if dtype == torch.uint8 and value < 0:
         return False
@@ -138,7 +139,9 @@ def eager(op: Any, args: tuple[Any, ...]) -> Any:
 
 
 def without_zero_divisors(name: str, args: tuple[Any, ...], dtype: torch.dtype) -> tuple[Any, ...]:
-    """Eager on the CPU raises for integers divided by zero and for the smallest one divided by -1; other tests have those."""
+    """Eager on the CPU raises for integers divided by zero and for the smallest one divided by -1; other
+    tests have those.
+    """
     divides = any(w in name for w in ("div", "remainder", "fmod"))
     if not divides or dtype.is_floating_point or not isinstance(args[1], torch.Tensor) or dtype == torch.bool:
         return args
@@ -164,7 +167,8 @@ def wrong(
     return ~(same | near | (ours.double() == reference) | ours.isnan() & reference.isnan())
 
 
-#: Where eager's CPU kernels differ from its GPU kernels or from arithmetic, which the table follows: overload -> (which elements, why).
+#: Where eager's CPU kernels differ from its GPU kernels or from arithmetic, which the table follows:
+#: overload -> (which elements, why).
 EXCUSED: dict[str, tuple[str, str]] = {
     "aten.elu_backward.default": ("nan", "the GPU takes the positive branch at NaN"),
     "aten.hardswish_backward.default": ("nan", "the GPU takes the middle branch at NaN"),
@@ -186,7 +190,8 @@ EXCUSED: dict[str, tuple[str, str]] = {
     ),
 }
 
-#: Ops that scale their first argument by a difference of nearly equal numbers: the error is relative to that argument.
+#: Ops that scale their first argument by a difference of nearly equal numbers: the error is relative to that
+#: argument.
 CANCELS = ("aten.gelu.default", "aten.gelu_backward.default")
 
 

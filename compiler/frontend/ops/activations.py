@@ -190,7 +190,9 @@ def softshrink(k: K, x: Scalar, limit: Operand = 0.5) -> Scalar:
 
 @pointwise("aten.log_sigmoid_forward.default")
 def log_sigmoid_forward(k: K, x: Scalar) -> tuple[Scalar, Scalar]:
-    """min(x, 0) - log1p(exp(-|x|)); the second result is a scratch buffer that eager's GPU kernel does not use."""
+    """min(x, 0) - log1p(exp(-|x|)); the second result is a scratch buffer that eager's GPU kernel does not
+    use.
+    """
     decay = k.math("exp", k.neg(k.abs(x)))
     return k.sub(k.minimum(x, 0), k.math("log1p", decay)), decay
 

@@ -56,8 +56,14 @@ def ones(call: Call) -> Any:
     return filled(call, 1)
 
 
-@lowers("aten.empty.memory_format", "aten.empty_strided.default", "aten.empty_like.default", "aten.new_empty.default",
-        "aten.new_empty_strided.default", "aten.empty_permuted.default")  # fmt: skip
+@lowers(
+    "aten.empty.memory_format",
+    "aten.empty_strided.default",
+    "aten.empty_like.default",
+    "aten.new_empty.default",
+    "aten.new_empty_strided.default",
+    "aten.empty_permuted.default",
+)
 def empty(call: Call) -> Tensor:
     """No kernel: the elements are what the storage holds."""
     return call.made(call.builder.empty(call.result, call.location), call.value, call.result)

@@ -3,17 +3,20 @@
     @pointwise("aten.add.Tensor", "aten.add.Scalar")
     def add(k, self, other, alpha=1): ...
 
-The body gets the arguments in schema order: tensors as scalars of the dtype that eager computes in, numbers as Python numbers (sizes
-and host floats as scalars), everything else as it is.  What it returns is converted to the result's dtype and stored.
+The body gets the arguments in schema order: tensors as scalars of the dtype that eager computes in, numbers
+as Python numbers (sizes and host floats as scalars), everything else as it is.  What it returns is converted
+to the result's dtype and stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Kind
 from torch._prims_common import elementwise_dtypes
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ...analysis.index import Expr
 from ..arithmetic import Scalar
@@ -30,9 +33,10 @@ Body = Callable[..., Any]
 class Pointwise:
     """How one pointwise op computes.
 
-    ``kind`` is eager's rule of type promotion.  ``over`` names the arguments that take part in it; None means every tensor and number
-    but those in ``APART``; the others keep their own dtype.  ``own`` makes every tensor keep its own.  ``rounds`` says that eager
-    converts numbers to the common dtype first: kernels without an opmath type do.
+    ``kind`` is eager's rule of type promotion.  ``over`` names the arguments that take part in it; None
+    means every tensor and number but those in ``APART``; the others keep their own dtype.  ``own`` makes
+    every tensor keep its own.  ``rounds`` says that eager converts numbers to the common dtype first:
+    kernels without an opmath type do.
     """
 
     overloads: tuple[str, ...]
@@ -138,13 +142,7 @@ class _Operands:
         self.common: torch.dtype | None = None
         self.compute: torch.dtype | None = None
         if stand_ins:
-            self.compute, result = elementwise_dtypes(*stand_ins, type_promotion_kind=rule.kind)
-            self.common = (
-                elementwise_dtypes(*stand_ins, type_promotion_kind=Kind.DEFAULT)[1]
-                if rule.kind is Kind.ALWAYS_BOOL
-                else result
-            )
-            self.compute = BY_TORCH[self.common].compute if self.common in BY_TORCH else None
+            self.common, self.compute = _promoted(tuple(stand_ins), rule.kind)
 
     def scalars(self, kernel: KernelBuilder, at: Sequence[Expr]) -> list[Any]:
         """The body's arguments."""
@@ -192,19 +190,35 @@ def _on_host(call: Call, tensor: Tensor) -> bool:
     return tensor.rank == 0 and tensor.spec.device == "cpu"
 
 
+@lru_cache(maxsize=4096)
+def _promoted(stand_ins: tuple[Any, ...], kind: Kind) -> tuple[torch.dtype, torch.dtype | None]:
+    """The common dtype and the one to compute in; None where no kernel computes in it."""
+    with _disable_current_modes():
+        operands = [_operand(*s) if isinstance(s, tuple) else s(1) for s in stand_ins]
+    common = elementwise_dtypes(
+        *operands, type_promotion_kind=Kind.DEFAULT if kind is Kind.ALWAYS_BOOL else kind
+    )[1]
+    return common, BY_TORCH[common].compute if common in BY_TORCH else None
+
+
+def _operand(dtype: torch.dtype, number: bool) -> torch.Tensor:
+    """The smallest tensor that promotes as one of ``dtype`` does; ``number``: of no dims."""
+    return torch.empty(() if number else (0,), dtype=dtype, device="meta")
+
+
 def _stand_in(value: Any) -> Any:
-    """What type promotion may look at in place of ``value``; None for what is no operand."""
+    """What type promotion looks at: (dtype, whether it has no dims), a number's type, or None for what is no
+    operand.
+    """
     if isinstance(value, Tensor):
-        return value.fake
+        return (value.dtype, not value.sizes)
     if isinstance(value, _HostElement):
-        return value.tensor.fake
+        return (value.tensor.dtype, True)
     if isinstance(value, Expr):
-        return 1
+        return int
     if isinstance(value, Number):
-        return 1.0
-    if isinstance(value, (bool, int, float)):
-        return value
-    return None
+        return float
+    return type(value) if isinstance(value, (bool, int, float)) else None
 
 
 __all__ = ["APART", "RULES", "Kind", "Pointwise", "lower", "lower_arguments", "pointwise"]

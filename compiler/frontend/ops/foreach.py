@@ -1,4 +1,5 @@
-"""``aten._foreach_*``: the op of the same name on each element of the lists; every element is a kernel of its own.
+"""``aten._foreach_*``: the op of the same name on each element of the lists; every element is a kernel of
+its own.
 
 The kernels are independent, so horizontal fusion may run a whole list in one launch.
 """

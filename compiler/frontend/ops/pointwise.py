@@ -12,20 +12,24 @@ from .elementwise import Kind, Pointwise, lower, pointwise
 
 K = KernelBuilder
 
-# --- one math op ---------------------------------------------------------------------------------------------------------------
+# --- one math op -------------------------------------------------------------------------------------------
 
 #: Ops that are one op of the ``math`` dialect; integers become floats first.
 MATH = {
-    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atan2": "atan2", "atanh": "atanh",
-    "cos": "cos", "cosh": "cosh", "erf": "erf", "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log",
-    "log10": "log10", "log1p": "log1p", "log2": "log2", "rsqrt": "rsqrt", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
+    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atan2": "atan2",
+    "atanh": "atanh",
+    "cos": "cos", "cosh": "cosh", "erf": "erf", "erfc": "erfc", "exp": "exp", "exp2": "exp2",
+    "expm1": "expm1", "log": "log",
+    "log10": "log10", "log1p": "log1p", "log2": "log2", "rsqrt": "rsqrt", "sin": "sin", "sinh": "sinh",
+    "sqrt": "sqrt",
     "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 
 #: Ops that are one function of the C library or of libdevice.
 LIBM = {
     "lgamma": "lgamma", "erfinv": "erfinv", "digamma": "digamma", "i0": "cyl_bessel_i0", "hypot": "hypot",
-    "special_i1": "cyl_bessel_i1", "special_bessel_j0": "j0", "special_bessel_j1": "j1", "special_bessel_y0": "y0",
+    "special_i1": "cyl_bessel_i1", "special_bessel_j0": "j0", "special_bessel_j1": "j1",
+    "special_bessel_y0": "y0",
     "special_bessel_y1": "y1", "special_erfcx": "erfcx", "special_ndtri": "normcdfinv",
 }  # fmt: skip
 
@@ -40,7 +44,7 @@ for _op, _function in ROUNDING.items():
     pointwise(f"aten.{_op}.default")(lambda k, x, f=_function: k.math(f, x) if x.is_float else x)
 
 
-# --- arithmetic ----------------------------------------------------------------------------------------------------------------
+# --- arithmetic --------------------------------------------------------------------------------------------
 
 
 def _plus_scaled(k: K, x: Operand, alpha: Operand, other: Operand) -> Scalar:
@@ -94,7 +98,9 @@ def div(k: K, x: Scalar, other: Operand) -> Scalar:
 
 
 def _div_mode(call: Call) -> object:
-    """Division as ``rounding_mode`` says; without one it is true division, which promotes integers to floats."""
+    """Division as ``rounding_mode`` says; without one it is true division, which promotes integers to
+    floats.
+    """
     kind = Kind.INT_TO_FLOAT if call["rounding_mode"] is None else Kind.DEFAULT
 
     def body(k: K, x: Scalar, other: Operand, rounding_mode: str | None) -> Scalar:
@@ -172,7 +178,7 @@ def round_decimals(k: K, x: Scalar, decimals: int) -> Scalar:
     return k.mul(k.math("roundeven", k.div(x, power)), power)
 
 
-# --- powers --------------------------------------------------------------------------------------------------------------------
+# --- powers ------------------------------------------------------------------------------------------------
 
 #: Exponents for which eager does not call pow.
 _SPECIAL_POWERS = {
@@ -208,7 +214,7 @@ def ldexp(k: K, x: Scalar, other: Scalar) -> Scalar:
     return k.mul(x, k.math("exp2", other))
 
 
-# --- comparisons and logic -----------------------------------------------------------------------------------------------------
+# --- comparisons and logic ---------------------------------------------------------------------------------
 
 for _how in ("eq", "ne", "lt", "le", "gt", "ge"):
     pointwise(f"aten.{_how}.Tensor", f"aten.{_how}.Scalar", kind=Kind.ALWAYS_BOOL, rounds=True)(
@@ -241,14 +247,24 @@ def bitwise_not(k: K, x: Scalar) -> Scalar:
     return k.bit_not(x)
 
 
-@pointwise("aten.bitwise_left_shift.Tensor", "aten.bitwise_left_shift.Tensor_Scalar", "aten.bitwise_left_shift.Scalar_Tensor",
-           "aten.__lshift__.Tensor", "aten.__lshift__.Scalar")  # fmt: skip
+@pointwise(
+    "aten.bitwise_left_shift.Tensor",
+    "aten.bitwise_left_shift.Tensor_Scalar",
+    "aten.bitwise_left_shift.Scalar_Tensor",
+    "aten.__lshift__.Tensor",
+    "aten.__lshift__.Scalar",
+)
 def shift_left(k: K, x: Operand, other: Operand) -> Scalar:
     return k.shift_left(x, other)
 
 
-@pointwise("aten.bitwise_right_shift.Tensor", "aten.bitwise_right_shift.Tensor_Scalar", "aten.bitwise_right_shift.Scalar_Tensor",
-           "aten.__rshift__.Tensor", "aten.__rshift__.Scalar")  # fmt: skip
+@pointwise(
+    "aten.bitwise_right_shift.Tensor",
+    "aten.bitwise_right_shift.Tensor_Scalar",
+    "aten.bitwise_right_shift.Scalar_Tensor",
+    "aten.__rshift__.Tensor",
+    "aten.__rshift__.Scalar",
+)
 def shift_right(k: K, x: Operand, other: Operand) -> Scalar:
     return k.shift_right(x, other)
 
@@ -286,7 +302,7 @@ def signbit(k: K, x: Scalar) -> Scalar:
     return k.compare("lt", bits, 0)
 
 
-# --- choices -------------------------------------------------------------------------------------------------------------------
+# --- choices -----------------------------------------------------------------------------------------------
 
 
 @pointwise("aten.maximum.default", "aten.max.other")
@@ -376,7 +392,7 @@ def _nextafter(call: Call) -> object:
 lowers("aten.nextafter.default")(_nextafter)
 
 
-# --- combinations --------------------------------------------------------------------------------------------------------------
+# --- combinations ------------------------------------------------------------------------------------------
 
 
 @pointwise("aten.addcmul.default")

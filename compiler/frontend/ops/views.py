@@ -1,10 +1,11 @@
 """Views: another shape of the same storage.
 
-A view's ``map`` says, for each dim of the source, which coordinate the point ``v0, v1, ..`` of the result has there; the result's
-strides and offset are the ones that torch computed.
+A view's ``map`` says, for each dim of the source, which coordinate the point ``v0, v1, ..`` of the result
+has there; the result's strides and offset are the ones that torch computed.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -187,7 +188,9 @@ def unfold(call: Call) -> Tensor:
 
 @lowers("aten.as_strided.default", view=True)
 def as_strided(call: Call) -> Tensor:
-    """Expressible where the source covers its storage in row-major order: the address is then the source's linear index."""
+    """Expressible where the source covers its storage in row-major order: the address is then the source's
+    linear index.
+    """
     source = call.tensor("self")
     if not source.spec.is_contiguous or not source.sizes:
         call.refuse("as_strided of a tensor that is not contiguous")
@@ -201,11 +204,17 @@ def as_strided(call: Call) -> Tensor:
     return call.view(source, _digits(address, source.sizes, Facts.of(extents=extents)))
 
 
-def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -> list[Expr]:
+def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -> tuple[Expr, ...]:
     """Source coordinates of the point ``v0..`` of a result of the same number of elements, row-major.
 
-    Dims are matched in groups of equal product, so that only dims that are really split or merged get divisions.
+    Dims are matched in groups of equal product, so that only dims that are really split or merged get
+    divisions.
     """
+    return _reshape(tuple(source), tuple(result), prefix)
+
+
+@lru_cache(maxsize=4096)
+def _reshape(source: tuple[Expr, ...], result: tuple[Expr, ...], prefix: str) -> tuple[Expr, ...]:
     names = [f"{prefix}{i}" for i in range(len(result))]
     coordinates: list[Expr] = []
     facts = Facts.of(extents={n: str(s) for n, s in zip(names, result, strict=True)})
@@ -214,7 +223,7 @@ def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -
         for i in outside:
             linear = linear * result[i] + (const(0) if result[i].constant == 1 else sym(names[i]))
         coordinates += _digits(linear, [source[i] for i in inside], facts)
-    return coordinates
+    return tuple(coordinates)
 
 
 def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[int], list[int]]]:
@@ -239,7 +248,9 @@ def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[i
 
 
 def _smaller(left: Expr, right: Expr, more_left: bool, more_right: bool, begun: bool) -> bool:
-    """Whether the source side takes the next dim: it begins, then the side whose product divides the other's."""
+    """Whether the source side takes the next dim: it begins, then the side whose product divides the
+    other's.
+    """
     if not more_left or not more_right:
         return more_left
     if not begun:

@@ -39,6 +39,7 @@ keep_whole(
 
 keep_whole(
     "sorting: the vendor's library runs it",
-    "aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default", "aten.median.default", "aten.median.dim",
+    "aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default",
+    "aten.median.default", "aten.median.dim",
     "aten.mode.default", "aten.searchsorted.Tensor",
 )  # fmt: skip
