@@ -52,7 +52,10 @@ def _verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
 
     def verify_invariants(self: Any) -> bool:
         with self.operation.location:  # a verifier runs in the parser too, where there is no current location
-            complaint = check(self.operation)
+            try:
+                complaint = check(self.operation)
+            except (KeyError, ValueError) as error:  # an attribute that is missing or of another kind
+                complaint = str(error)
         if complaint is not None:
             self.operation.location.emit_error(f"'{self.operation.name}' op {complaint}")
         return complaint is None

@@ -6,9 +6,11 @@ groups), ``_verify_kernel`` (scalar kernels), ``_verify_tiled`` (tile code, laun
 what was found.
 """
 
+from collections.abc import Callable
+
 from ..analysis.dependences import check_order
 from ..mlir import ir
-from ._rules import Broken, Report, text_of
+from ._rules import Broken, Report, expressions_of, integers_of, items_of, text_of, texts_of
 from ._verify_extern import verify_extern
 from ._verify_graph import CALLEE_KINDS, Callees, verify_graph
 from ._verify_kernel import verify_kernel
@@ -90,14 +92,31 @@ def _device(module: ir.Module) -> None:
         text_of(module.operation.attributes["fuse.device"], "fuse.device")
 
 
+#: How attributes of functions are read, whatever the function is.
+_READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
+    "fuse.aliases": items_of,
+    "fuse.dims": items_of,
+    "fuse.grid": expressions_of,
+    "fuse.kwargs": items_of,
+    "fuse.mutated": integers_of,
+    "fuse.params": texts_of,
+    "fuse.ties": integers_of,
+}
+
+
 def _kind(func: ir.Operation) -> str | None:
     """kernel, extern, launch or ordered group; None for a function that is none of them."""
+    for name, read in _READERS.items():
+        if name in func.attributes:
+            read(func.attributes[name], name)
     kinds = [attribute for attribute in CALLEE_KINDS if attribute in func.attributes]
     if len(kinds) > 1:
         raise Broken(f"expected one of {', '.join(CALLEE_KINDS)}, got {' and '.join(kinds)}")
     if not kinds:
         return None
     kind = CALLEE_KINDS[kinds[0]]
+    if kind == "extern" and "fuse.ties" in func.attributes:
+        raise Broken("expected fuse.aliases or fuse.mutated, which an extern op has, got fuse.ties")
     if kind in ("kernel", "ordered group") and not len(func.regions[0].blocks):
         raise Broken(f"expected a {kind} to have a body, got a declaration")
     return kind
