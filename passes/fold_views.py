@@ -40,8 +40,10 @@ class FoldViews(Pass):
     coordinates or types name become arguments.  A kernel with several calls is copied for the call that
     changes.
 
-    Does not fire on operands of extern ops (they get the strides), on views that change the element type, on
-    stores into views that are not injective, and never removes the view itself (``eliminate-dead`` does).
+    Views that nothing uses any more are erased: a view that stays counts as a reader of the whole tensor.
+
+    Does not fire on operands of extern ops (they get the strides), on views that change the element type, nor
+    on stores into views that are not injective.
     """
 
     name: ClassVar[str] = "fold-views"
@@ -51,6 +53,9 @@ class FoldViews(Pass):
         symbols = program.symbols()
         for call, kernel in program.kernel_calls():
             _fold(program, call, kernel, symbols)
+        for op in reversed([o.operation for o in program.block.operations]):
+            if op.name == "fuse.view" and not list(op.results[0].uses):
+                op.erase()
         program.erase_unused()
 
 

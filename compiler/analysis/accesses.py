@@ -35,7 +35,10 @@ class Read:
 
 @dataclass(frozen=True)
 class Write:
-    """A store.  ``result`` is the kernel result that returns it; ``mode`` is set, add, min or max."""
+    """A store into a tensor of ``sizes``.
+
+    ``result`` is the kernel result that returns it; ``mode`` is set, add, min or max.
+    """
 
     argument: int
     result: int
@@ -44,6 +47,7 @@ class Write:
     indirect: bool
     guarded: bool
     mode: str
+    sizes: tuple[Expr, ...]
 
     @property
     def is_plain(self) -> bool:
@@ -92,8 +96,9 @@ class Summary:
                 raise ValueError(f"kernel {kernel.name} drops a stored tensor: {a.op}")
             guarded = not is_true(a.op.operands[2])
             mode = string(a.op.attributes["mode"])
+            sizes = kernel.spec(a.argument).sizes
             writes.append(
-                Write(a.argument, result, a.coords, kernel.op_dims[a.op], a.indirect, guarded, mode)
+                Write(a.argument, result, a.coords, kernel.op_dims[a.op], a.indirect, guarded, mode, sizes)
             )
         if returned:
             raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")

@@ -275,7 +275,8 @@ class _Planner:
                 made = self.maker.get(reader.operands[read.argument])
                 if made is not None and made[0] == number:
                     coords = self.over(instance, read.coords)
-                    found.append(_Reader(index, position, made[1], coords, read.guarded))
+                    guarded = read.guarded or instance.guard is not None
+                    found.append(_Reader(index, position, made[1], coords, guarded))
         return found
 
     def over(self, instance: Instance, coords: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -313,13 +314,24 @@ class _Planner:
                 stored=stored,
                 read=read,
             )
-        if not solution.inside and not reader.guarded:
-            raise Refused(
-                "index-mismatch",
-                f"a read of {name} is not proven to be inside and has no guard",
-                read=_show(reader.coords),
-            )
-        return solution
+        if solution.inside or reader.guarded:
+            return solution
+        if self.fills(member, reader.write):  # a load without a guard is inside its tensor
+            return Solution(solution.mapping, inside=True)
+        raise Refused(
+            "index-mismatch",
+            f"a read of {name} is not proven to be where it stores, and has no guard",
+            read=_show(reader.coords),
+        )
+
+    def fills(self, member: Member, write: Write) -> bool:
+        """Whether the store visits every element of its tensor, one dim for each dim of the tensor."""
+        dims = member.summary.dims
+        pairs = zip(write.coords, write.sizes, strict=True)
+        return all(
+            size.constant == 1 or any(c == sym(d) and self.facts.equal(e, size) for d, e in dims.items())
+            for c, size in pairs
+        )
 
     def combine(
         self,

@@ -222,6 +222,31 @@ def test_a_cheap_row_is_computed_where_it_is_needed() -> None:
     check(g, g.pointwise("mul", g.input(60, 4), row), kernels=1)
 
 
+def test_dynamic_flattening_is_fused_though_its_bounds_are_not_proven() -> None:
+    g = Graph(symbols=("s0", "s1"))
+    y = g.pointwise("sin", g.input("s0", "s1"))
+    check(g, g.pointwise("neg", g.flatten(y)), kernels=1)
+
+
+def test_readers_of_a_padded_producer_take_its_guard() -> None:
+    g = Graph()
+    a = g.pointwise("neg", g.pointwise("sin", g.input(3, 4)))
+    check(g, g.cat(a, g.input(5, 4), 0), kernels=1)
+    check(g, g.cat(g.input(5, 4), g.pointwise("sin", a), 0), kernels=1)
+
+
+def test_a_reshape_that_mixes_dims_inlines_its_source() -> None:
+    g = Graph()
+    y = g.pointwise("sin", g.input(2, 4, 5, 3))
+    mixed = [
+        "v0 floordiv 5",
+        "((v0*12 + v1) floordiv 15) mod 4",
+        "((v0*12 + v1) floordiv 3) mod 5",
+        "v1 mod 3",
+    ]
+    check(g, g.reduce("sum", g.view(y, (10, 12), mixed, (12, 1)), (1,)), kernels=1)
+
+
 def test_slice_of_a_result_that_is_returned_stays_apart() -> None:
     g = Graph()
     y = g.pointwise("exp", g.input(9, 4))
