@@ -1,4 +1,6 @@
-"""Test helper: a function of tensors, traced, imported, verified and run by the interpreter, against eager and against float64."""
+"""Test helper: a function of tensors, traced, imported, verified and run by the interpreter, against eager
+and against float64.
+"""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -6,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.dialects.verifier import verify
-from fuse_mlir.compiler.frontend.importer import ImportedGraph, import_graph
 from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition
 from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.dialects.verifier import verify
+from fuse_mlir.compiler.frontend.importer import ImportedGraph, import_graph
+
 sys.path.insert(0, str(Path(__file__).parent))
-from import_one import outputs  # noqa: E402
+from import_one import outputs
 
 #: Relative and absolute tolerance against float64, by the result's dtype: a few roundings of the dtype.
 TOLERANCE = {
@@ -27,14 +30,20 @@ TOLERANCE = {
 
 
 def trace(
-    function: Callable[..., Any], inputs: Sequence[Any], *, dynamic: bool = False, table: Mapping[Any, Any] | None = None
+    function: Callable[..., Any],
+    inputs: Sequence[Any],
+    *,
+    dynamic: bool = False,
+    table: Mapping[Any, Any] | None = None,
 ) -> fx.GraphModule:
     """The ATen graph of ``function``; with ``dynamic`` every size that is neither 0 nor 1 is a symbol."""
 
     def traced(*args: Any) -> Any:  # make_fx takes the defaults of the function itself for inputs
         return function(*args)
 
-    return make_fx(traced, tracing_mode="symbolic" if dynamic else "fake", decomposition_table=dict(table or {}))(*inputs)
+    return make_fx(
+        traced, tracing_mode="symbolic" if dynamic else "fake", decomposition_table=dict(table or {})
+    )(*inputs)
 
 
 def lower(gm: fx.GraphModule, *, strict: bool = True) -> ImportedGraph:
@@ -57,15 +66,31 @@ def kernels(imported: ImportedGraph) -> list[str]:
     return [o.attributes["sym_name"].value for o in ops if "fuse.kernel" in o.attributes]
 
 
-def run(function: Callable[..., Any], *inputs: Any, dynamic: bool = False, table: Mapping[Any, Any] | None = None, extern: Sequence[str] = ()) -> Any:
-    """``function(*inputs)`` through the importer and the interpreter; exactly the ops ``extern`` may run as themselves."""
+def run(
+    function: Callable[..., Any],
+    *inputs: Any,
+    dynamic: bool = False,
+    table: Mapping[Any, Any] | None = None,
+    extern: Sequence[str] = (),
+) -> Any:
+    """``function(*inputs)`` through the importer and the interpreter; exactly the ops ``extern`` may run as
+    themselves.
+    """
     imported = lower(trace(function, inputs, dynamic=dynamic, table=table), strict=not extern)
     assert externs(imported) == list(extern), f"ops that run as themselves: {externs(imported)}"
     return outputs(imported, inputs)
 
 
-def check(function: Callable[..., Any], *inputs: Any, dynamic: bool = False, table: Mapping[Any, Any] | None = None, extern: Sequence[str] = ()) -> Any:
-    """Compares ``run`` with eager: shapes, dtypes and strides; integers exactly; floats with ``function`` of float64 inputs."""
+def check(
+    function: Callable[..., Any],
+    *inputs: Any,
+    dynamic: bool = False,
+    table: Mapping[Any, Any] | None = None,
+    extern: Sequence[str] = (),
+) -> Any:
+    """Compares ``run`` with eager: shapes, dtypes and strides; integers exactly; floats with ``function`` of
+    float64 inputs.
+    """
     got = run(function, *clone(inputs), dynamic=dynamic, table=table, extern=extern)
     compare(got, function(*clone(inputs)), reference(function, inputs))
     return got
@@ -79,7 +104,9 @@ def check_training(
     dynamic: bool = False,
     extern: Sequence[str] = (),
 ) -> list[ImportedGraph]:
-    """As ``check`` for what AOTAutograd makes of ``function``: its value and, with ``gradients``, those of all float inputs."""
+    """As ``check`` for what AOTAutograd makes of ``function``: its value and, with ``gradients``, those of
+    all float inputs.
+    """
     graphs: list[ImportedGraph] = []
 
     def compiler(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
@@ -89,18 +116,30 @@ def check_training(
         return make_boxed_func(lambda *args: outputs(imported, args))
 
     compiled = aot_function(
-        function, compiler, compiler, min_cut_rematerialization_partition, decompositions=dict(table), keep_inference_input_mutations=True,
-        dynamic=dynamic,
+        function, compiler, compiler, min_cut_rematerialization_partition, decompositions=dict(table),
+        keep_inference_input_mutations=True, dynamic=dynamic,
     )  # fmt: skip
 
     def step(call: Callable[..., Any], wide: bool) -> Any:
-        given = [x.double() if wide and isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in clone(inputs)]
-        wanted = [x.requires_grad_() for x in given if isinstance(x, torch.Tensor) and x.is_floating_point() and gradients]
+        given = [
+            x.double() if wide and isinstance(x, torch.Tensor) and x.is_floating_point() else x
+            for x in clone(inputs)
+        ]
+        wanted = [
+            x.requires_grad_()
+            for x in given
+            if isinstance(x, torch.Tensor) and x.is_floating_point() and gradients
+        ]
         value = pytree.tree_leaves(call(*given))
         loss = [(v * v).sum() for v in value if isinstance(v, torch.Tensor) and v.requires_grad]
         return value, torch.autograd.grad(sum(loss), wanted) if loss else ()
 
-    compare(*(pytree.tree_map(_detached, step(f, wide)) for f, wide in ((compiled, False), (function, False), (function, True))))
+    compare(
+        *(
+            pytree.tree_map(_detached, step(f, wide))
+            for f, wide in ((compiled, False), (function, False), (function, True))
+        )
+    )
     return graphs
 
 
@@ -110,7 +149,10 @@ def _detached(x: Any) -> Any:
 
 def clone(inputs: Sequence[Any]) -> list[Any]:
     """Copies with the same strides."""
-    return [x.detach().clone(memory_format=torch.preserve_format) if isinstance(x, torch.Tensor) else x for x in inputs]
+    return [
+        x.detach().clone(memory_format=torch.preserve_format) if isinstance(x, torch.Tensor) else x
+        for x in inputs
+    ]
 
 
 def reference(function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
@@ -121,7 +163,9 @@ def reference(function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
 
 def compare(got: Any, eager: Any, exact: Any) -> None:
     """``got`` has eager's shapes, dtypes, strides and integers, and floats near ``exact``."""
-    triples = list(zip(pytree.tree_leaves(got), pytree.tree_leaves(eager), pytree.tree_leaves(exact), strict=True))
+    triples = list(
+        zip(pytree.tree_leaves(got), pytree.tree_leaves(eager), pytree.tree_leaves(exact), strict=True)
+    )
     assert triples
     for mine, theirs, true in triples:
         if not isinstance(theirs, torch.Tensor):
@@ -129,7 +173,9 @@ def compare(got: Any, eager: Any, exact: Any) -> None:
             continue
         assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype)
         if theirs.numel():
-            same = [a == b for a, b, n in zip(mine.stride(), theirs.stride(), theirs.shape, strict=True) if n != 1]
+            same = [
+                a == b for a, b, n in zip(mine.stride(), theirs.stride(), theirs.shape, strict=True) if n != 1
+            ]
             assert all(same), f"strides {mine.stride()}, eager's are {theirs.stride()}"
         if not theirs.is_floating_point():
             assert torch.equal(mine, theirs), f"{mine} is not {theirs}"

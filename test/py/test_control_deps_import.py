@@ -5,24 +5,25 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch._inductor.fx_passes.control_dependencies import control_deps, preserve_node_ordering
+from torch.utils._ordered_set import OrderedSet
+
 from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 from fuse_mlir.passes.lower_control_deps import LowerControlDeps
-from torch._inductor.fx_passes.control_dependencies import control_deps, preserve_node_ordering
-from torch.utils._ordered_set import OrderedSet
 
 sys.path.insert(0, str(Path(__file__).parent))
-from import_one import outputs  # noqa: E402
-from lowering import check, externs, kernels, lower, run, trace  # noqa: E402
+from import_one import outputs
+from lowering import check, externs, kernels, lower, run, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()
 X = torch.arange(6.0).reshape(2, 3)
 
 
-# --- assertions ----------------------------------------------------------------------------------------------------------------
+# --- assertions ---------------------------------------------------------------------------------------------
 
 
 def asserting(x):
@@ -38,7 +39,9 @@ def test_an_assertion_is_a_kernel():
         outputs(imported, [-X])
 
 
-@pytest.mark.parametrize("value", (torch.tensor(2.0), torch.tensor([True]), torch.tensor([[3]]), torch.tensor(float("nan"))))
+@pytest.mark.parametrize(
+    "value", (torch.tensor(2.0), torch.tensor([True]), torch.tensor([[3]]), torch.tensor(float("nan")))
+)
 def test_what_is_true(value):
     def function(x):
         aten._assert_async.default(x)
@@ -62,7 +65,9 @@ def test_functional_assertion():
 
 def test_metadata_is_checked_at_import():
     def function(x):
-        aten._assert_tensor_metadata.default(x, None, None, torch.float32, device=torch.device("cpu"), layout=torch.strided)
+        aten._assert_tensor_metadata.default(
+            x, None, None, torch.float32, device=torch.device("cpu"), layout=torch.strided
+        )
         return x * 2
 
     imported = lower(trace(function, [X]))
@@ -77,7 +82,7 @@ def test_metadata_is_checked_at_import():
     assert externs(imported) == ["aten._assert_tensor_metadata.default"]
 
 
-# --- ordered groups ------------------------------------------------------------------------------------------------------------
+# --- ordered groups -----------------------------------------------------------------------------------------
 
 
 def ordered(function, inputs, pairs, *, dynamic=False):
@@ -116,7 +121,9 @@ def test_one_op_after_another(dynamic):
 
 
 def test_the_group_takes_only_the_sizes_that_it_needs():
-    imported = lower(ordered(lambda x, y: (x.sin(), y.cos()), [X, torch.ones(4)], [("sin", "cos")], dynamic=True))
+    imported = lower(
+        ordered(lambda x, y: (x.sin(), y.cos()), [X, torch.ones(4)], [("sin", "cos")], dynamic=True)
+    )
     (header,) = [line for line in str(imported.module).splitlines() if "fuse.control_deps" in line]
     assert header.count("fuse.sym") == 1
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from lowering import check, check_training, kernels, lower, run, trace  # noqa: E402
+from lowering import check, check_training, kernels, lower, run, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()
@@ -67,7 +68,13 @@ def test_index_has_one_kernel_and_an_assert():
 def test_masks_fall_back():
     with pytest.raises(UnsupportedOp, match="depends on the data"):
         lower(trace(lambda x, m: aten.index.Tensor(x, [m]), [X, torch.tensor([True, False])], dynamic=True))
-    check(lambda x, m: aten.index.Tensor(x, [m]), X, torch.tensor([True, False]), dynamic=True, extern=["aten.index.Tensor"])
+    check(
+        lambda x, m: aten.index.Tensor(x, [m]),
+        X,
+        torch.tensor([True, False]),
+        dynamic=True,
+        extern=["aten.index.Tensor"],
+    )
 
 
 @pytest.mark.parametrize("dynamic", (False, True))
@@ -97,16 +104,42 @@ def test_embedding(dynamic):
     weight = X[0, 0]
     for indices in (torch.tensor([[3, 0], [1, 1]]), torch.tensor(2), torch.tensor([0], dtype=torch.int32)):
         check(lambda w, i: torch.embedding(w, i), weight, indices, dynamic=dynamic)
-    check(lambda w, i: torch.nn.functional.embedding(i, w, padding_idx=1), weight, torch.tensor([1, 3]), dynamic=dynamic)
+    check(
+        lambda w, i: torch.nn.functional.embedding(i, w, padding_idx=1),
+        weight,
+        torch.tensor([1, 3]),
+        dynamic=dynamic,
+    )
 
 
 @pytest.mark.parametrize("dynamic", (False, True))
 def test_decomposed(dynamic):
     """take, _unsafe_index, select_backward and upsampling become indices."""
-    check_training(lambda x, i: x.take(i), X, torch.tensor([[0, 119], [7, 7]]), table=TABLE, gradients=False, dynamic=dynamic)
-    check_training(lambda x, i: torch.take_along_dim(x, i, 1), X[0, 0], torch.tensor([[0], [3], [1], [1]]), table=TABLE, gradients=False, dynamic=dynamic)
-    check_training(lambda x: torch.nn.functional.interpolate(x, scale_factor=2), X, table=TABLE, gradients=False)
-    check_training(lambda x: torch.nn.functional.interpolate(x, size=(7, 3), mode="bilinear"), X, table=TABLE, gradients=False)
+    check_training(
+        lambda x, i: x.take(i),
+        X,
+        torch.tensor([[0, 119], [7, 7]]),
+        table=TABLE,
+        gradients=False,
+        dynamic=dynamic,
+    )
+    check_training(
+        lambda x, i: torch.take_along_dim(x, i, 1),
+        X[0, 0],
+        torch.tensor([[0], [3], [1], [1]]),
+        table=TABLE,
+        gradients=False,
+        dynamic=dynamic,
+    )
+    check_training(
+        lambda x: torch.nn.functional.interpolate(x, scale_factor=2), X, table=TABLE, gradients=False
+    )
+    check_training(
+        lambda x: torch.nn.functional.interpolate(x, size=(7, 3), mode="bilinear"),
+        X,
+        table=TABLE,
+        gradients=False,
+    )
 
 
 WRONG = {
@@ -161,4 +194,4 @@ CORE = {
 def test_every_indexed_read_is_accounted_for(overload):
     decomposed = {str(o) for o in TABLE}
     found = "lowered" if overload in LOWERINGS else "decomposed" if overload in decomposed else "neither"
-    assert found == CORE[overload] or found == "neither" and CORE[overload] not in ("lowered", "decomposed")
+    assert found == CORE[overload] or (found == "neither" and CORE[overload] not in ("lowered", "decomposed"))

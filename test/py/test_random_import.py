@@ -1,4 +1,6 @@
-"""Random ops: imported, verified, run by the interpreter; their statistics, their independence, what repeats and what does not."""
+"""Random ops: imported, verified, run by the interpreter; their statistics, their independence, what repeats
+and what does not.
+"""
 
 import math
 import sys
@@ -6,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
@@ -13,7 +16,7 @@ from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.compiler.runtime.rng import RngState
 
 sys.path.insert(0, str(Path(__file__).parent))
-from lowering import externs, lower, trace  # noqa: E402
+from lowering import externs, lower, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()
@@ -29,7 +32,9 @@ def draw(function, *inputs, seed=1, dynamic=False):
 
 
 def near(sample, mean, variance):
-    """The sample's moments within five standard errors of a distribution's; its fourth moment is taken to be normal's or less."""
+    """The sample's moments within five standard errors of a distribution's; its fourth moment is taken to be
+    normal's or less.
+    """
     x = sample.double()
     assert abs(x.mean().item() - mean) < 5 * math.sqrt(variance / x.numel())
     assert abs(x.var().item() - variance) < 5 * variance * math.sqrt(2 / x.numel()) + 1e-3
@@ -76,7 +81,9 @@ def test_the_counter_is_the_row_major_index():
     x = torch.empty(4, 3, 2).permute(2, 1, 0)
     like = draw(lambda x: torch.rand_like(x), x)
     assert like.stride() == x.stride()
-    assert torch.equal(like.flatten().sort().values, flat.sort().values)  # drawn in memory order, as in Inductor
+    assert torch.equal(
+        like.flatten().sort().values, flat.sort().values
+    )  # drawn in memory order, as in Inductor
     assert torch.equal(draw(lambda x: torch.rand_like(x), torch.empty(2, 3, 4), dynamic=True).flatten(), flat)
 
 
@@ -121,7 +128,9 @@ def test_dropout(p, dtype):
     value, mask = draw(lambda x: aten.native_dropout.default(x, p, True), x)
     assert mask.dtype == torch.bool and value.dtype == dtype
     near(mask.float(), 1 - p, p * (1 - p))
-    assert torch.equal(value, torch.where(mask, torch.tensor(2 / (1 - p), dtype=dtype), torch.zeros((), dtype=dtype)))
+    assert torch.equal(
+        value, torch.where(mask, torch.tensor(2 / (1 - p), dtype=dtype), torch.zeros((), dtype=dtype))
+    )
 
 
 def test_dropout_without_chance():
@@ -167,7 +176,11 @@ def test_other_distributions_are_made_of_these(name):
 
 
 def test_draws_keep_program_order():
-    text = str(lower(trace(lambda: (torch.rand(3), torch.randn(3), torch.randint(0, 5, (3,))), [], table=TABLE)).module)
+    text = str(
+        lower(
+            trace(lambda: (torch.rand(3), torch.randn(3), torch.randint(0, 5, (3,))), [], table=TABLE)
+        ).module
+    )
     assert text.count('"fuse.rng"') == 3
     order = [text.index(f"call @{n}") for n in ("rand(", "randn(", "randint(")]
     assert order == sorted(order)

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+
 from fuse_mlir.compiler.errors import UnsupportedOp
+from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from import_one import outputs  # noqa: E402
-from lowering import check as check_with  # noqa: E402
-from lowering import check_training, externs, kernels, lower, run, trace  # noqa: E402
+from import_one import outputs
+from lowering import check as check_with
+from lowering import check_training, externs, kernels, lower, run, trace
 
 TABLE = decomposition_table()
 
@@ -155,7 +156,9 @@ def test_integers_wrap():
 
 
 def test_half_accumulates_in_float32():
-    """The sum of many ones is exact in float32 and would stop at 2048 in float16; so is a mean beyond its range."""
+    """The sum of many ones is exact in float32 and would stop at 2048 in float16; so is a mean beyond its
+    range.
+    """
     ones = torch.ones(4096, dtype=torch.float16)
     assert run(lambda x: x.sum(), ones).item() == 4096
     assert run(lambda x: x.mean(), torch.full((8,), 60000.0, dtype=torch.float16)).item() == 60000
@@ -231,7 +234,12 @@ def test_unsigned_extremes():
 
 def test_one_kernel_each():
     """A reduction is one kernel, with one load, whatever it returns."""
-    for function in (lambda x: x.sum(1), lambda x: tuple(x.max(1)), lambda x: torch.var_mean(x, 1), lambda x: torch.logsumexp(x, 1)):
+    for function in (
+        lambda x: x.sum(1),
+        lambda x: tuple(x.max(1)),
+        lambda x: torch.var_mean(x, 1),
+        lambda x: torch.logsumexp(x, 1),
+    ):
         imported = lower(trace(function, [numbers((3, 4), torch.float32)]))
         assert len(kernels(imported)) == 1
         assert str(imported.module).count('"fuse.load"') == 1
@@ -270,11 +278,26 @@ NORMALISATIONS = {
     "softmax to float": (lambda x: aten._softmax.default(x, -1, False), ROW.bfloat16()),
     "logsumexp": (lambda x: torch.logsumexp(x, -1), ROW),
     "layer_norm": (lambda x, w, b: F.layer_norm(x.transpose(1, 3), (4,), w, b), IMAGE, WEIGHT, BIAS),
-    "layer_norm of bfloat16": (lambda x, w, b: F.layer_norm(x.transpose(1, 3), (4,), w, b), IMAGE.bfloat16(), WEIGHT.bfloat16(), BIAS.bfloat16()),
+    "layer_norm of bfloat16": (
+        lambda x, w, b: F.layer_norm(x.transpose(1, 3), (4,), w, b),
+        IMAGE.bfloat16(),
+        WEIGHT.bfloat16(),
+        BIAS.bfloat16(),
+    ),
     "rms_norm": (lambda x, w: F.rms_norm(x.transpose(1, 3), (4,), w, 1e-5), IMAGE, WEIGHT),
     "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), IMAGE, WEIGHT, BIAS),
-    "batch_norm": (lambda x, w, b: aten._native_batch_norm_legit_functional(x, w, b, w.abs(), b.abs(), True, 0.1, 1e-5), IMAGE, WEIGHT, BIAS),
-    "batch_norm for inference": (lambda x, w, b: aten._native_batch_norm_legit_no_training(x, w, b, w.abs(), b.abs(), 0.1, 1e-5)[0], IMAGE, WEIGHT, BIAS),
+    "batch_norm": (
+        lambda x, w, b: aten._native_batch_norm_legit_functional(x, w, b, w.abs(), b.abs(), True, 0.1, 1e-5),
+        IMAGE,
+        WEIGHT,
+        BIAS,
+    ),
+    "batch_norm for inference": (
+        lambda x, w, b: aten._native_batch_norm_legit_no_training(x, w, b, w.abs(), b.abs(), 0.1, 1e-5)[0],
+        IMAGE,
+        WEIGHT,
+        BIAS,
+    ),
     "mse": (lambda x, y: F.mse_loss(x, y), ROW, ROW * 2),
     "smooth_l1": (lambda x, y: F.smooth_l1_loss(x, y), ROW, ROW * 2),
     "upsample": (lambda x: F.interpolate(x, scale_factor=2), IMAGE),
@@ -302,7 +325,9 @@ def test_cross_entropy(options):
 def test_batch_norm_gradient():
     def function(g, x, w):
         mean, rstd = x.mean((0, 2, 3)), (x.var((0, 2, 3), correction=0) + 1e-5).rsqrt()
-        return aten.native_batch_norm_backward(g, x, w, w, w.abs(), mean, rstd, True, 1e-5, [True, True, True])
+        return aten.native_batch_norm_backward(
+            g, x, w, w, w.abs(), mean, rstd, True, 1e-5, [True, True, True]
+        )
 
     check(function, IMAGE.flip(0), IMAGE, WEIGHT)
 
@@ -325,7 +350,9 @@ def test_scans(name, dynamic):
     check(lambda x: function(x, 1), torch.empty(3, 0))
 
 
-@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.uint8, torch.bool))
+@pytest.mark.parametrize(
+    "dtype", (torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.uint8, torch.bool)
+)
 def test_scan_dtypes(dtype):
     x = numbers((7,), dtype)
     check(lambda x: x.cumsum(0), x)
@@ -350,15 +377,53 @@ EXCEPTIONS = {
     "aten.cummax.default": "a scan with two results, or of a function of two numbers",
     "aten.logcumsumexp.default": "a scan with two results, or of a function of two numbers",
 }
-CORE = (
-    "aten.sum.default aten.sum.dim_IntList aten.mean.default aten.mean.dim aten.prod.default aten.prod.dim_int aten.amax.default "
-    "aten.amin.default aten.max.default aten.min.default aten.max.dim aten.min.dim aten.argmax.default aten.argmin.default aten.any.default "
-    "aten.any.dim aten.any.dims aten.all.default aten.all.dim aten.all.dims aten.var.default aten.var.dim aten.var.correction aten.std.default "
-    "aten.std.dim aten.std.correction aten.var_mean.default aten.var_mean.dim aten.var_mean.correction aten.std_mean.default "
-    "aten.std_mean.dim aten.std_mean.correction aten.logsumexp.default aten.linalg_vector_norm.default aten.aminmax.default "
-    "aten.count_nonzero.default aten.count_nonzero.dim_IntList aten.nansum.default aten.cumsum.default aten.cumprod.default prims.sum.default prims.prod.default prims.amax.default "
-    "prims.amin.default prims.var.default"
-).split()
+CORE = [
+    "aten.sum.default",
+    "aten.sum.dim_IntList",
+    "aten.mean.default",
+    "aten.mean.dim",
+    "aten.prod.default",
+    "aten.prod.dim_int",
+    "aten.amax.default",
+    "aten.amin.default",
+    "aten.max.default",
+    "aten.min.default",
+    "aten.max.dim",
+    "aten.min.dim",
+    "aten.argmax.default",
+    "aten.argmin.default",
+    "aten.any.default",
+    "aten.any.dim",
+    "aten.any.dims",
+    "aten.all.default",
+    "aten.all.dim",
+    "aten.all.dims",
+    "aten.var.default",
+    "aten.var.dim",
+    "aten.var.correction",
+    "aten.std.default",
+    "aten.std.dim",
+    "aten.std.correction",
+    "aten.var_mean.default",
+    "aten.var_mean.dim",
+    "aten.var_mean.correction",
+    "aten.std_mean.default",
+    "aten.std_mean.dim",
+    "aten.std_mean.correction",
+    "aten.logsumexp.default",
+    "aten.linalg_vector_norm.default",
+    "aten.aminmax.default",
+    "aten.count_nonzero.default",
+    "aten.count_nonzero.dim_IntList",
+    "aten.nansum.default",
+    "aten.cumsum.default",
+    "aten.cumprod.default",
+    "prims.sum.default",
+    "prims.prod.default",
+    "prims.amax.default",
+    "prims.amin.default",
+    "prims.var.default",
+]
 
 
 def test_every_reduction_is_accounted_for():

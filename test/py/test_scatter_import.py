@@ -1,4 +1,4 @@
-"""Writes at loaded indices and at known places: imported, verified, run by the interpreter, compared with eager."""
+"""Writes at loaded indices and at known places: imported, verified, run, compared with eager."""
 
 import math
 import sys
@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from lowering import check, check_training, kernels, lower, run, trace  # noqa: E402
+from lowering import check, check_training, kernels, lower, run, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()
@@ -41,7 +42,9 @@ def test_index_put(name, dynamic):
 
     def function(x, values, *tensors):
         left = list(tensors)
-        return aten.index_put.default(x, [None if i is None else left.pop(0) for i in indices], values, accumulate)
+        return aten.index_put.default(
+            x, [None if i is None else left.pop(0) for i in indices], values, accumulate
+        )
 
     given = [i for i in indices if i is not None]
     check(function, X, values, *given, dynamic=dynamic)
@@ -50,7 +53,12 @@ def test_index_put(name, dynamic):
 
 @pytest.mark.parametrize("dtype", (torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64))
 def test_accumulation_dtypes(dtype):
-    check(lambda x, i, v: x.index_put([i], v, accumulate=True), X.to(dtype)[0], torch.tensor([0, 2, 0, 0]), torch.ones(4, 4, dtype=dtype))
+    check(
+        lambda x, i, v: x.index_put([i], v, accumulate=True),
+        X.to(dtype)[0],
+        torch.tensor([0, 2, 0, 0]),
+        torch.ones(4, 4, dtype=dtype),
+    )
 
 
 @pytest.mark.parametrize("dtype", (torch.int8, torch.bool, torch.int16))
@@ -83,7 +91,11 @@ SCATTERS = {
 @pytest.mark.parametrize("dynamic", (False, True))
 @pytest.mark.parametrize("name", SCATTERS)
 def test_scatter(name, dynamic):
-    index = torch.tensor([[[2, 0, 1, 1], [0, 1, 0, 2]]]) if name != "last dim" else torch.tensor([[[2, 0], [1, 3]]])
+    index = (
+        torch.tensor([[[2, 0, 1, 1], [0, 1, 0, 2]]])
+        if name != "last dim"
+        else torch.tensor([[[2, 0], [1, 3]]])
+    )
     source = torch.arange(24, 48, dtype=torch.float32).reshape(2, 3, 4) - 30
     check(SCATTERS[name], X, index, source, dynamic=dynamic)
     check(SCATTERS[name], X.transpose(0, 1).contiguous().transpose(0, 1), index, source, dynamic=dynamic)
@@ -91,8 +103,15 @@ def test_scatter(name, dynamic):
 
 def test_scatter_corner_cases():
     check(lambda x, i: x.scatter(0, i, 2.0), torch.tensor(3.0), torch.tensor(0))
-    check(lambda x, i, s: x.scatter_add(0, i, s), torch.tensor([1.0, 2.0]), torch.tensor([0, 1, 0]), torch.tensor([1.0, 2.0, 3.0]))
-    check(lambda x, i, s: x.scatter(0, i, s), torch.ones(3), torch.empty(0, dtype=torch.int64), torch.empty(0))
+    check(
+        lambda x, i, s: x.scatter_add(0, i, s),
+        torch.tensor([1.0, 2.0]),
+        torch.tensor([0, 1, 0]),
+        torch.tensor([1.0, 2.0, 3.0]),
+    )
+    check(
+        lambda x, i, s: x.scatter(0, i, s), torch.ones(3), torch.empty(0, dtype=torch.int64), torch.empty(0)
+    )
     check(lambda x, i: x.scatter(0, i, -1), torch.tensor([1, 2, 3]), torch.tensor([1]))
     check(lambda x, i, s: x.scatter(0, i, s), torch.ones(4), torch.tensor([3]), torch.arange(9.0))
 
@@ -169,7 +188,7 @@ def test_known_places(name, dynamic):
 
 
 def test_decomposed():
-    """index_add, index_copy, index_fill, put and gradients of indexed reads become index_put or scatter_add."""
+    """index_add, index_copy, index_fill, put and gradients of indexed reads become index_put."""
     cases = (
         (lambda x, i: x.index_add(0, i, x[:2] * 2, alpha=2), X[0], I),
         (lambda x, i: x.index_copy(0, i, x[:2] * 2), X[0], I),
@@ -208,7 +227,7 @@ CORE = {
     "aten.put.default": "decomposed",
     "aten._unsafe_index_put.default": "decomposed",
     "aten.embedding_dense_backward.default": "decomposed",
-    "aten.masked_scatter.default": "which element is written with what depends on a running count of the mask",
+    "aten.masked_scatter.default": "what is written where depends on a running count of the mask",
     "aten.index_reduce.default": "products and means have no atomics",
     "aten.as_strided_scatter.default": "strides of the storage, not of the tensor",
 }
@@ -216,5 +235,11 @@ CORE = {
 
 @pytest.mark.parametrize("overload", CORE)
 def test_every_scatter_is_accounted_for(overload):
-    found = "lowered" if overload in LOWERINGS else "decomposed" if overload in {str(o) for o in TABLE} else "neither"
-    assert found == CORE[overload] or found == "neither" and CORE[overload] not in ("lowered", "decomposed")
+    found = (
+        "lowered"
+        if overload in LOWERINGS
+        else "decomposed"
+        if overload in {str(o) for o in TABLE}
+        else "neither"
+    )
+    assert found == CORE[overload] or (found == "neither" and CORE[overload] not in ("lowered", "decomposed"))

@@ -68,7 +68,9 @@ def constrain(call: Call) -> None:
 
 
 @lowers(
-    "aten._functional_sym_constrain_range.default", "aten._functional_sym_constrain_range_for_size.default", view=True
+    "aten._functional_sym_constrain_range.default",
+    "aten._functional_sym_constrain_range_for_size.default",
+    view=True,
 )
 def constrain_functionally(call: Call) -> Tensor:
     return call.tensor("dep_token")

@@ -1,8 +1,9 @@
-"""``control_deps((a, b), subgraph, *args)``: the sub-graph runs after ``a`` and ``b`` are complete, and does not read them.
+"""``control_deps((a, b), subgraph, *args)``: the sub-graph runs after ``a`` and ``b`` are complete, and does
+not read them.
 
-It becomes a private function with ``fuse.control_deps``, whose body is the imported sub-graph, called with the ``fuse.after`` tokens of the
-dependences.  What such a function cannot hold (random draws, writes to arguments) stays an extern call of the whole op, which the
-dependences order because they are its operands.
+It becomes a private function with ``fuse.control_deps``, whose body is the imported sub-graph, called with
+the ``fuse.after`` tokens of the dependences.  What such a function cannot hold (random draws, writes to
+arguments) stays an extern call of the whole op, which the dependences order because they are its operands.
 """
 
 from collections.abc import Iterator
@@ -45,7 +46,9 @@ def control_deps(call: Call) -> Any:
 def _refuse_unordered(call: Call, graph: fx.Graph) -> None:
     """Refuses nodes that an ordered group cannot hold."""
     for node in graph.nodes:
-        if node.op == "get_attr" and not any(u.op == "call_function" and u.target is call.node.target for u in node.users):
+        if node.op == "get_attr" and not any(
+            u.op == "call_function" and u.target is call.node.target for u in node.users
+        ):
             call.refuse(f"its sub-graph reads the attribute {node.target}")
         if node.op != "call_function":
             continue
@@ -115,21 +118,28 @@ class _Group:
         for leaf in leaves:
             if isinstance(leaf, (Tensor, Number)):
                 returned.setdefault(leaf.value, len(returned))
-        ir.Operation.create("func.return", operands=list(returned), loc=call.location, ip=ir.InsertionPoint(self.block))
+        ir.Operation.create(
+            "func.return", operands=list(returned), loc=call.location, ip=ir.InsertionPoint(self.block)
+        )
         self._drop_unused_sizes(list(returned))
         for _ in tokens:
             self.block.add_argument(tokens[0].type, call.location)
         types = [v.type for v in returned]
-        self.op.attributes["function_type"] = builder.function_type([a.type for a in self.block.arguments], types)
+        self.op.attributes["function_type"] = builder.function_type(
+            [a.type for a in self.block.arguments], types
+        )
         with builder.context:
             self.op.attributes["fuse.control_deps"] = builder.unit
             if self.sizes:
                 plain, empty = [ir.DictAttr.get({})] * len(self.operands), [ir.DictAttr.get({})] * len(tokens)
                 named = [
-                    ir.DictAttr.get({"fuse.sym": builder.string(n), **builder.symbol_attributes[n]}) for n in self.sizes
+                    ir.DictAttr.get({"fuse.sym": builder.string(n), **builder.symbol_attributes[n]})
+                    for n in self.sizes
                 ]
                 self.op.attributes["arg_attrs"] = ir.ArrayAttr.get([*plain, *named, *empty])
-        values = builder.call(self.name, [*self.operands, *builder.values(self.sizes), *tokens], types, call.location)
+        values = builder.call(
+            self.name, [*self.operands, *builder.values(self.sizes), *tokens], types, call.location
+        )
         return pytree.tree_unflatten([_outside(leaf, returned, values) for leaf in leaves], tree)
 
     def _argument(self, value: Any, known: dict[ir.Value, Any]) -> Any:
@@ -149,7 +159,13 @@ class _Group:
         """Ops of ``@main`` go to the function, which has every size that ``@main`` has so far."""
         builder, importer = self.call_.builder, self.call_.importer
         symbols = importer.symbols
-        outside = (builder.main_point, builder.symbol_values, symbols._names, importer._host_numbers, importer.values)
+        outside = (
+            builder.main_point,
+            builder.symbol_values,
+            symbols._names,
+            importer._host_numbers,
+            importer.values,
+        )
         attributes = dict(builder.symbol_attributes)
         self.sizes = sorted(builder.symbol_values)
         builder.symbol_values = {
@@ -160,7 +176,13 @@ class _Group:
         try:
             yield
         finally:
-            builder.main_point, builder.symbol_values, symbols._names, importer._host_numbers, importer.values = outside
+            (
+                builder.main_point,
+                builder.symbol_values,
+                symbols._names,
+                importer._host_numbers,
+                importer.values,
+            ) = outside
             builder.symbol_attributes = attributes
 
     def _drop_unused_sizes(self, returned: list[ir.Value]) -> None:
@@ -191,5 +213,7 @@ def _outside(leaf: Any, returned: dict[ir.Value, int], values: list[ir.Value]) -
         return Number(values[returned[leaf.value]], leaf.dtype)
     if isinstance(leaf, Tensor):
         return Tensor(values[returned[leaf.value]], leaf.spec, leaf.dtype, leaf.fake, leaf.origin, leaf.root)
-    assert leaf is None or isinstance(leaf, (int, float, bool, Expr, HostObject)), f"a sub-graph returns {leaf}"
+    assert leaf is None or isinstance(leaf, (int, float, bool, Expr, HostObject)), (
+        f"a sub-graph returns {leaf}"
+    )
     return leaf

@@ -1,7 +1,7 @@
 """Reads at loaded indices: one kernel that loads an index, checks it and loads the element.
 
-Every index is asserted on the device to be in range, with eager's wording, and guards the load that uses it: no kernel reads out of
-bounds, also where the assertion has not stopped it yet.
+Every index is asserted on the device to be in range, with eager's wording, and guards the load that uses it:
+no kernel reads out of bounds, also where the assertion has not stopped it yet.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,9 @@ INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8)
 
 @dataclass(frozen=True)
 class Place:
-    """An element of a tensor at loaded indices: its coordinates (over ``i0``..), the indices, and whether all are in range."""
+    """An element of a tensor at loaded indices: its coordinates (over ``i0``..), the indices, and whether all
+    are in range.
+    """
 
     at: tuple[Expr, ...]
     indices: tuple[Scalar, ...]
@@ -40,8 +42,10 @@ def out_of_bounds(dim: int, size: Expr) -> str:
     return f"index out of bounds for dimension {dim}{extent}"
 
 
-def checked(k: KernelBuilder, index: Scalar, size: Expr, message: str, wrap: bool = False) -> tuple[Scalar, Scalar]:
-    """(``index`` as an int64, whether it is in range); asserted.  ``wrap``: negative ones count from the end."""
+def checked(
+    k: KernelBuilder, index: Scalar, size: Expr, message: str, wrap: bool = False
+) -> tuple[Scalar, Scalar]:
+    """(``index`` as an int64, whether it is in range); asserted.  ``wrap``: negative ones count backwards."""
     index = k.cast(index, torch.int64)
     extent = k.constant(size.constant, torch.int64) if size.constant is not None else k.index(size)
     if wrap:
@@ -51,8 +55,12 @@ def checked(k: KernelBuilder, index: Scalar, size: Expr, message: str, wrap: boo
     return index, valid
 
 
-def at_index(k: KernelBuilder, tensor: Tensor, at: Sequence[Expr], dim: int, index: Scalar, message: str | None = None) -> Place:
-    """The point ``at`` of ``tensor`` with coordinate ``dim`` replaced by ``index``.  A 0-d tensor counts as one element of one dim."""
+def at_index(
+    k: KernelBuilder, tensor: Tensor, at: Sequence[Expr], dim: int, index: Scalar, message: str | None = None
+) -> Place:
+    """The point ``at`` of ``tensor`` with coordinate ``dim`` replaced by ``index``.  A 0-d tensor counts as
+    one element of one dim.
+    """
     size = tensor.sizes[dim] if tensor.rank else const(1)
     index, valid = checked(k, index, size, message or out_of_bounds(dim, size))
     if not tensor.rank:
@@ -64,15 +72,17 @@ def require_indices(call: Call, *indices: Tensor) -> None:
     """Refuses masks."""
     for index in indices:
         if index.dtype not in INDEX_DTYPES:
-            call.refuse(f"an index of {index.dtype} is a mask: how many elements it selects depends on the data")
+            call.refuse(
+                f"an index of {index.dtype} is a mask: how many elements it selects depends on the data"
+            )
 
 
 @dataclass(frozen=True)
 class Advanced:
     """How ``x[indices]`` maps points of the result to elements of ``x`` (NumPy's advanced indexing).
 
-    The indices broadcast to ``rank`` dims, which stand at ``start`` of the result: where they are neighbours in ``x``, in their place;
-    else in front.
+    The indices broadcast to ``rank`` dims, which stand at ``start`` of the result: where they are neighbours
+    in ``x``, in their place; else in front.
     """
 
     tensor: Tensor

@@ -1,5 +1,5 @@
-"""Random numbers: one draw of (seed, offset) from the generator per op, in program order, and Philox on the row-major index of the op's
-own shape.  So a number depends on nothing that a later pass decides.
+"""Random numbers: one draw of (seed, offset) from the generator per op, in program order, and Philox on the
+row-major index of the op's own shape.  So a number depends on nothing that a later pass decides.
 
 Numbers are drawn in float32, as eager's GPU kernels do for all dtypes but float64.
 """
@@ -32,7 +32,9 @@ class Draw:
 
     @staticmethod
     def of(call: Call, spec: TensorSpec) -> "Draw":
-        """Advances the generator of the device that ``spec`` lives on.  Refuses a generator of the program's own."""
+        """Advances the generator of the device that ``spec`` lives on.  Refuses a generator of the program's
+        own.
+        """
         if call.arguments.get("generator") is not None:
             call.refuse("it draws from a generator of its own")
         if spec.device is not None:
@@ -48,9 +50,12 @@ class Draw:
     def numbers(self) -> list[Number]:
         return [self.seed, self.offset]
 
-    def at(self, k: KernelBuilder, sizes: Sequence[Expr], at: Sequence[Expr], dist: str, word: int = 0) -> Scalar:
-        """A float32 of ``dist`` (uniform in [0, 1), normal) for the point ``at``.  ``word``: draws of one op with different words, below
-        4, are independent; the generator's offsets are multiples of 4."""
+    def at(
+        self, k: KernelBuilder, sizes: Sequence[Expr], at: Sequence[Expr], dist: str, word: int = 0
+    ) -> Scalar:
+        """A float32 of ``dist`` (uniform in [0, 1), normal) for the point ``at``.  ``word``: draws of one op
+        with different words, below 4, are independent; the generator's offsets are multiples of 4.
+        """
         linear = const(0)
         for coordinate, size in zip(at, sizes, strict=True):
             linear = linear * size + coordinate
@@ -65,7 +70,9 @@ Body = Callable[[KernelBuilder, Callable[..., Scalar], Sequence[Expr]], Operand]
 
 
 def drawn(call: Call, body: Body, inputs: Sequence[Tensor] = ()) -> Any:
-    """One kernel that stores ``body(kernel, number, at)``, where ``number(dist, word=0)`` is a random number at the point ``at``."""
+    """One kernel that stores ``body(kernel, number, at)``, where ``number(dist, word=0)`` is a random number
+    at the point ``at``.
+    """
     _reject_host_operands(call, inputs)
     draw = Draw.of(call, call.result)
     kernel = call.kernel(inputs, None, draw.numbers)
@@ -83,12 +90,14 @@ def _reject_host_operands(call: Call, inputs: Sequence[Tensor]) -> None:
 
 
 def rounded(k: KernelBuilder, x: Scalar, dtype: torch.dtype, low: Operand, high: Operand) -> Scalar:
-    """``x`` in [low, high) as an element of ``dtype``; what rounds up to ``high`` becomes ``low``, as in eager."""
+    """``x`` in [low, high) as an element of ``dtype``; what rounds up to ``high`` becomes ``low``, as in
+    eager.
+    """
     x = k.round_to(x, dtype)
     return k.select(k.compare("ge", x, k.cast(k.lift(high, x.dtype), x.dtype)), k.lift(low, x.dtype), x)
 
 
-# --- floats --------------------------------------------------------------------------------------------------------------------
+# --- floats -------------------------------------------------------------------------------------------------
 
 
 @lowers("aten.rand.default", "aten.rand.generator")
@@ -110,7 +119,11 @@ def uniform(call: Call) -> Any:
 
     def body(k: KernelBuilder, number: Callable[..., Scalar], at: Sequence[Expr]) -> Scalar:
         x = k.add(k.mul(number("uniform"), high - low), low)
-        return rounded(k, x, call.value.dtype, float(low), float(high)) if high > low else k.constant(low, torch.float32)
+        return (
+            rounded(k, x, call.value.dtype, float(low), float(high))
+            if high > low
+            else k.constant(low, torch.float32)
+        )
 
     return drawn(call, body)
 
@@ -124,7 +137,7 @@ def normal(call: Call) -> Any:
     return drawn(call, lambda k, number, at: k.add(k.mul(number("normal"), std), mean))
 
 
-# --- choices -------------------------------------------------------------------------------------------------------------------
+# --- choices ------------------------------------------------------------------------------------------------
 
 
 def _happens(k: KernelBuilder, u: Scalar, p: Operand) -> Scalar:
@@ -146,7 +159,9 @@ def bernoulli(call: Call) -> Any:
     p = call.tensor("p" if "p" in call.arguments else "self")
     if not p.dtype.is_floating_point:
         call.refuse(f"a probability of {p.dtype}")
-    return drawn(call, lambda k, number, at: _happens(k, number("uniform"), k.load(p, k.broadcast(p, at))), [p])
+    return drawn(
+        call, lambda k, number, at: _happens(k, number("uniform"), k.load(p, k.broadcast(p, at))), [p]
+    )
 
 
 @lowers("aten.native_dropout.default")
@@ -158,7 +173,9 @@ def native_dropout(call: Call) -> Any:
     fakes = list(call.value)
     specs = [call.fresh(fake) for fake in fakes]
     if any(s.constant == 0 for s in source.sizes):
-        return [call.made(call.builder.empty(s, call.location), f, s) for s, f in zip(specs, fakes, strict=True)]
+        return [
+            call.made(call.builder.empty(s, call.location), f, s) for s, f in zip(specs, fakes, strict=True)
+        ]
     for spec in (source.spec, *specs):
         if spec.device is not None or spec.element.startswith("complex"):
             call.refuse(f"a tensor of {spec.element} is on {spec.device or call.builder.device}")
@@ -178,14 +195,16 @@ def native_dropout(call: Call) -> Any:
     return call.finish(kernel)
 
 
-# --- integers ------------------------------------------------------------------------------------------------------------------
+# --- integers -----------------------------------------------------------------------------------------------
 
 
 @lowers("aten.randint.low", "aten.randint.low_generator", "aten.randint.default", "aten.randint.generator")
 def randint(call: Call) -> Any:
-    """``low + (w * (high - low) >> 48)`` for a 48-bit random *w*: two words of 24 bits, multiplied without overflow.
+    """``low + (w * (high - low) >> 48)`` for a 48-bit random *w*: two words of 24 bits, multiplied without
+    overflow.
 
-    A number's probability is off by less than one part in 2**24 of the range (Lemire 2019, without the rejection).
+    Without the rejection of Lemire (2019) a number's probability is off by a share of at most
+    ``(high - low) / 2**48``, beside what float32 rounds off the words.
     """
     low, high = call.arguments.get("low", 0), call["high"]
     if not isinstance(low, int) or not isinstance(high, int):

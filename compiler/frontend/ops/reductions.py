@@ -1,7 +1,8 @@
 """Reductions: one kernel that loads the operand once and folds it over the reduced dims.
 
-Dtypes are eager's: sums and products of booleans and integers are int64; ``dtype=`` converts (and rounds) before anything is added; 16-bit
-floats accumulate in float32; the result is converted last.  A reduction over no elements gives the identity where eager does.
+Dtypes are eager's: sums and products of booleans and integers are int64; ``dtype=`` converts (and rounds)
+before anything is added; 16-bit floats accumulate in float32; the result is converted last.  A reduction over
+no elements gives the identity where eager does.
 """
 
 import math
@@ -16,7 +17,6 @@ from ...mlir import ir
 from ..arithmetic import Operand, Scalar
 from ..builder import KernelBuilder
 from ..call import Call
-from ..dtypes import BY_TORCH
 from ..table import lowers
 from ..values import Tensor
 
@@ -29,8 +29,8 @@ _DIMS = ("dim", "dims")
 class Region:
     """A kernel that has loaded its operand.
 
-    ``raw``: the element at the current point, in the dtype that is stored.  ``over``: names of the dims to fold.  ``kept``: the
-    coordinates of a result.  ``count``: how many elements are folded into one.
+    ``raw``: the element at the current point, in the dtype that is stored.  ``over``: names of the dims to
+    fold.  ``kept``: the coordinates of a result.  ``count``: how many elements are folded into one.
     """
 
     call: Call
@@ -57,7 +57,9 @@ class Region:
         attributes = {"kind": k.builder.string(kind), "over": k.builder.strings(self.over)}
         return Scalar(k.emit("fuse.reduce", value.value.type, [value.value], attributes), value.dtype)
 
-    def several(self, op: str, operands: Sequence[Scalar], dtypes: Sequence[torch.dtype], **attributes: str) -> list[Scalar]:
+    def several(
+        self, op: str, operands: Sequence[Scalar], dtypes: Sequence[torch.dtype], **attributes: str
+    ) -> list[Scalar]:
         """A reduction with a result for each of ``dtypes``."""
         k = self.kernel
         given = {name: k.builder.string(text) for name, text in attributes.items()}
@@ -84,7 +86,9 @@ def operand_of(call: Call) -> Tensor:
 
 
 def reduced_dims(call: Call, tensor: Tensor) -> tuple[int, ...]:
-    """The dims that a call reduces, counted from the front.  None is all of them; so is an empty list, but not for any and all."""
+    """The dims that a call reduces, counted from the front.  None is all of them; so is an empty list, but
+    not for any and all.
+    """
     given = next((call[n] for n in _DIMS if n in call.arguments), None)
     if given is None:
         return tuple(range(tensor.rank))
@@ -132,7 +136,9 @@ def is_filled(call: Call) -> bool:
 def hollow(call: Call) -> list[Tensor]:
     """Results without elements: no kernel."""
     specs = [call.fresh(fake) for fake in call.value]
-    return [call.made(call.builder.empty(s, call.location), f, s) for s, f in zip(specs, call.value, strict=True)]
+    return [
+        call.made(call.builder.empty(s, call.location), f, s) for s, f in zip(specs, call.value, strict=True)
+    ]
 
 
 def constants(call: Call, values: Sequence[Operand]) -> Any:
@@ -146,8 +152,12 @@ def constants(call: Call, values: Sequence[Operand]) -> Any:
     return made[0] if isinstance(call.value, torch.Tensor) else made
 
 
-def _reduction(*overloads: str, empty: float | None) -> Callable[[Callable[[Region], Scalar]], Callable[[Region], Scalar]]:
-    """Enters a body as the lowering of reductions with one result; ``empty``: the fold of nothing, None where eager raises."""
+def _reduction(
+    *overloads: str, empty: float | None
+) -> Callable[[Callable[[Region], Scalar]], Callable[[Region], Scalar]]:
+    """Enters a body as the lowering of reductions with one result; ``empty``: the fold of nothing, None where
+    eager raises.
+    """
 
     def enter(body: Callable[[Region], Scalar]) -> Callable[[Region], Scalar]:
         def build(call: Call) -> Any:
@@ -166,10 +176,14 @@ def _reduction(*overloads: str, empty: float | None) -> Callable[[Callable[[Regi
 
 
 def require_elements(region: Region) -> None:
-    """Eager refuses to look for an extreme of nothing.  A size that may turn out to be 0 is asserted on the device."""
+    """Eager refuses to look for an extreme of nothing.  A size that may turn out to be 0 is asserted on the
+    device.
+    """
     if is_void(region.call):
         region.call.refuse("an extreme of no elements has no value")
-    if Facts.of().less_equal(const(1), region.count) or all(_at_least_one(region, s) for s in region.count.symbols()):
+    if Facts.of().less_equal(const(1), region.count) or all(
+        _at_least_one(region, s) for s in region.count.symbols()
+    ):
         return
     k = region.kernel
     k.assert_(k.compare("gt", k.index(region.count), 0), "Expected reduction dim to have non-zero size.")
@@ -180,7 +194,7 @@ def _at_least_one(region: Region, symbol: str) -> bool:
     return bound is not None and ir.IntegerAttr(bound).value >= 1
 
 
-# --- sums and products ---------------------------------------------------------------------------------------------------------
+# --- sums and products --------------------------------------------------------------------------------------
 
 
 def _result(region: Region) -> torch.dtype:
@@ -218,7 +232,7 @@ def count_nonzero(region: Region) -> Scalar:
     return region.fold("sum", k.cast(k.truth(region.value), torch.int64))
 
 
-# --- extremes ------------------------------------------------------------------------------------------------------------------
+# --- extremes -----------------------------------------------------------------------------------------------
 
 
 def ordered(region: Region) -> Scalar:
@@ -282,7 +296,9 @@ def argmin(region: Region) -> Scalar:
     return _position(region, "argmin")[1]
 
 
-def _several(*overloads: str, empty: tuple[float, ...] | None) -> Callable[[Callable[[Region], tuple[Scalar, ...]]], None]:
+def _several(
+    *overloads: str, empty: tuple[float, ...] | None
+) -> Callable[[Callable[[Region], tuple[Scalar, ...]]], None]:
     """As ``_reduction``, for several results of one shape."""
 
     def enter(body: Callable[[Region], tuple[Scalar, ...]]) -> None:
@@ -319,7 +335,7 @@ def aminmax(region: Region) -> tuple[Scalar, ...]:
     return extreme(region, x, "min"), extreme(region, x, "max")
 
 
-# --- moments -------------------------------------------------------------------------------------------------------------------
+# --- moments ------------------------------------------------------------------------------------------------
 
 
 def _moments(region: Region) -> tuple[Scalar, Scalar]:
@@ -351,18 +367,22 @@ def std(region: Region) -> Scalar:
     return region.kernel.math("sqrt", _moments(region)[0])
 
 
-@_several("aten.var_mean.default", "aten.var_mean.dim", "aten.var_mean.correction", empty=(math.nan, math.nan))
+@_several(
+    "aten.var_mean.default", "aten.var_mean.dim", "aten.var_mean.correction", empty=(math.nan, math.nan)
+)
 def var_mean(region: Region) -> tuple[Scalar, ...]:
     return _moments(region)
 
 
-@_several("aten.std_mean.default", "aten.std_mean.dim", "aten.std_mean.correction", empty=(math.nan, math.nan))
+@_several(
+    "aten.std_mean.default", "aten.std_mean.dim", "aten.std_mean.correction", empty=(math.nan, math.nan)
+)
 def std_mean(region: Region) -> tuple[Scalar, ...]:
     variance, middle = _moments(region)
     return region.kernel.math("sqrt", variance), middle
 
 
-# --- sums of functions ---------------------------------------------------------------------------------------------------------
+# --- sums of functions --------------------------------------------------------------------------------------
 
 
 @_reduction("aten.logsumexp.default", empty=-math.inf)

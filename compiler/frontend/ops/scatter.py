@@ -1,8 +1,9 @@
 """Writes at loaded indices: a copy of the tensor, then a kernel that stores into that copy.
 
-The second kernel iterates over the index; its store's mode is ``set``, ``add``, ``min`` or ``max``.  Two points that set one element leave
-either value, as in eager.  An index that is out of range is asserted and writes nothing.  Writes at places that the import knows
-(a slice, a row, a diagonal) need no second kernel: each element chooses where it is read from.
+The second kernel iterates over the index; its store's mode is ``set``, ``add``, ``min`` or ``max``.  Two
+points that set one element leave either value, as in eager.  An index that is out of range is asserted and
+writes nothing.  Writes at places that the import knows (a slice, a row, a diagonal) need no second kernel:
+each element chooses where it is read from.
 """
 
 import math
@@ -28,7 +29,9 @@ ATOMICS = {
 
 
 def require_mode(call: Call, target: Tensor, mode: str) -> None:
-    """Refuses what the hardware lacks, and what depends on the order of programs where torch promises it does not."""
+    """Refuses what the hardware lacks, and what depends on the order of programs where torch promises it does
+    not.
+    """
     if mode != "set" and target.spec.element not in ATOMICS[mode]:
         call.refuse(f"there is no atomic {mode} on {target.dtype}")
     if torch.are_deterministic_algorithms_enabled():
@@ -47,7 +50,9 @@ def copied(call: Call, mode: str = "set") -> Tensor:
 
 
 def nan_that_wins(k: KernelBuilder, x: Scalar, mode: str) -> Scalar:
-    """``x`` with the NaN that an atomic extreme keeps: it compares bits, so NaN is largest without and smallest with its sign."""
+    """``x`` with the NaN that an atomic extreme keeps: it compares bits, so NaN is largest without and
+    smallest with its sign.
+    """
     if mode not in ("min", "max") or not x.is_float:
         return x
     nan = k.constant(math.nan, x.dtype)
@@ -80,7 +85,7 @@ def _number_of_elements(sizes: Sequence[Expr]) -> Expr:
     return total
 
 
-# --- advanced indexing ---------------------------------------------------------------------------------------------------------
+# --- advanced indexing --------------------------------------------------------------------------------------
 
 
 @lowers("aten.index_put.default")
@@ -110,7 +115,7 @@ def _subscripted(advanced: Advanced) -> list[Expr]:
     return [*others[: advanced.start], *common, *others[advanced.start :]]
 
 
-# --- along one dim -------------------------------------------------------------------------------------------------------------
+# --- along one dim ------------------------------------------------------------------------------------------
 
 
 def _scatter(call: Call, value: Any, mode: str) -> Any:
@@ -133,7 +138,9 @@ def _scatter(call: Call, value: Any, mode: str) -> Any:
 
 
 def _at_own_point(k: KernelBuilder, source: _Source, at: Sequence[Expr]) -> Operand:
-    """A scatter's source is as large as the index or larger, so it does not broadcast; a 0-d one stands for one element."""
+    """A scatter's source is as large as the index or larger, so it does not broadcast; a 0-d one stands for
+    one element.
+    """
     if not isinstance(source.value, Tensor):
         return source.at(k, at)
     return k.load_raw(source.value, at[: source.value.rank])
@@ -175,10 +182,12 @@ def scatter_reduce(call: Call) -> Any:
     return _scatter(call, call["src"], mode)
 
 
-# --- at places that the import knows -------------------------------------------------------------------------------------------
+# --- at places that the import knows ------------------------------------------------------------------------
 
 
-def chosen(call: Call, kernel: KernelBuilder, at: Sequence[Expr], inside: Scalar, place: Sequence[Expr]) -> Any:
+def chosen(
+    call: Call, kernel: KernelBuilder, at: Sequence[Expr], inside: Scalar, place: Sequence[Expr]
+) -> Any:
     """Each element from ``src`` at ``place`` where ``inside``, else from ``self`` at its own point."""
     old, new = call.tensor("self"), call.tensor("src")
     x = kernel.cast(kernel.load_raw(new, place, inside), old.dtype)

@@ -1,5 +1,6 @@
-"""Fresh tensors whose elements are those of others at other places: one kernel each, and where an element may come from nowhere or from
-several tensors, guards."""
+"""Fresh tensors whose elements are those of others at other places: one kernel each, and where an element may
+come from nowhere or from several tensors, guards.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,8 @@ from ..call import Call
 from ..table import lowers
 from ..values import Number, Tensor
 
-#: A kernel of ``cat`` reads no more tensors than this; more tensors take more kernels, each of which fills its part of the result.
+#: A kernel of ``cat`` reads no more tensors than this; more tensors take more kernels, each of which fills
+#: its part of the result.
 WIDEST_CAT = 16
 
 
@@ -30,7 +32,9 @@ def cat(call: Call) -> Any:
     return destination
 
 
-def _joined(call: Call, parts: Sequence[Tensor], dim: int, start: Expr, destination: Destination) -> tuple[Tensor, Expr]:
+def _joined(
+    call: Call, parts: Sequence[Tensor], dim: int, start: Expr, destination: Destination
+) -> tuple[Tensor, Expr]:
     """Writes ``parts`` into ``destination`` from ``start`` on; also where they end."""
     kernel = call.kernel(parts, [destination])
     extent = const(0)
@@ -69,7 +73,9 @@ def _between(k: KernelBuilder, coordinate: Expr, begin: Expr, end: Expr, extent:
 
 @lowers("aten.constant_pad_nd.default")
 def constant_pad(call: Call) -> Any:
-    """``pad`` lists (left, right) from the last dim on; negative ones cut.  Outside, the guarded load yields the value."""
+    """``pad`` lists (left, right) from the last dim on; negative ones cut.  Outside, the guarded load yields
+    the value.
+    """
     source, pad, value = call.tensor("self"), call["pad"], call["value"]
     if isinstance(value, (Number, Expr)):
         call.refuse("the value is known only when the program runs")
@@ -105,7 +111,9 @@ def _moved(call: Call, source: Tensor, place: Any) -> Any:
 def flip(call: Call) -> Any:
     source = call.tensor("self")
     dims = {d % source.rank for d in call["dims"]} if source.rank else set()
-    return _moved(call, source, lambda at: [source.sizes[d] - 1 - c if d in dims else c for d, c in enumerate(at)])
+    return _moved(
+        call, source, lambda at: [source.sizes[d] - 1 - c if d in dims else c for d, c in enumerate(at)]
+    )
 
 
 @lowers("aten.roll.default")
@@ -120,7 +128,9 @@ def roll(call: Call) -> Any:
     for dim, shift in zip(dims, shifts, strict=True):
         total[dim % source.rank] = total.get(dim % source.rank, const(0)) + call.expr(shift)
     return _moved(
-        call, source, lambda at: [(c - total[d]).mod(source.sizes[d]) if d in total else c for d, c in enumerate(at)]
+        call,
+        source,
+        lambda at: [(c - total[d]).mod(source.sizes[d]) if d in total else c for d, c in enumerate(at)],
     )
 
 
@@ -144,4 +154,3 @@ def repeat(call: Call) -> Any:
         return [c if n.constant == 1 else c.mod(size) for c, size, n in own]
 
     return _moved(call, source, place)
-
