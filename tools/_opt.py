@@ -203,6 +203,9 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         if name not in names:
             raise UsageError(f"cannot print IR around '{name}': it is not among the passes to run")
 
+    if options.reproducer and not Path(options.reproducer).parent.is_dir():
+        raise UsageError(f"cannot write '{options.reproducer}': there is no such folder")
+
     def watchers(number: int) -> list[Watcher]:
         made: list[Watcher] = []
         printing = PrintIR(

@@ -1,4 +1,4 @@
-"""The verifier answers to any module with located sentences: no attribute, however wrong, makes it raise anything else."""
+"""The verifier answers with sentences: no attribute, however wrong, makes it raise anything else."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +13,10 @@ from fuse_mlir.compiler.mlir import ir
 DIALECT = Path(__file__).parents[1] / "lit" / "dialect"
 #: Attributes that fit hardly anywhere.
 ODD = (
-    "unit", "1 : i64", "-7 : i64", "1.5 : f64", '""', '"d0 +"', '"s9"', "[]", '["d0", 1 : i64]', '["i7", "v9"]', "{}",
-    '{d0 = 1 : i64}', '{x = "s9"}', '{"9" = 9 : i64}', "{axes = [{}]}", "array<i64: 9>", "array<i64>", "@nothing",
+    "unit", "1 : i64", "-7 : i64", "1.5 : f64", '""',
+    '"d0 +"', '"s9"', "[]", '["d0", 1 : i64]', '["i7", "v9"]', "{}",
+    '{d0 = 1 : i64}', '{x = "s9"}', '{"9" = 9 : i64}',
+    "{axes = [{}]}", "array<i64: 9>", "array<i64>", "@nothing",
     "[#fuse.arg<-1 : i64>]", '#fuse.torch<"x">', "f32", "true", "[{}, {fuse.sym = 1 : i64}]",
 )  # fmt: skip
 #: MLIR's own; the parser and its verifier are the ones to judge them.
@@ -73,7 +75,8 @@ def test_wrong_attributes(file: str) -> None:
 def test_wrong_attributes_of_functions() -> None:
     """Attributes that a function does not have, on every function."""
     names = (
-        "fuse.kernel", "fuse.extern", "fuse.launch", "fuse.control_deps", "fuse.grid", "fuse.tile", "fuse.ties",
+        "fuse.kernel", "fuse.extern", "fuse.launch",
+        "fuse.control_deps", "fuse.grid", "fuse.tile", "fuse.ties",
         "fuse.dims", "fuse.args", "fuse.kwargs", "fuse.aliases", "fuse.mutated", "fuse.params", "fuse.effect",
     )  # fmt: skip
     module = ir.Module.parse((DIALECT / "fuse-ops.mlir").read_text(encoding="utf-8"), make_context())
@@ -82,7 +85,7 @@ def test_wrong_attributes_of_functions() -> None:
             if op.name != "func.func":
                 continue
             for name in names:
-                old = op.attributes[name] if name in op.attributes else None
+                old = op.attributes.get(name)
                 for text in ODD:
                     op.attributes[name] = ir.Attribute.parse(text)
                     complaint(module)
