@@ -1,7 +1,9 @@
 """The torch.compile backend: AOTAutograd -> frontend -> passes -> runtime.
 
-``torch.compile(model, backend="fuse", options={...})`` calls ``fuse`` through the entry point ``torch_dynamo_backends``.  AOTAutograd
-functionalises and splits the captured graph (min-cut partitioner); each of its graphs goes through ``compile_graph``.
+``torch.compile(model, backend="fuse", options={...})`` calls ``fuse`` through the entry point
+``torch_dynamo_backends``.  AOTAutograd
+functionalises and splits the captured graph (min-cut partitioner); each of its graphs goes through
+``compile_graph``.
 """
 
 import logging
@@ -14,7 +16,6 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ..passes.manager import Observer, PassManager
@@ -41,8 +42,10 @@ log = logging.getLogger(__name__)
 class CompiledGraph:
     """One compiled graph, as handed to ``options={"on_compiled": f}``.
 
-    name: "inference", "forward" or "backward".  module: the final IR.  launches_before/after: kernel calls when imported and when lowered.
-    externs: calls of torch ops.  seconds: compile time by stage.  call: what runs, a function from the list of arguments to the list of results.
+    name: "inference", "forward" or "backward".  module: the final IR.  launches_before/after: kernel calls
+    when imported and when lowered.
+    externs: calls of torch ops.  seconds: compile time by stage.  call: what runs, a function from the list
+    of arguments to the list of results.
     """
 
     name: str
@@ -64,7 +67,9 @@ def fuse(
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
-    """The backend's entry point.  Raises ``OptionError`` on an unknown mode or option; what it returns runs the graph."""
+    """The backend's entry point.  Raises ``OptionError`` on an unknown mode or option; what it returns runs
+    the graph.
+    """
     chosen = Options.of(options, mode)
 
     def compiler(name: str) -> Callable[..., Any]:
@@ -81,10 +86,14 @@ def fuse(
 
 
 @unset_fake_temporarily()  # AOTAutograd compiles under fake tensors; the constants of a program are real ones
-def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, *, name: str = "graph") -> CompiledGraph:
-    """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in ``meta["val"]``).
+def compile_graph(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, *, name: str = "graph"
+) -> CompiledGraph:
+    """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in
+    ``meta["val"]``).
 
-    Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal error.
+    Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
+    error.
     """
     seconds: dict[str, float] = {}
     clock = _Clock(seconds)
@@ -104,7 +113,9 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], optio
     if options.verify == "numeric":
         observers.append(NumericVerifier(objects=imported.objects))
     with clock("passes"):
-        PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(imported.module, remarks)
+        PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(
+            imported.module, remarks
+        )
     with clock("kernels"):
         run, source = executable(imported.module, imported.objects, options, on_gpu=on_gpu)
     compiled = CompiledGraph(
@@ -113,7 +124,8 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], optio
         remarks=remarks,
         fallbacks=list(imported.fallbacks),
         launches_before=launches_before,
-        launches_after=_count_calls(imported.module, "fuse.launch") + _count_calls(imported.module, "fuse.kernel"),
+        launches_after=_count_calls(imported.module, "fuse.launch")
+        + _count_calls(imported.module, "fuse.kernel"),
         externs=_count_calls(imported.module, "fuse.extern"),
         seconds=seconds,
         source=source,
@@ -126,11 +138,14 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence[Any], optio
 def executable(
     module: ir.Module, objects: Mapping[str, Any], options: Options, *, on_gpu: bool
 ) -> tuple[Callable[[list[Any]], list[Any]], str]:
-    """What runs a lowered module, and its source: a launch plan for a planned module on the GPU, else the interpreter (no source).
+    """What runs a lowered module, and its source: a launch plan for a planned module on the GPU, else the
+    interpreter (no source).
 
     It takes ``@main``'s arguments as a list and gives all of ``@main``'s results.
     """
-    with unset_fake_temporarily():  # AOTAutograd compiles under its fake mode; constants of the program are real
+    with (
+        unset_fake_temporarily()
+    ):  # AOTAutograd compiles under its fake mode; constants of the program are real
         if not on_gpu:
             return Program(module, objects=objects), ""
         plan = write_plan(module)
@@ -154,10 +169,14 @@ def _passes(options: Options, on_gpu: bool) -> list[Pass]:
     return default_pipeline("planned" if on_gpu else options.interpret_level, hardware)
 
 
-def _boxed(run: Callable[[list[Any]], list[Any]], imported: ImportedGraph) -> Callable[[list[Any]], list[Any]]:
-    """AOTAutograd's calling convention: takes (and empties) a list of arguments, gives the flat list of outputs.
+def _boxed(
+    run: Callable[[list[Any]], list[Any]], imported: ImportedGraph
+) -> Callable[[list[Any]], list[Any]]:
+    """AOTAutograd's calling convention: takes (and empties) a list of arguments, gives the flat list of
+    outputs.
 
-    ``@main`` takes the placeholders that have a value when it runs, then the lifted constants; its results also hold the mutated arguments.
+    ``@main`` takes the placeholders that have a value when it runs, then the lifted constants; its results
+    also hold the mutated arguments.
     """
     inputs, constants, outputs = imported.inputs, list(imported.constants.values()), imported.output_spec
     in_order = inputs == tuple(range(len(inputs)))
@@ -174,9 +193,18 @@ def _boxed(run: Callable[[list[Any]], list[Any]], imported: ImportedGraph) -> Ca
 
 def _count_calls(module: ir.Module, attribute: str) -> int:
     """Calls in ``@main`` of functions that have ``attribute``."""
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body.operations if op.operation.name == "func.func"}
-    calls = (op for op in functions["main"].regions[0].blocks[0].operations if op.operation.name == "func.call")
-    return sum(attribute in functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value].attributes for call in calls)
+    functions = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
+    calls = (
+        op for op in functions["main"].regions[0].blocks[0].operations if op.operation.name == "func.call"
+    )
+    return sum(
+        attribute in functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value].attributes
+        for call in calls
+    )
 
 
 def _report(compiled: CompiledGraph, options: Options) -> None:

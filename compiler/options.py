@@ -23,18 +23,26 @@ class OptionError(ValueError):
 class Options:
     """Options of ``torch.compile(model, backend="fuse", options={...})``.
 
-    strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself (eager).
-    fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd, before import.
+    strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself
+    (eager).
+    fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
+    before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
-    pipeline: the pass pipeline as text (``builtin.module(...)``) instead of the default one; it must end at the level that runs:
+    pipeline: the pass pipeline as text (``builtin.module(...)``) instead of the default one; it must end at
+    the level that runs:
         ``scheduled`` on the interpreter, ``planned`` on a GPU.
-    verify: ``on`` runs the dialect's verifier after every pass, ``numeric`` also executes the module before and after each pass and
+    verify: ``on`` runs the dialect's verifier after every pass, ``numeric`` also executes the module before
+    and after each pass and
         names the first that changed the answer (slow), ``off`` trusts the passes.
     dump: a folder that gets the IR after every pass, the generated program and each kernel's TTIR.
-    remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on ``CompiledGraph.remarks`` always.
-    execute: ``auto`` runs kernels on the GPU for CUDA graphs and on the interpreter for CPU graphs; ``interpreter`` forces the latter.
-    interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or ``planned``.
-    hardware: name of the hardware model that tiling reads (``auto`` asks the driver; ``generic`` where there is none).
+    remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on
+    ``CompiledGraph.remarks`` always.
+    execute: ``auto`` runs kernels on the GPU for CUDA graphs and on the interpreter for CPU graphs;
+    ``interpreter`` forces the latter.
+    interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or
+    ``planned``.
+    hardware: name of the hardware model that tiling reads (``auto`` asks the driver; ``generic`` where there
+    is none).
     cache_dir: folder of compiled kernels; None is the user's cache folder.
     threads: threads that compile kernels; 0 is one per core.
     """
@@ -54,9 +62,13 @@ class Options:
 
     @staticmethod
     def of(options: Mapping[str, Any] | None = None, mode: str | None = None) -> "Options":
-        """Options from what the user wrote.  Raises ``OptionError`` on an unknown name, mode or a value of the wrong type."""
+        """Options from what the user wrote.  Raises ``OptionError`` on an unknown name, mode or a value of
+        the wrong type.
+        """
         if mode is not None and mode not in MODES:
-            raise OptionError(f"unknown mode '{mode}'{_nearest(mode, MODES)}; the fuse backend has {', '.join(MODES)}")
+            raise OptionError(
+                f"unknown mode '{mode}'{_nearest(mode, MODES)}; the fuse backend has {', '.join(MODES)}"
+            )
         hints = typing.get_type_hints(Options)
         given: dict[str, Any] = dict(MODES[mode] if mode else {})
         for name, value in (options or {}).items():
@@ -68,9 +80,13 @@ class Options:
         return Options(**given)
 
     def text(self) -> str:
-        """All options that change what is compiled, for cache keys and reproducers; byte-identical between processes."""
+        """All options that change what is compiled, for cache keys and reproducers; byte-identical between
+        processes.
+        """
         skipped = ("fx_pass", "on_compiled", "dump", "remarks", "cache_dir", "threads")
-        return " ".join(f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name not in skipped)
+        return " ".join(
+            f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name not in skipped
+        )
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:

@@ -1,13 +1,17 @@
 """``lower-to-tt``: tiled kernels become launches of ``tt.func``s.
 
-What: the body of each tiled kernel moves into a ``tt.func`` beside it, whose arguments are what the GPU gets: an address per tensor, an i32 or
-i64 per size (i32 when the body only uses it as i32), scalars as they are; tokens are dropped.  The kernel function becomes a declaration that
+What: the body of each tiled kernel moves into a ``tt.func`` beside it, whose arguments are what the GPU gets:
+an address per tensor, an i32 or
+i64 per size (i32 when the body only uses it as i32), scalars as they are; tokens are dropped.  The kernel
+function becomes a declaration that
 says how to launch it.  One to one: nothing is decided.
 
 Before::
 
-    func.func private @k(%x: tensor<64xf32>, %o: tensor<64xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<64xf32>
-        attributes {fuse.kernel, fuse.grid = ["s0"], fuse.ties = array<i64: 1>, fuse.tile = {.., num_warps = 4 : i64}} {
+    func.func private @k(%x: tensor<64xf32>, %o: tensor<64xf32>, %s0: index {fuse.sym = "s0"}) ->
+    tensor<64xf32>
+        attributes {fuse.kernel, fuse.grid = ["s0"], fuse.ties = array<i64: 1>, fuse.tile = {.., num_warps = 4
+        : i64}} {
       %p = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
       ...
       return %o : tensor<64xf32>
@@ -16,10 +20,13 @@ Before::
 After::
 
     func.func private @k(tensor<64xf32>, tensor<64xf32>, index) -> tensor<64xf32>
-        attributes {fuse.grid = ["s0"], fuse.launch = @k_tt, fuse.params = ["0:ptr", "1:ptr", "2:i32"], fuse.num_warps = 4 : i64, ...}
-    "tt.func"() ({^bb0(%x: !tt.ptr<f32>, %o: !tt.ptr<f32>, %s0: i32): ... "tt.return"() }) {sym_name = "k_tt", ...}
+        attributes {fuse.grid = ["s0"], fuse.launch = @k_tt, fuse.params = ["0:ptr", "1:ptr", "2:i32"],
+        fuse.num_warps = 4 : i64, ...}
+    "tt.func"() ({^bb0(%x: !tt.ptr<f32>, %o: !tt.ptr<f32>, %s0: i32): ... "tt.return"() }) {sym_name = "k_tt",
+    ...}
 
-It does not touch kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still passed when the kernel writes it;
+It does not touch kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still
+passed when the kernel writes it;
 unused arguments are left out.
 """
 
@@ -97,19 +104,28 @@ def _drop_segments(function: ir.Operation) -> None:
 
 
 def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.Attribute] | None:
-    """How an argument reaches the GPU: its kind, its type there and its attributes; None when the body does not use it."""
+    """How an argument reaches the GPU: its kind, its type there and its attributes; None when the body does
+    not use it.
+    """
     users = [use.owner.operation for use in argument.uses]
     empty = ir.DictAttr.get({})
     if isinstance(argument.type, ir.RankedTensorType):
         bases = [u for u in users if u.name == "fuse.base"]
         if any(u.name not in ("fuse.base", "func.return") for u in users):
-            raise PassError(f"lower-to-tt: argument {argument.arg_number} of a tiled kernel is used as a tensor", kernel.location)
+            raise PassError(
+                f"lower-to-tt: argument {argument.arg_number} of a tiled kernel is used as a tensor",
+                kernel.location,
+            )
         if not bases:
             return None
         return "ptr", bases[0].results[0].type, _alignment(TensorSpec.of(argument.type))
     if isinstance(argument.type, ir.IndexType):
         if any(u.name != "arith.index_cast" for u in users):
-            raise PassError(f"lower-to-tt: size argument {argument.arg_number} of a tiled kernel is used without arith.index_cast", kernel.location)
+            raise PassError(
+                f"lower-to-tt: size argument {argument.arg_number} of a tiled kernel is used "
+                "without arith.index_cast",
+                kernel.location,
+            )
         if not users:
             return None
         widths = {str(u.results[0].type) for u in users}
@@ -132,12 +148,16 @@ def _multiple(kernel: ir.Operation, number: int) -> ir.Attribute:
     """A size that is known to be a multiple (``fuse.multiple``) says so to Triton."""
     for name, value in attribute_items(ir.ArrayAttr(kernel.attributes["arg_attrs"])[number]):
         if name == "fuse.multiple" and ir.IntegerAttr(value).value % 16 == 0:
-            return ir.DictAttr.get({"tt.divisibility": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 16)})
+            return ir.DictAttr.get(
+                {"tt.divisibility": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 16)}
+            )
     return ir.DictAttr.get({})
 
 
 def _substitute(old: ir.Value, new: ir.Value) -> None:
-    """``fuse.base`` and ``arith.index_cast`` of the old argument become the new one (narrowed where the body wants i32)."""
+    """``fuse.base`` and ``arith.index_cast`` of the old argument become the new one (narrowed where the body
+    wants i32).
+    """
     users = {use.owner.operation for use in old.uses}
     for user in sorted(users, key=lambda op: 0 if op.name == "fuse.base" else 1):
         if user.name not in ("fuse.base", "arith.index_cast"):
@@ -155,7 +175,7 @@ def _substitute(old: ir.Value, new: ir.Value) -> None:
 
 
 def _declare(kernel: ir.Operation, name: str, parameters: list[str]) -> None:
-    """Replaces the kernel function by a declaration of the same type that says how to launch ``@<name>_tt``."""
+    """Replaces the kernel by a declaration of the same type that says how to launch ``@<name>_tt``."""
     with ir.InsertionPoint(kernel), kernel.location:
         type_ = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
         declaration = func.FuncOp(name, type_, visibility="private").operation

@@ -9,7 +9,9 @@ from .pass_base import Pass
 
 @dataclass
 class DumpIR:
-    """Writes the module before the first pass and after every pass: ``00-input.mlir``, ``01-fold-views.mlir``, ..; each parses back to the same bytes."""
+    """Writes the module before the first pass and after every pass: ``00-input.mlir``,
+    ``01-fold-views.mlir``, ..; each parses back to the same bytes.
+    """
 
     folder: Path
     written: list[Path] = field(default_factory=list)
@@ -24,5 +26,7 @@ class DumpIR:
     def _write(self, number: int, name: str, module: ir.Module) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{number:02d}-{name}.mlir"
-        path.write_text(module.operation.get_asm(enable_debug_info=True).rstrip("\n") + "\n", encoding="utf-8")
+        path.write_text(
+            module.operation.get_asm(enable_debug_info=True).rstrip("\n") + "\n", encoding="utf-8"
+        )
         self.written.append(path)

@@ -1,4 +1,6 @@
-"""What a pass is: a frozen dataclass whose fields are its options and whose ``name`` is its command-line name."""
+"""What a pass is: a frozen dataclass whose fields are its options and whose ``name`` is its command-line
+name.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -12,13 +14,17 @@ Numerics = Literal["bitwise", "reassociates", "precision"]
 
 @dataclass(frozen=True)
 class Pass:
-    """A transformation of a module.  Subclasses set ``name`` (kebab-case) and say in the docstring what it does, IR before and after, and when not."""
+    """A transformation of a module.  Subclasses set ``name`` (kebab-case) and say in the docstring what it
+    does, IR before and after, and when not.
+    """
 
     name: ClassVar[str]
     numerics: ClassVar[Numerics] = "bitwise"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        """Changes ``module`` in place.  Raises ``CompileError`` with a location on input that it cannot accept."""
+        """Changes ``module`` in place.  Raises ``CompileError`` with a location on input that it cannot
+        accept.
+        """
         raise NotImplementedError
 
 

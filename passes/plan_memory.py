@@ -1,8 +1,11 @@
 """``plan-memory``: decides where storage is taken, taken over and given back.
 
-What: every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a ``fuse.reuse`` of a buffer of the same
-element type and number of elements on the same device that nobody needs any more; a ``fuse.free`` follows the last use of every buffer that is not handed out.  Results of
-extern ops are buffers too.  Uses through views, ties and aliases count; ``fuse.after`` does not (a time keeps nothing alive).
+What: every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a
+``fuse.reuse`` of a buffer of the same
+element type and number of elements on the same device that nobody needs any more; a ``fuse.free`` follows the
+last use of every buffer that is not handed out.  Results of
+extern ops are buffers too.  Uses through views, ties and aliases count; ``fuse.after`` does not (a time keeps
+nothing alive).
 
 Before::
 
@@ -25,7 +28,8 @@ After::
     "fuse.free"(%y) : ...
     return %z
 
-It does not fire on arguments of ``@main`` (the caller owns them), on what is returned or shares storage with something returned, and with
+It does not fire on arguments of ``@main`` (the caller owns them), on what is returned or shares storage with
+something returned, and with
 ``reuse=false`` it never reuses.  A module that already has ``fuse.alloc`` is an error.
 """
 
@@ -137,10 +141,16 @@ class _Planner:
         return donors, freed
 
     def _begin(self, buffer: _Buffer, donor: ir.Value | None) -> ir.Value:
-        """Allocates (or takes over ``donor``) right before the first use; a view of a donor cannot be taken over, only its root."""
+        """Allocates (or takes over ``donor``) right before the first use; a view of a donor cannot be taken
+        over, only its root.
+        """
         empty = buffer.root.owner
         operands, syms, type_ = list(empty.operands), empty.attributes["syms"], buffer.root.type
         with ir.InsertionPoint(self.ops[buffer.first]), empty.location:
-            made = fuse.Alloc(operands, syms, type_) if donor is None else fuse.Reuse(donor, operands, syms, type_)
+            made = (
+                fuse.Alloc(operands, syms, type_)
+                if donor is None
+                else fuse.Reuse(donor, operands, syms, type_)
+            )
         buffer.root.replace_all_uses_with(made.result)
         return made.result

@@ -1,4 +1,6 @@
-"""A kernel function read as plain Python: dims, accesses, the dim set of every value.  Nothing here changes IR."""
+"""A kernel function read as plain Python: dims, accesses, the dim set of every value.  Nothing here changes
+IR.
+"""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +43,9 @@ def string(attribute: ir.Attribute) -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """One ``fuse.load`` or ``fuse.store``: the argument it addresses and its coordinates, one per dim of the argument's type."""
+    """One ``fuse.load`` or ``fuse.store``: the argument it addresses and its coordinates, one per dim of the
+    argument's type.
+    """
 
     op: ir.Operation
     argument: int
@@ -64,7 +68,9 @@ class Kernel:
     scans: list[ir.Operation] = field(default_factory=list)
     asserts: list[ir.Operation] = field(default_factory=list)
     value_dims: dict[ir.Value, frozenset[str]] = field(default_factory=dict)
-    op_dims: dict[ir.Operation, frozenset[str]] = field(default_factory=dict)  #: dims that an op runs over (stores and asserts too)
+    op_dims: dict[ir.Operation, frozenset[str]] = field(
+        default_factory=dict
+    )  #: dims that an op runs over (stores and asserts too)
 
     @staticmethod
     def of(func: ir.Operation) -> "Kernel":
@@ -108,7 +114,12 @@ class Kernel:
         if name in ("fuse.load", "fuse.store"):
             coords = tuple(parse(c) for c in strings(op.attributes["at"]))
             used = frozenset().union(*(c.symbols() for c in coords))
-            access = Access(op, number[op.operands[0]], coords, any(s not in self.dims and s not in self.symbols for s in used))
+            access = Access(
+                op,
+                number[op.operands[0]],
+                coords,
+                any(s not in self.dims and s not in self.symbols for s in used),
+            )
             (self.loads if name == "fuse.load" else self.stores).append(access)
             if name == "fuse.store":
                 number[op.results[0]] = access.argument  # a later store may go on from this one
@@ -166,7 +177,7 @@ def _symbols(func: ir.Operation) -> dict[str, int]:
 
 
 def kernel_facts(func: ir.Operation) -> Facts:
-    """Extents of the dims and the bounds of the size symbols that ``func`` (a kernel or ``@main``) declares."""
+    """Extents of the dims and bounds of the size symbols that ``func`` (a kernel or ``@main``) declares."""
     dims = kernel_dims(func) if "fuse.dims" in func.attributes else {}
     minimum: dict[str, int] = {}
     maximum: dict[str, int] = {}

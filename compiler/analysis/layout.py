@@ -1,7 +1,7 @@
 """Tensor types as plain Python: sizes, strides and offset as index expressions, element type, device."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from ..dialects import fuse
 from ..mlir import ir
@@ -27,7 +27,9 @@ def contiguous_strides(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor's shape and place.  ``device`` None means the module's ``fuse.device``; strides and offset are in elements of its root's storage."""
+    """A tensor's shape and place.  ``device`` None means the module's ``fuse.device``; strides and offset are
+    in elements of its root's storage.
+    """
 
     sizes: tuple[Expr, ...]
     strides: tuple[Expr, ...]
@@ -80,7 +82,7 @@ class TensorSpec:
         return ELEMENT_BYTES[self.element]
 
     def type(self) -> ir.RankedTensorType:
-        """The MLIR type, in the current context; the encoding is left out where the type alone says it all."""
+        """The MLIR type, in the current context; without an encoding where the type alone says it all."""
         shape = [s.constant if s.is_constant else ir.ShapedType.get_dynamic_size() for s in self.sizes]
         encoding = None
         plain = self.device is None and all(s.is_constant for s in self.sizes)
@@ -91,7 +93,9 @@ class TensorSpec:
                 ir.StringAttr.get(str(self.offset)),
                 ir.StringAttr.get(self.device or ""),
             )
-        return ir.RankedTensorType.get(shape, ir.Type.parse(self.element), encoding, loc=ir.Location.unknown())
+        return ir.RankedTensorType.get(
+            shape, ir.Type.parse(self.element), encoding, loc=ir.Location.unknown()
+        )
 
     @staticmethod
     def of(type_: ir.Type) -> "TensorSpec":
@@ -122,14 +126,20 @@ def _read(type_: ir.Type) -> TensorSpec:
     sizes, strides, offset, device = (ir.StringAttr(p).value for p in encoding.params)
     spec = TensorSpec(_expressions(sizes), _expressions(strides), parse(offset), element, device or None)
     if not (len(spec.sizes) == len(spec.strides) == tensor.rank):
-        raise ValueError(f"the layout has {len(spec.sizes)} sizes and {len(spec.strides)} strides, the type has rank {tensor.rank}: {type_}")
+        raise ValueError(
+            f"the layout has {len(spec.sizes)} sizes and {len(spec.strides)} strides, "
+            f"the type has rank {tensor.rank}: {type_}"
+        )
     for axis, size in enumerate(spec.sizes):
         static = None if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis)
         if size.constant != static:
-            raise ValueError(f"dim {axis} is {'dynamic' if static is None else static} in the type and {size} in the layout: {type_}")
+            raise ValueError(
+                f"dim {axis} is {'dynamic' if static is None else static} in the type "
+                f"and {size} in the layout: {type_}"
+            )
     return spec
 
 
-@lru_cache(maxsize=None)
+@cache
 def _expressions(text: str) -> tuple[Expr, ...]:
     return tuple(parse(part) for part in text.split(",")) if text else ()

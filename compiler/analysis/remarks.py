@@ -23,12 +23,24 @@ class Remarks:
 
     items: list[Remark] = field(default_factory=list)
 
-    def add(self, pass_name: str, kind: str, rule: str, message: str, *, ops: tuple[str, ...] = (), locations: tuple[str, ...] = (), **numbers: Any) -> None:
+    def add(
+        self,
+        pass_name: str,
+        kind: str,
+        rule: str,
+        message: str,
+        *,
+        ops: tuple[str, ...] = (),
+        locations: tuple[str, ...] = (),
+        **numbers: Any,
+    ) -> None:
         """Appends one remark; ``numbers`` are what the rule compared."""
         self.items.append(Remark(pass_name, kind, rule, message, ops, locations, tuple(numbers.items())))
 
     def render(self, form: str) -> str:
-        """All remarks as ``text`` (a line each) or ``yaml`` (a document each, the form of LLVM's optimisation remarks)."""
+        """All remarks as ``text`` (a line each) or ``yaml`` (a document each, the form of LLVM's optimisation
+        remarks).
+        """
         return "\n".join(_text(r) if form == "text" else _yaml(r) for r in self.items)
 
 
@@ -40,7 +52,12 @@ def _text(remark: Remark) -> str:
 
 
 def _yaml(remark: Remark) -> str:
-    lines = [f"--- !{remark.kind.capitalize()}", f"Pass: {remark.pass_name}", f"Name: {remark.rule}", f"Message: {_quoted(remark.message)}"]
+    lines = [
+        f"--- !{remark.kind.capitalize()}",
+        f"Pass: {remark.pass_name}",
+        f"Name: {remark.rule}",
+        f"Message: {_quoted(remark.message)}",
+    ]
     lines += [f"Kernels: [{', '.join(map(_quoted, remark.ops))}]"] if remark.ops else []
     lines += [f"Locations: [{', '.join(map(_quoted, remark.locations))}]"] if remark.locations else []
     lines += ["Args:", *(f"  - {n}: {_quoted(str(v))}" for n, v in remark.numbers)] if remark.numbers else []

@@ -6,7 +6,11 @@ from .kernel import attribute_items, kernel_ties, string
 
 def callees(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module by name."""
-    return {string(op.attributes["sym_name"]): op.operation for op in module.body.operations if op.operation.name == "func.func"}
+    return {
+        string(op.attributes["sym_name"]): op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
 
 
 def callee_name(call: ir.Operation) -> str:
@@ -19,12 +23,16 @@ def aliased_operands(call: ir.Operation, callee: ir.Operation) -> dict[int, int]
     if "fuse.ties" in callee.attributes:
         return dict(enumerate(kernel_ties(callee)))
     if "fuse.aliases" in callee.attributes:
-        return {int(n): ir.IntegerAttr(a).value for n, a in attribute_items(callee.attributes["fuse.aliases"])}
+        return {
+            int(n): ir.IntegerAttr(a).value for n, a in attribute_items(callee.attributes["fuse.aliases"])
+        }
     return {}
 
 
 class Storage:
-    """The root of every tensor value of ``@main``: an argument, a ``fuse.empty``/``fuse.alloc``, or a fresh result of an extern op."""
+    """The root of every tensor value of ``@main``: an argument, a ``fuse.empty``/``fuse.alloc``, or a fresh
+    result of an extern op.
+    """
 
     def __init__(self, main: ir.Operation, module: ir.Module) -> None:
         functions = callees(module)

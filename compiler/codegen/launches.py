@@ -20,7 +20,11 @@ class KernelSource:
 
 def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
     """The sources of all launches, by the name of the launch declaration, in module order."""
-    functions = {string(op.attributes["sym_name"]): op.operation for op in module.body.operations if op.operation.name == "tt.func"}
+    functions = {
+        string(op.attributes["sym_name"]): op.operation
+        for op in module.body.operations
+        if op.operation.name == "tt.func"
+    }
     sources: dict[str, KernelSource] = {}
     for op in module.body.operations:
         if op.operation.name != "func.func" or "fuse.launch" not in op.attributes:

@@ -1,7 +1,10 @@
-"""Prints a ``tt.func`` of the mirror as TTIR that Triton's own parser accepts (generic form, explicit locations).
+"""Prints a ``tt.func`` of the mirror as TTIR that Triton's own parser accepts (generic form, explicit
+locations).
 
-The mirror spells a few ops differently because Python-defined ops have a fixed arity and undotted names; nothing else changes here.
-Versions of Triton differ in spelling only; ``compiler/runtime/triton_version.py`` rewrites those when the text is handed over.
+The mirror spells a few ops differently because Python-defined ops have a fixed arity and undotted names;
+nothing else changes here.
+Versions of Triton differ in spelling only; ``compiler/runtime/triton_version.py`` rewrites those when the
+text is handed over.
 """
 
 import re

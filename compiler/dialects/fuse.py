@@ -1,11 +1,16 @@
 """The ``fuse`` dialect: what a captured graph is made of, from import to launch.
 
-Graph ops (in ``func.func @main``) work on immutable tensors; kernel ops (in ``func.func private @k attributes {fuse.kernel}``) are scalar
-code over the named dims of ``fuse.dims``.  docs/architecture.md explains the levels; ``verifier.py`` checks what a single op's
-signature cannot say.  Annotations are read by the bindings when a class is created, so this file must not postpone them.
+Graph ops (in ``func.func @main``) work on immutable tensors; kernel ops (in ``func.func private @k attributes
+{fuse.kernel}``) are scalar
+code over the named dims of ``fuse.dims``.  docs/architecture.md explains the levels; ``verifier.py`` checks
+what a single op's
+signature cannot say.  Annotations are read by the bindings when a class is created, so this file must not
+postpone them.
 
-Three things of the design are functions rather than ops, because all elements of a variadic in a Python-defined op share one type:
-a kernel is a private function, an extern op is a declaration with ``fuse.extern``, a launch is a declaration with ``fuse.launch``; each
+Three things of the design are functions rather than ops, because all elements of a variadic in a
+Python-defined op share one type:
+a kernel is a private function, an extern op is a declaration with ``fuse.extern``, a launch is a declaration
+with ``fuse.launch``; each
 is used by ``func.call``.
 """
 
@@ -25,13 +30,17 @@ class Fuse(ext.Dialect, name="fuse"):
 
 
 class Token(Fuse.Type, name="token"):
-    """A point in time.  Whoever takes a token runs after whoever made it; it holds no data and keeps nothing alive."""
+    """A point in time.  Whoever takes a token runs after whoever made it; it holds no data and keeps nothing
+    alive.
+    """
 
 
 class Layout(Fuse.Attribute, name="layout"):
-    """Encoding of a tensor type: comma-separated index expressions for sizes and strides (elements), an offset (elements), a device.
+    """Encoding of a tensor type: comma-separated index expressions for sizes and strides (elements), an
+    offset (elements), a device.
 
-    A tensor type without encoding has static sizes, is contiguous, starts at offset 0 and lives on the module's ``fuse.device``.
+    A tensor type without encoding has static sizes, is contiguous, starts at offset 0 and lives on the
+    module's ``fuse.device``.
     """
 
     sizes: ir.StringAttr
@@ -47,16 +56,20 @@ class Arg(Fuse.Attribute, name="arg"):
 
 
 class Torch(Fuse.Attribute, name="torch"):
-    """In ``fuse.args``/``fuse.kwargs``: a torch object by kind and name, ``device:cuda:0``, ``memory_format:channels_last``, ``object:NAME``."""
+    """In ``fuse.args``/``fuse.kwargs``: a torch object by kind and name, ``device:cuda:0``,
+    ``memory_format:channels_last``, ``object:NAME``.
+    """
 
     text: ir.StringAttr
 
 
-# --- graph level ---------------------------------------------------------------------------------------------------------------
+# --- graph level
 
 
 class Empty(Fuse.Operation, name="empty"):
-    """A fresh uninitialised tensor: the destination of a store.  ``syms`` names the index operands that its sizes use."""
+    """A fresh uninitialised tensor: the destination of a store.  ``syms`` names the index operands that its
+    sizes use.
+    """
 
     sizes: Sequence[Operand[ir.IndexType]]
     syms: ir.ArrayAttr
@@ -64,7 +77,9 @@ class Empty(Fuse.Operation, name="empty"):
 
 
 class View(Fuse.Operation, name="view", traits=[ext.Pure]):
-    """Another shape of the same storage.  ``map`` has one coordinate per source dim over ``v0``.. (the result's dims) and symbols."""
+    """Another shape of the same storage.  ``map`` has one coordinate per source dim over ``v0``.. (the
+    result's dims) and symbols.
+    """
 
     source: Operand[Any]
     sizes: Sequence[Operand[ir.IndexType]]
@@ -74,7 +89,9 @@ class View(Fuse.Operation, name="view", traits=[ext.Pure]):
 
 
 class Sym(Fuse.Operation, name="sym", traits=[ext.Pure]):
-    """Names a size: ``expr`` over the operands' names ``syms``.  ``symbol`` is what types, extents and coordinates call it."""
+    """Names a size: ``expr`` over the operands' names ``syms``.  ``symbol`` is what types, extents and
+    coordinates call it.
+    """
 
     inputs: Sequence[Operand[ir.IndexType]]
     symbol: ir.StringAttr
@@ -100,7 +117,9 @@ class After(Fuse.Operation, name="after"):
 
 
 class Rng(Fuse.Operation, name="rng"):
-    """Draws (seed, offset) from ``device``'s default generator and advances it by ``count`` draws; ordered with the other draws."""
+    """Draws (seed, offset) from ``device``'s default generator and advances it by ``count`` draws; ordered
+    with the other draws.
+    """
 
     device: ir.StringAttr
     count: ir.IntegerAttr
@@ -117,7 +136,9 @@ class Alloc(Fuse.Operation, name="alloc"):
 
 
 class Reuse(Fuse.Operation, name="reuse"):
-    """Planned level: the storage of ``source`` (no longer needed) becomes the result's, which needs no more bytes."""
+    """Planned level: the storage of ``source`` (no longer needed) becomes the result's, which needs no more
+    bytes.
+    """
 
     source: Operand[Any]
     sizes: Sequence[Operand[ir.IndexType]]
@@ -131,11 +152,13 @@ class Free(Fuse.Operation, name="free"):
     buffer: Operand[Any]
 
 
-# --- kernel level --------------------------------------------------------------------------------------------------------------
+# --- kernel level
 
 
 class Load(Fuse.Operation, name="load", traits=[ext.Pure]):
-    """``source[at]`` where ``guard``, else ``other`` and no access.  ``at``: one coordinate per source dim; ``i0``.. are ``indices``."""
+    """``source[at]`` where ``guard``, else ``other`` and no access.  ``at``: one coordinate per source dim;
+    ``i0``.. are ``indices``.
+    """
 
     source: Operand[Any]
     guard: Operand[I1]
@@ -146,7 +169,9 @@ class Load(Fuse.Operation, name="load", traits=[ext.Pure]):
 
 
 class Store(Fuse.Operation, name="store"):
-    """Writes ``value`` at ``at`` where ``guard`` and returns the destination's new value.  ``mode``: set, add, min, max (atomic)."""
+    """Writes ``value`` at ``at`` where ``guard`` and returns the destination's new value.  ``mode``: set,
+    add, min, max (atomic).
+    """
 
     dest: Operand[Any]
     value: Operand[Any]
@@ -186,7 +211,9 @@ class ArgReduce(Fuse.Operation, name="argreduce", traits=[ext.Pure]):
 
 
 class Welford(Fuse.Operation, name="welford", traits=[ext.Pure]):
-    """Mean and sum of squared deviations (m2) of ``value`` over ``over`` (Welford 1962; combined as in Chan et al. 1983)."""
+    """Mean and sum of squared deviations (m2) of ``value`` over ``over`` (Welford 1962; combined as in Chan
+    et al. 1983).
+    """
 
     value: Operand[T]
     over: ir.ArrayAttr
@@ -204,7 +231,7 @@ class OnlineSoftmax(Fuse.Operation, name="online_softmax", traits=[ext.Pure]):
 
 
 class Scan(Fuse.Operation, name="scan", traits=[ext.Pure]):
-    """Inclusive prefix ``kind`` (sum, prod, max, min) along the dim ``over``; ``reverse`` starts at the end."""
+    """Inclusive prefix ``kind`` (sum, prod, max, min) along the dim ``over``; ``reverse``: from the end."""
 
     value: Operand[T]
     kind: ir.StringAttr
@@ -223,7 +250,9 @@ class Dot(Fuse.Operation, name="dot", traits=[ext.Pure]):
 
 
 class Rand(Fuse.Operation, name="rand", traits=[ext.Pure]):
-    """Philox 4x32-10 at (seed, offset, counter): the same three give the same number.  ``dist``: uniform in [0, 1), normal."""
+    """Philox 4x32-10 at (seed, offset, counter): the same three give the same number.  ``dist``: uniform in
+    [0, 1), normal.
+    """
 
     seed: Operand[I64]
     offset: Operand[I64]
@@ -233,7 +262,9 @@ class Rand(Fuse.Operation, name="rand", traits=[ext.Pure]):
 
 
 class Libm(Fuse.Operation, name="libm", traits=[ext.Pure]):
-    """A C math function that the ``math`` dialect lacks, by its C name without the type suffix (``lgamma``, ``erfinv``)."""
+    """A C math function that the ``math`` dialect lacks, by its C name without the type suffix (``lgamma``,
+    ``erfinv``).
+    """
 
     args: Sequence[Operand[T]]
     fn: ir.StringAttr
@@ -241,7 +272,9 @@ class Libm(Fuse.Operation, name="libm", traits=[ext.Pure]):
 
 
 class DeviceAssert(Fuse.Operation, name="device_assert"):
-    """Stops the program with ``message`` where ``guard`` holds and ``condition`` does not.  Behaves like a store: never dead."""
+    """Stops the program with ``message`` where ``guard`` holds and ``condition`` does not.  Behaves like a
+    store: never dead.
+    """
 
     condition: Operand[I1]
     guard: Operand[I1]

@@ -1,8 +1,12 @@
-"""A mirror of the part of Triton's ``tt`` dialect that this compiler emits, so that wrong TTIR is found here and not inside Triton.
+"""A mirror of the part of Triton's ``tt`` dialect that this compiler emits, so that wrong TTIR is found here
+and not inside Triton.
 
-Names, operands and attribute spellings are Triton's (3.6 to 3.9).  Where a Python-defined op cannot spell Triton's, ``compiler/codegen/ttir.py``
-renames on printing: ops with a fixed number of operands (``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and the dotted
-terminators (``tt.reduce_return`` is ``tt.reduce.return``).  Annotations are read when a class is created: do not postpone them here.
+Names, operands and attribute spellings are Triton's (3.6 to 3.9).  Where a Python-defined op cannot spell
+Triton's, ``compiler/codegen/ttir.py``
+renames on printing: ops with a fixed number of operands (``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are
+all ``tt.reduce``) and the dotted
+terminators (``tt.reduce_return`` is ``tt.reduce.return``).  Annotations are read when a class is created: do
+not postpone them here.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +21,18 @@ U = TypeVar("U")
 V = TypeVar("V")
 
 #: Values of ``atomic_rmw_op``.
-ATOMIC = {"and": 1, "or": 2, "xor": 3, "add": 4, "fadd": 5, "max": 6, "min": 7, "umax": 8, "umin": 9, "xchg": 10}
+ATOMIC = {
+    "and": 1,
+    "or": 2,
+    "xor": 3,
+    "add": 4,
+    "fadd": 5,
+    "max": 6,
+    "min": 7,
+    "umax": 8,
+    "umin": 9,
+    "xchg": 10,
+}
 #: Values of ``sem`` (memory order) and ``scope``.
 SEM = {"relaxed": 1, "acquire": 2, "release": 3, "acq_rel": 4}
 SCOPE = {"gpu": 1, "cta": 2, "sys": 3}
@@ -74,7 +89,9 @@ def _powers_of_two(op: ir.Operation) -> str | None:
 def _same_shape(op: ir.Operation) -> str | None:
     shapes = {tuple(shape_of(v.type)) for v in (*op.operands, *op.results)}
     if len(shapes) > 1:
-        return "expected operands and results of one shape, got " + ", ".join(str(v.type) for v in (*op.operands, *op.results))
+        return "expected operands and results of one shape, got " + ", ".join(
+            str(v.type) for v in (*op.operands, *op.results)
+        )
     return _powers_of_two(op)
 
 
@@ -250,7 +267,9 @@ class AddPtr(TT.Operation, name="addptr", traits=[ext.Pure]):
 
 
 class Load(TT.Operation, name="load"):
-    """Reads where ``mask``; elsewhere ``other`` (undefined without).  Optional attributes: ``cache``, ``evict``, ``isVolatile``."""
+    """Reads where ``mask``; elsewhere ``other`` (undefined without).  Optional attributes: ``cache``,
+    ``evict``, ``isVolatile``.
+    """
 
     ptr: Operand[Any]
     mask: Operand[Any] | None
@@ -269,7 +288,9 @@ class Store(TT.Operation, name="store"):
 
 
 class AtomicRmw(TT.Operation, name="atomic_rmw"):
-    """Read-modify-write where ``mask``; gives the old value.  Attribute values: ``ATOMIC``, ``SEM``, ``SCOPE``."""
+    """Read-modify-write where ``mask``; gives the old value.  Attribute values: ``ATOMIC``, ``SEM``,
+    ``SCOPE``.
+    """
 
     ptr: Operand[Any]
     val: Operand[Any]
@@ -299,8 +320,8 @@ class Dot(TT.Operation, name="dot", traits=[ext.Pure]):
     a: Operand[Any]
     b: Operand[Any]
     c: Operand[T]
-    inputPrecision: ir.IntegerAttr  # noqa: N815
-    maxNumImpreciseAcc: ir.IntegerAttr  # noqa: N815
+    inputPrecision: ir.IntegerAttr
+    maxNumImpreciseAcc: ir.IntegerAttr
     result: Result[T]
 
 
@@ -403,12 +424,12 @@ class Clampf(TT.Operation, name="clampf", traits=[ext.Pure]):
     x: Operand[T]
     lo: Operand[T]
     hi: Operand[T]
-    propagateNan: ir.IntegerAttr  # noqa: N815
+    propagateNan: ir.IntegerAttr
     result: Result[T]
 
 
 class FpToFp(TT.Operation, name="fp_to_fp", traits=[ext.Pure]):
-    """Float conversion; ``rounding = 1 : i32`` (to nearest even) when narrowing, no attribute when widening."""
+    """Float conversion; ``rounding = 1 : i32`` (nearest even) when narrowing, none when widening."""
 
     src: Operand[Any]
     result: Result[Any]

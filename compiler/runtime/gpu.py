@@ -28,7 +28,9 @@ class Source(Protocol):
 
 
 def hardware_name(device: int | None = None) -> str:
-    """The name of the hardware model of a CUDA device, by what the driver calls it; "generic" for one that has no model."""
+    """The name of the hardware model of a CUDA device, by what the driver calls it; "generic" for one that
+    has no model.
+    """
     name = torch.cuda.get_device_name(device).lower()
     return next((model for model in ("h200", "h100", "a100") if model in name), "generic")
 
@@ -41,7 +43,12 @@ def bind_plan(
     target = Target(arch=major * 10 + minor)
     used = [name for name in sources if name in plan.kernels]
     requests = [
-        CompileRequest(sources[n].text, target, CompileOptions(num_warps=sources[n].num_warps, num_stages=sources[n].num_stages)) for n in used
+        CompileRequest(
+            sources[n].text,
+            target,
+            CompileOptions(num_warps=sources[n].num_warps, num_stages=sources[n].num_stages),
+        )
+        for n in used
     ]
     cache = KernelCache(Path(options.cache_dir)) if options.cache_dir is not None else KernelCache()
     cubins = cache.compile_many(requests, options.threads or os.cpu_count() or 1)

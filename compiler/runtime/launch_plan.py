@@ -1,7 +1,10 @@
-"""A planned module as straight-line Python: one line per allocation, launch, extern call and view; no look-ups while it runs.
+"""A planned module as straight-line Python: one line per allocation, launch, extern call and view; no
+look-ups while it runs.
 
-``write_plan`` prints the source of ``run(args)`` from ``@main`` at the planned level; ``LaunchPlan`` compiles and binds it.  Sizes are Python
-integers named like their symbols; a tensor argument, an allocation or an extern result is a ``torch.Tensor``; kernels get addresses.
+``write_plan`` prints the source of ``run(args)`` from ``@main`` at the planned level; ``LaunchPlan`` compiles
+and binds it.  Sizes are Python
+integers named like their symbols; a tensor argument, an allocation or an extern result is a ``torch.Tensor``;
+kernels get addresses.
 """
 
 import re
@@ -56,7 +59,7 @@ class _Writer:
         attributes = self.module.operation.attributes
         self.device = string(attributes["fuse.device"]) if "fuse.device" in attributes else "cpu"
 
-    # --- values ---------------------------------------------------------------------------------------------------------------
+    # --- values
 
     def define(self, value: ir.Value, name: str) -> str:
         """Binds a variable to a value; tensors are remembered as holders of their storage."""
@@ -71,7 +74,9 @@ class _Writer:
         return f"t{len(self.names)}"
 
     def use(self, value: ir.Value) -> str:
-        """The variable of a value.  A view is made at its first use: most are folded into kernels or into other views."""
+        """The variable of a value.  A view is made at its first use: most are folded into kernels or into
+        other views.
+        """
         if value not in self.names and value.owner.name == "fuse.view":
             self._view(value)
         return self.names[value]
@@ -87,7 +92,7 @@ class _Writer:
     def emit(self, line: str) -> None:
         self.lines.append("    " + line)
 
-    # --- ops ------------------------------------------------------------------------------------------------------------------
+    # --- ops
 
     def write(self) -> Plan:
         block = self.main.regions[0].blocks[0]
@@ -108,24 +113,36 @@ class _Writer:
             if op.operation.name == "func.call":
                 callee = self.functions[callee_name(op.operation)]
                 if "fuse.launch" in callee.attributes:
-                    roots.update(self.storage.root(op.operands[i]) for i in aliased_operands(op.operation, callee).values())
+                    roots.update(
+                        self.storage.root(op.operands[i])
+                        for i in aliased_operands(op.operation, callee).values()
+                    )
         return roots
 
     def _launched_arguments(self) -> set[ir.Value]:
         roots = set()
         for op in self.main.regions[0].blocks[0].operations:
-            if op.operation.name == "func.call" and "fuse.launch" in self.functions[callee_name(op.operation)].attributes:
+            if (
+                op.operation.name == "func.call"
+                and "fuse.launch" in self.functions[callee_name(op.operation)].attributes
+            ):
                 roots.update(self.storage.root(v) for v in op.operands)
         return roots
 
     def _prologue(self, written: set[ir.Value]) -> None:
-        """Unpacks the arguments; those that kernels address are brought to 16-byte alignment (and brought back if written)."""
+        """Unpacks the arguments; those that kernels address are brought to 16-byte alignment (and brought
+        back if written).
+        """
         launched = self._launched_arguments()
-        attributes = ir.ArrayAttr(self.main.attributes["arg_attrs"]) if "arg_attrs" in self.main.attributes else None
+        attributes = (
+            ir.ArrayAttr(self.main.attributes["arg_attrs"]) if "arg_attrs" in self.main.attributes else None
+        )
         names = []
         for number, argument in enumerate(self.arguments):
             named = dict(attribute_items(attributes[number])) if attributes is not None else {}
-            names.append(self.define(argument, string(named["fuse.sym"]) if "fuse.sym" in named else f"a{number}"))
+            names.append(
+                self.define(argument, string(named["fuse.sym"]) if "fuse.sym" in named else f"a{number}")
+            )
         if names:
             self.emit(f"{', '.join(names)}{',' if len(names) == 1 else ''} = args")
         self.emit("args.clear()")
@@ -169,7 +186,10 @@ class _Writer:
         base = self.names[root]
         offset = spec.offset - TensorSpec.of(root.type).offset
         name = self.define(value, self.fresh())
-        self.emit(f"{name} = reinterpret({base}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, {python_text(offset)})")
+        self.emit(
+            f"{name} = reinterpret({base}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, "
+            f"{python_text(offset)})"
+        )
 
     def size(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"]))
@@ -189,7 +209,12 @@ class _Writer:
 
     def constant(self, op: ir.Operation) -> None:
         value = op.attributes["value"]
-        self.define(op.results[0], str(ir.FloatAttr(value).value if isinstance(value, ir.FloatAttr) else ir.IntegerAttr(value).value))
+        self.define(
+            op.results[0],
+            str(
+                ir.FloatAttr(value).value if isinstance(value, ir.FloatAttr) else ir.IntegerAttr(value).value
+            ),
+        )
 
     def call(self, op: ir.Operation) -> None:
         name = callee_name(op)
@@ -199,7 +224,9 @@ class _Writer:
         elif "fuse.extern" in callee.attributes:
             self._extern(op, name, callee)
         else:
-            raise NotImplementedError(f"{op.location}: @{name} is neither a launch nor extern at the planned level")
+            raise NotImplementedError(
+                f"{op.location}: @{name} is neither a launch nor extern at the planned level"
+            )
 
     def _launch(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
         arguments = []
@@ -217,17 +244,24 @@ class _Writer:
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
         operands = [self.use(v) for v in op.operands if str(v.type) != "!fuse.token"]
-        attributes = ir.ArrayAttr(callee.attributes["res_attrs"]) if "res_attrs" in callee.attributes else None
+        attributes = (
+            ir.ArrayAttr(callee.attributes["res_attrs"]) if "res_attrs" in callee.attributes else None
+        )
         results = []
         for number, result in enumerate(op.results):
             named = dict(attribute_items(attributes[number])) if attributes is not None else {}
-            results.append(self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh()))
+            results.append(
+                self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh())
+            )
         left = f"{', '.join(results)}{',' if len(results) == 1 else ''} = " if results else ""
         self.emit(f"{left}extern_{_identifier(name)}([{', '.join(operands)}])")
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType):
                 spec = TensorSpec.of(result.type)
-                self.emit(f"check({variable}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, {string(callee.attributes['fuse.extern'])!r})")
+                self.emit(
+                    f"check({variable}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, "
+                    f"{string(callee.attributes['fuse.extern'])!r})"
+                )
         self.externs[name] = callee
 
     def finish(self, op: ir.Operation) -> None:
@@ -262,20 +296,30 @@ _HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {
 
 
 def write_plan(module: ir.Module) -> Plan:
-    """The Python source that executes ``@main`` of a planned module.  Raises NotImplementedError naming an op that has no place there."""
-    (main,) = (op.operation for op in module.body.operations if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == "main")
+    """The Python source that executes ``@main`` of a planned module.  Raises NotImplementedError naming an op
+    that has no place there.
+    """
+    (main,) = (
+        op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == "main"
+    )
     return _Writer(main, module).write()
 
 
 def aligned(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled to expect)."""
+    """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled
+    to expect).
+    """
     copy = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
     return copy.copy_(tensor)
 
 
 @dataclass
 class LaunchPlan:
-    """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns them); gives the list of results."""
+    """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns
+    them); gives the list of results.
+    """
 
     plan: Plan
     run: Callable[[list[Any]], list[Any]]
@@ -287,7 +331,9 @@ class LaunchPlan:
         externs: Mapping[str, Callable[..., Any]],
         draw: Callable[[str, int], tuple[int, int]],
     ) -> "LaunchPlan":
-        """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of operands to the list of results) and the RNG."""
+        """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
+        operands to the list of results) and the RNG.
+        """
         guards = torch._C._dynamo.guards
         scope: dict[str, Any] = {
             "aligned": aligned,

@@ -1,4 +1,6 @@
-"""The generated launch plan: its source, and that running it does what the planned module says (kernels replaced by Python)."""
+"""The generated launch plan: its source, and that running it does what the planned module says (kernels
+replaced by Python).
+"""
 
 import ctypes
 
@@ -16,21 +18,26 @@ module attributes {{fuse.device = "cpu"}} {{
   func.func @main(%x: tensor<?x4xf32, {LAYOUT}>, %s0: index {{fuse.sym = "s0"}}, %state: tensor<4xf32>)
       -> (tensor<?xf32, #fuse.layout<"4*s0", "1", "0", "">>, tensor<4xf32>) {{
     %a = "fuse.alloc"(%s0) {{syms = ["s0"]}} : (index) -> tensor<?x4xf32, {LAYOUT}>
-    %y = call @double(%x, %a, %s0) : (tensor<?x4xf32, {LAYOUT}>, tensor<?x4xf32, {LAYOUT}>, index) -> tensor<?x4xf32, {LAYOUT}>
+    %y = call @double(%x, %a, %s0) : (tensor<?x4xf32, {LAYOUT}>, tensor<?x4xf32, {LAYOUT}>, index) ->
+    tensor<?x4xf32, {LAYOUT}>
     %z = call @torch_relu(%y) : (tensor<?x4xf32, {LAYOUT}>) -> tensor<?x4xf32, {LAYOUT}>
     %b = "fuse.reuse"(%y, %s0) {{operandSegmentSizes = array<i32: 1, 1>, syms = ["s0"]}}
         : (tensor<?x4xf32, {LAYOUT}>, index) -> tensor<?x4xf32, {LAYOUT}>
-    %w = call @double(%z, %b, %s0) : (tensor<?x4xf32, {LAYOUT}>, tensor<?x4xf32, {LAYOUT}>, index) -> tensor<?x4xf32, {LAYOUT}>
+    %w = call @double(%z, %b, %s0) : (tensor<?x4xf32, {LAYOUT}>, tensor<?x4xf32, {LAYOUT}>, index) ->
+    tensor<?x4xf32, {LAYOUT}>
     "fuse.free"(%z) : (tensor<?x4xf32, {LAYOUT}>) -> ()
     %v = "fuse.view"(%w, %s0) {{map = ["v0 floordiv 4", "v0 mod 4"], syms = ["s0"]}}
         : (tensor<?x4xf32, {LAYOUT}>, index) -> tensor<?xf32, #fuse.layout<"4*s0", "1", "0", "">>
     %new = call @double_state(%state, %state) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return %v, %new : tensor<?xf32, #fuse.layout<"4*s0", "1", "0", "">>, tensor<4xf32>
   }}
-  func.func private @double(tensor<?x4xf32, {LAYOUT}>, tensor<?x4xf32, {LAYOUT}>, index) -> tensor<?x4xf32, {LAYOUT}>
-      attributes {{fuse.launch = @double_tt, fuse.grid = ["(s0 + 1) floordiv 2"], fuse.params = ["0:ptr", "1:ptr", "2:i32"], fuse.ties = array<i64: 1>}}
+  func.func private @double(tensor<?x4xf32, {LAYOUT}>, tensor<?x4xf32, {LAYOUT}>, index) -> tensor<?x4xf32,
+  {LAYOUT}>
+      attributes {{fuse.launch = @double_tt, fuse.grid = ["(s0 + 1) floordiv 2"], fuse.params = ["0:ptr",
+      "1:ptr", "2:i32"], fuse.ties = array<i64: 1>}}
   func.func private @double_state(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-      attributes {{fuse.launch = @double_state_tt, fuse.grid = ["1"], fuse.params = ["0:ptr", "1:ptr"], fuse.ties = array<i64: 1>}}
+      attributes {{fuse.launch = @double_state_tt, fuse.grid = ["1"], fuse.params = ["0:ptr", "1:ptr"],
+      fuse.ties = array<i64: 1>}}
   func.func private @torch_relu(tensor<?x4xf32, {LAYOUT}>) -> tensor<?x4xf32, {LAYOUT}>
       attributes {{fuse.extern = "aten.relu.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {{}}}}
 }}
@@ -45,7 +52,9 @@ class Recorder:
         self.pointers: list[tuple[int, int]] = []
         self.count = count
 
-    def __call__(self, stream: int, gx: int, gy: int, gz: int, source: int, target: int, rows: int = 1) -> None:
+    def __call__(
+        self, stream: int, gx: int, gy: int, gz: int, source: int, target: int, rows: int = 1
+    ) -> None:
         self.grids.append((gx, gy, gz))
         self.pointers.append((source, target))
         array = ctypes.c_float * (4 * rows)
@@ -63,7 +72,9 @@ def bind(module: ir.Module) -> tuple[LaunchPlan, Recorder, Recorder]:
     plan = write_plan(module)
     externs = {ir.StringAttr(d.attributes["sym_name"]).value: ExternCall(d, {}) for d in plan.externs}
     double, state = Recorder(), Recorder()
-    bound = LaunchPlan.bind(plan, {"double": double, "double_state": state}, externs, lambda device, count: (0, 0))
+    bound = LaunchPlan.bind(
+        plan, {"double": double, "double_state": state}, externs, lambda device, count: (0, 0)
+    )
     return bound, double, state
 
 
@@ -78,7 +89,9 @@ def test_runs_the_module(module: ir.Module) -> None:
     torch.testing.assert_close(caller_state, 2 * torch.arange(4.0), rtol=0, atol=0)
     assert new_state is caller_state
     assert double.grids == [(3, 1, 1), (3, 1, 1)]
-    assert double.pointers[1][1] == double.pointers[0][1], "the second destination takes over the first one's storage"
+    assert double.pointers[1][1] == double.pointers[0][1], (
+        "the second destination takes over the first one's storage"
+    )
 
 
 def test_misaligned_arguments_are_copied_and_copied_back(module: ir.Module) -> None:
@@ -95,15 +108,20 @@ def test_source_is_straight_line_and_stable(module: ir.Module) -> None:
     source = write_plan(module).source
     assert source == write_plan(module).source
     assert "launch_double(stream, (s0 + 1) // 2, 1, 1, a0_p, " in source
-    assert "[" not in source.split("return")[0].replace("dtypes['f32']", "").replace("extern_torch_relu([", ""), source
+    assert "[" not in source.split("return")[0].replace("dtypes['f32']", "").replace(
+        "extern_torch_relu([", ""
+    ), source
 
 
 def test_extern_result_of_another_layout_is_refused(module: ir.Module) -> None:
     plan = write_plan(module)
     bound = LaunchPlan.bind(
-        plan, {"double": Recorder(), "double_state": Recorder()}, {"torch_relu": lambda ops: [ops[0].t()]}, lambda d, c: (0, 0)
+        plan,
+        {"double": Recorder(), "double_state": Recorder()},
+        {"torch_relu": lambda ops: [ops[0].t()]},
+        lambda d, c: (0, 0),
     )
-    with pytest.raises((AssertionError, RuntimeError), match="(?i)expected size|size|stride"):
+    with pytest.raises((AssertionError, RuntimeError), match=r"(?i)size|stride"):
         bound([torch.randn(5, 4), 5, torch.zeros(4)])
 
 

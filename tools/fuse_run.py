@@ -1,0 +1,187 @@
+"""``fuse-run FILE.mlir``: executes ``@main`` of a module of any level, on the CPU interpreter or on a GPU,
+and prints or compares its results.
+
+Inputs are made from the types and facts of the arguments (``--seed``), or given in order with ``--input``
+(.pt or .npy; a number for a size).  On a GPU
+the module is first lowered to the planned level where it is not there yet.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+from ..compiler.analysis.kernel import is_kernel, is_tiled
+from ..compiler.context import make_context
+from ..compiler.diagnostics import Diagnostics
+from ..compiler.mlir import ir
+from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
+from ..compiler.runtime.interpreter import Program
+from ..compiler.runtime.numeric_check import InputMaker
+from ..passes.manager import PassManager
+from ..passes.pass_base import Pass
+from ..passes.pipeline import default_pipeline
+from ._source import ParseError, parse, read
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be done; one sentence."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the tool; 0 when the module ran and, with ``--compare``, agreed."""
+    options = _parser().parse_args(arguments)
+    diagnostics = Diagnostics()
+    try:
+        module = parse(read(options.file), make_context(), diagnostics)
+        return _run(module, options)
+    except ParseError:
+        print("\n".join(str(d) for d in diagnostics.items), file=sys.stderr)
+    except (UsageError, RunError, OutOfBounds, DeviceAssertError, OSError, ValueError) as error:
+        print(f"fuse-run: error: {error}", file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "fuse-run", description="Executes a module and prints or compares its results."
+    )
+    parser.add_argument("file", help="a .mlir file, '-' for stdin")
+    parser.add_argument("--device", default="cpu", help="cpu (the interpreter, the default), cuda or cuda:N")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="FILE|NUMBER",
+        help="an argument of @main, in order: .pt, .npy or a number",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the inputs that are made")
+    parser.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="value of a size symbol, where inputs are made",
+    )
+    parser.add_argument("--save", metavar="FILE.pt", help="writes the list of results")
+    parser.add_argument(
+        "--compare", metavar="FILE.pt", help="compares with a list of results that --save wrote"
+    )
+    parser.add_argument(
+        "--rtol", type=float, default=1e-5, help="relative tolerance of --compare (float results)"
+    )
+    parser.add_argument(
+        "--atol", type=float, default=1e-6, help="absolute tolerance of --compare (float results)"
+    )
+    parser.add_argument("--full", action="store_true", help="prints every element")
+    return parser
+
+
+def _run(module: ir.Module, options: argparse.Namespace) -> int:
+    inputs = _inputs(module, options)
+    results = (
+        Program(module)(inputs) if options.device == "cpu" else _run_on_gpu(module, inputs, options.device)
+    )
+    if options.save:
+        torch.save(results, options.save)
+    if options.compare:
+        return _compare(results, torch.load(options.compare), options)
+    with torch.no_grad():
+        torch.set_printoptions(profile="full" if options.full else "short")
+        for number, result in enumerate(results):
+            print(f"result {number}: {describe(result)}")
+    return 0
+
+
+def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
+    """Lowers what is not lowered yet and launches; results come back to the host."""
+    from ..compiler.backend import executable  # loads torch.compile, which the interpreter does without
+    from ..compiler.options import Options
+    from ..compiler.runtime.gpu import hardware_name
+
+    if not torch.cuda.is_available():
+        raise UsageError(f"--device {device}: this machine has no CUDA device")
+    name = f"cuda:{torch.device(device).index or 0}"
+    module.operation.attributes["fuse.device"] = ir.StringAttr.get(name, module.context)
+    PassManager(_missing_passes(module, hardware_name())).run(module)
+    run, _ = executable(module, {}, Options(), on_gpu=True)
+    results = run([value.to(name) if isinstance(value, torch.Tensor) else value for value in inputs])
+    return [r.detach().cpu() if isinstance(r, torch.Tensor) else r for r in results]
+
+
+def _missing_passes(module: ir.Module, hardware: str) -> list[Pass]:
+    """The passes of the default pipeline between the module's level and planned."""
+    kernels = [op for op in module.body.operations if is_kernel(op)]
+    if not kernels:
+        return []
+    everything, tiled = default_pipeline("planned", hardware), default_pipeline("tiled", hardware)
+    return everything[len(tiled) :] if any(is_tiled(k) for k in kernels) else everything
+
+
+def _inputs(module: ir.Module, options: argparse.Namespace) -> list[Any]:
+    sizes: dict[str, int] = {}
+    for item in options.size:
+        name, equals, value = item.partition("=")
+        if not equals or not value.isdecimal():
+            raise UsageError(f"--size takes NAME=N, got '{item}'")
+        sizes[name] = int(value)
+    made = InputMaker(seed=options.seed, sizes=sizes).make(module)
+    if len(options.input) > len(made):
+        raise UsageError(f"@main takes {len(made)} arguments, {len(options.input)} are given")
+    given = [_load(text) for text in options.input]
+    return given + made[len(given) :]
+
+
+def _load(text: str) -> Any:
+    suffix = Path(text).suffix
+    if suffix == ".pt":
+        return torch.load(text)
+    if suffix == ".npy":
+        return torch.from_numpy(numpy.load(text))
+    try:
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        raise UsageError(f"--input takes a .pt or .npy file or a number, got '{text}'") from None
+
+
+def _compare(results: list[Any], expected: list[Any], options: argparse.Namespace) -> int:
+    if len(results) != len(expected):
+        raise UsageError(f"{len(results)} results, but {options.compare} has {len(expected)}")
+    agree = True
+    for number, (got, wanted) in enumerate(zip(results, expected, strict=True)):
+        same = got == wanted
+        if isinstance(got, torch.Tensor):
+            tolerance = (
+                {"rtol": options.rtol, "atol": options.atol}
+                if got.dtype.is_floating_point
+                else {"rtol": 0.0, "atol": 0.0}
+            )
+            same = (
+                got.shape == wanted.shape
+                and got.dtype == wanted.dtype
+                and torch.allclose(got, wanted, equal_nan=True, **tolerance)
+            )
+        print(
+            f"result {number}: "
+            + ("agrees" if same else f"differs: got {describe(got)}, expected {describe(wanted)}")
+        )
+        agree &= bool(same)
+    return 0 if agree else 1
+
+
+def describe(value: Any) -> str:
+    """A result in a few lines: type, shape, range, elements."""
+    if not isinstance(value, torch.Tensor):
+        return repr(value)
+    head = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)} strides {list(value.stride())}"
+    if value.numel() and value.dtype.is_floating_point:
+        wide = value.double()
+        head += f" min {wide.min():.6g} max {wide.max():.6g} mean {wide.mean():.6g}"
+    return f"{head}\n{value}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
