@@ -69,7 +69,7 @@ class _Encoder:
         if isinstance(value, Number):
             return self.operand(value.value)
         if isinstance(value, Expr):
-            if value.is_constant:
+            if value.constant is not None:
                 return self.importer.builder.int64(value.constant)
             return self.operand(self.importer.symbols.value(value, self.location))
         for kind, encode in _ENCODERS:

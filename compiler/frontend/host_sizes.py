@@ -3,7 +3,7 @@ computes.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..analysis.index import Expr, from_sympy
 from ..dialects import fuse
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .symbols import SymbolTable
 
 #: A size, or a host float: known now, or an ``f64`` of ``@main``.
-HostValue = Expr | float | ir.Value
+HostValue: TypeAlias = Expr | float | ir.Value
 
 #: sympy's and torch's functions by the name of their class -> (Python function, whether it gives a float).
 _FUNCTIONS: dict[str, tuple[str, bool]] = {

@@ -163,7 +163,7 @@ class SymbolTable:
         """
         missing = self._missing(expression)
         factor = expression.coefficient(missing[0]) if len(missing) == 1 else None
-        if factor is None or not factor.is_constant or factor.constant < 1:
+        if factor is None or (factor.constant or 0) < 1:
             return
         rest = expression - factor * sym(missing[0])
         self.builder.symbol(missing[0], (sym(extent()) - rest).floordiv(factor), location)

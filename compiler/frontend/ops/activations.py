@@ -96,7 +96,7 @@ def elu_backward(
 ) -> Scalar:
     scaled = k.mul(grad, input_scale)
     if is_result:
-        negative = k.mul(scaled, k.add(x, k.mul(k.constant(alpha, x.dtype), scale)))
+        negative = k.mul(scaled, k.add(x, k.mul(k.lift(alpha, x.dtype), scale)))
     else:
         negative = k.mul(k.mul(k.mul(scaled, alpha), scale), k.math("exp", k.mul(x, input_scale)))
     return k.select(k.compare("le", x, 0), negative, k.mul(grad, scale))
@@ -178,13 +178,13 @@ def mish(k: K, x: Scalar) -> Scalar:
 
 @pointwise("aten.hardshrink.default", over=("self",))
 def hardshrink(k: K, x: Scalar, limit: Operand = 0.5) -> Scalar:
-    inside = k.bit_and(k.compare("ge", x, -limit), k.compare("le", x, limit))
+    inside = k.bit_and(k.compare("ge", x, k.neg(k.lift(limit, x.dtype))), k.compare("le", x, limit))
     return k.select(inside, 0, x)
 
 
 @pointwise("aten.softshrink.default", over=("self",))
 def softshrink(k: K, x: Scalar, limit: Operand = 0.5) -> Scalar:
-    below = k.select(k.compare("lt", x, -limit), k.add(x, limit), k.mul(x, 0))
+    below = k.select(k.compare("lt", x, k.neg(k.lift(limit, x.dtype))), k.add(x, limit), k.mul(x, 0))
     return k.select(k.compare("gt", x, limit), k.sub(x, limit), below)
 
 

@@ -4,7 +4,7 @@ its own.
 The kernels are independent, so horizontal fusion may run a whole list in one launch.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -64,6 +64,13 @@ def _build(call: Call, rule: Pointwise) -> list[Any]:
     return results
 
 
+def _lowering(rule: Pointwise) -> Callable[[Call], list[Any]]:
+    def build(call: Call) -> list[Any]:
+        return _build(call, rule)
+
+    return build
+
+
 def _is_list(value: Any, length: int) -> bool:
     return (
         isinstance(value, list)
@@ -73,4 +80,4 @@ def _is_list(value: Any, length: int) -> bool:
 
 
 for _overload, _entry in _overloads():
-    lowers(_overload)(lambda call, rule=_entry: _build(call, rule))
+    lowers(_overload)(_lowering(_entry))

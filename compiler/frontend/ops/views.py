@@ -231,7 +231,8 @@ def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[i
     groups: list[tuple[list[int], list[int]]] = []
     i = j = 0
     while i < len(source) or j < len(result):
-        inside, outside = [], []
+        inside: list[int] = []
+        outside: list[int] = []
         left = right = const(1)
         while (not inside and not outside) or left != right:
             grow_left = _smaller(left, right, i < len(source), j < len(result), bool(inside))
@@ -255,7 +256,7 @@ def _smaller(left: Expr, right: Expr, more_left: bool, more_right: bool, begun: 
         return more_left
     if not begun:
         return True
-    if left.is_constant and right.is_constant:
+    if left.constant is not None and right.constant is not None:
         return left.constant < right.constant
     return right.over(left) is not None and left != right
 
