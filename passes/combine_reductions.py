@@ -81,7 +81,9 @@ def _combine_softmax(total: ir.Operation) -> str | None:
     """``total`` is sum(exp(x - max(x)))."""
     power = _defining(total.operands[0], "math.exp")
     difference = _defining(power.operands[0], "arith.subf") if power is not None else None
-    top = _defining(difference.operands[1], "fuse.reduce") if difference is not None else None
+    if difference is None:
+        return None
+    top = _defining(difference.operands[1], "fuse.reduce")
     if top is None or string(top.attributes["kind"]) != "max" or _over(top) != _over(total):
         return None
     value = difference.operands[0]
@@ -100,8 +102,12 @@ def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
     if square is None or square.operands[0] != square.operands[1]:
         return None
     deviation = _defining(square.operands[0], "arith.subf")
-    mean = _defining(deviation.operands[1], "arith.divf") if deviation is not None else None
-    first = _defining(mean.operands[0], "fuse.reduce") if mean is not None else None
+    if deviation is None:
+        return None
+    mean = _defining(deviation.operands[1], "arith.divf")
+    if mean is None:
+        return None
+    first = _defining(mean.operands[0], "fuse.reduce")
     if first is None or string(first.attributes["kind"]) != "sum" or _over(first) != _over(total):
         return None
     value = deviation.operands[0]

@@ -77,6 +77,18 @@ class KernelShape:
             classes.setdefault(signature, []).append(dim)
         return [tuple(dims) for dims in classes.values()]
 
+    @cached_property
+    def rereads(self) -> bool:
+        """Whether something along reduced dims depends on a reduction: a loop would read such a row again."""
+        reached = set(self.kernel.reductions)
+        for op, dims in self.kernel.op_dims.items():
+            owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+            if op.name == "fuse.scan" or any(o in reached for o in owners):
+                reached.add(op)
+                if dims & self.kernel.reduced:
+                    return True
+        return False
+
     # --- memory order -------------------------------------------------------------------------------------
     def steps(self, access: Access) -> dict[str, int | None]:
         """How far one step along each dim moves an access, in elements by hints; None where that varies."""
@@ -111,14 +123,12 @@ class KernelShape:
 
     @cached_property
     def widest(self) -> int:
-        """Bytes of the widest element that the kernel reads or writes with full dims; 4 when there is
-        none.
+        """Bytes of the widest element that the kernel reads or writes along the reduced dims (along any dim,
+        where none is reduced); 4 when there is none.
         """
-        return max((self.element_bytes(a) for a in self.accesses if self.steps_any(a)), default=4)
-
-    def steps_any(self, access: Access) -> bool:
-        """Whether the access depends on any dim."""
-        return bool(self.kernel.op_dims[access.op])
+        reduced = self.kernel.reduced
+        along = [a for a in self.accesses if self.kernel.op_dims[a.op] & (reduced or self.kernel.dims.keys())]
+        return max((self.element_bytes(a) for a in along), default=4)
 
     @cached_property
     def main_access(self) -> Access | None:
@@ -188,7 +198,7 @@ class KernelShape:
                 dims = self.kernel.value_dims.get(result, frozenset())
                 uses = [number[use.owner.operation] for use in result.uses if use.owner.operation in number]
                 if full and len(dims) == full and uses and not isinstance(result.type, ir.RankedTensorType):
-                    width = 2 if str(result.type) in ("f64", "i64") else 1
+                    width = 2 if str(result.type) in ("f64", "i64") and op.name != "fuse.index" else 1
                     alive += width
                     ends[max(uses)] = ends.get(max(uses), 0) + width
             most = max(most, alive)

@@ -16,13 +16,15 @@ from .tile import Axis, Tile
 #: Lanes of a program of four warps.
 _FOUR_WARPS = 128
 #: A row in registers: above this, a program holds too much per thread.
-ROW_ELEMENTS, ROW_BYTES = 16384, 32768
-#: Rows shorter than this do not fill a warp with 16-byte accesses.
-SHORT_ROW_BYTES = 512
-#: Elements that one warp handles in a row: 16 a thread.
-_WARP_ELEMENTS = 512
+ROW_ELEMENTS, ROW_BYTES = 32768, 131072
+#: Rows above this take 32 warps, whose threads have 64 registers: few values may live then.
+_LONG_ROW, _LONG_ROW_VALUES = 16384, 3
+#: Programs of rows shorter than this are too short to keep memory busy alone: several rows share one.
+SHORT_ROW_BYTES = 4096
+#: Bytes of a row that one warp handles: 64 a thread.
+_WARP_BYTES = 2048
 #: Registers for values that a thread may hold before tiles shrink, and before a row is looped over.
-SMALL_REGISTERS, LARGE_REGISTERS = 64, 160
+SMALL_REGISTERS, ROW_REGISTERS, LARGE_REGISTERS = 64, 128, 160
 
 
 class NoTiling(Exception):
@@ -54,7 +56,7 @@ def choose(shape: KernelShape, hardware: Hardware) -> Choice:
 def _pointwise(shape: KernelShape, hardware: Hardware) -> Choice:
     crossed = _crossed_dims(shape)
     if crossed is not None:
-        return _transposed(shape, *crossed)
+        return _transposed(shape, *crossed, hardware)
     groups = shape.merge(shape.order)
     inner = shape.points(groups[-1])
     if len(groups) > 1 and inner >= _FOUR_WARPS:
@@ -92,9 +94,15 @@ def _flat(shape: KernelShape, hardware: Hardware) -> Choice:
 
 def _rows_and_columns(shape: KernelShape, groups: list[tuple[str, ...]], hardware: Hardware) -> Choice:
     """Two axes: a per-column or per-row operand then needs no division of lanes and is loaded once a tile."""
-    total = _shrunk(_elements_per_program(shape), shape.points(shape.order), hardware)
+    points = shape.points(shape.order)
+    total = _shrunk(_elements_per_program(shape), points, hardware)
+    twice = 2 * total // _FOUR_WARPS * shape.live_values
+    if shape.widest <= 2 and points > 16 * total * hardware.full_grid and twice <= LARGE_REGISTERS:
+        total *= (
+            2  # twice the rows for each load of a per-column operand: such kernels issue more than they read
+        )
     outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
-    columns = _segments(shape.points(inner), total)
+    columns = _segments(shape.points(inner), min(total, 1024))
     rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
     return Choice(Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid"))), "rows-and-columns")
 
@@ -114,7 +122,9 @@ def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
     long enough to matter.
     """
     main = shape.main_access
-    along = shape.contiguous_dim(main) if main is not None else None
+    if main is None:
+        return None
+    along = shape.contiguous_dim(main)
     if along is None:
         return None
     for access in shape.accesses:
@@ -127,16 +137,24 @@ def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
     return None
 
 
-def _transposed(shape: KernelShape, other: str, along: str, bytes_: int) -> Choice:
-    """Square tiles: both the load and the store then touch whole 128-byte lines; Triton goes through shared
-    memory in between.
+def _transposed(shape: KernelShape, other: str, along: str, bytes_: int, hardware: Hardware) -> Choice:
+    """Square tiles of 256 bytes a side: both the load and the store then touch whole lines, two at a time;
+    Triton goes through shared memory in between.  Smaller where registers or programs would be too few.
     """
-    side = 64 if bytes_ <= 2 else 32
-    while side > 16 and side * side // _FOUR_WARPS * shape.live_values > LARGE_REGISTERS:
-        side //= 2
+    side = max(16, min(128, floor_power(256 // bytes_)))
     rest = tuple(d for d in shape.order if d not in (other, along))
+
+    def programs() -> int:
+        tiles = -(-shape.size(other) // side) * -(-shape.size(along) // side)
+        return tiles * shape.points(rest)
+
+    while side > 32 and (
+        programs() < hardware.full_grid or side * side // 256 * shape.live_values > LARGE_REGISTERS
+    ):
+        side //= 2
     axes = (Axis(rest, 1, "grid"),) if rest else ()
-    return Choice(Tile((*axes, Axis((other,), side, "grid"), Axis((along,), side, "grid"))), "transposed")
+    tile = Tile((*axes, Axis((other,), side, "grid"), Axis((along,), side, "grid")), 8 if side >= 64 else 4)
+    return Choice(tile, "transposed")
 
 
 # --- reductions -------------------------------------------------------------------------------------------
@@ -160,10 +178,17 @@ def _axes(outer: tuple[str, ...], rows: int, rest: tuple[Axis, ...]) -> tuple[Ax
 def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
     [dims] = shape.reduced_classes
     bound, length = shape.bound(dims), max(1, shape.points(dims))
-    width = ceil_power(bound) if bound is not None else None
-    if width is not None and width <= ROW_ELEMENTS and bound * shape.widest <= ROW_BYTES:
+    width = ceil_power(bound or 1)
+    if bound is not None and width <= ROW_ELEMENTS and bound * shape.widest <= ROW_BYTES:
         if bound * shape.widest < SHORT_ROW_BYTES:
             return _short_rows(shape, dims, width, hardware)
+        if width > _LONG_ROW and not shape.rereads:
+            return _looped_rows(shape, dims, length, hardware)
+        if width > _LONG_ROW and shape.live_values <= _LONG_ROW_VALUES:
+            axis = Axis(dims, width, "resident")
+            return Choice(
+                Tile(_axes(shape.parallel, 1, (axis,)), 2 * hardware.max_warps), "long-row-resident"
+            )
         warps = _row_warps(width, shape, hardware)
         if width // (warps * hardware.warp) * shape.live_values <= LARGE_REGISTERS:
             return Choice(
@@ -175,19 +200,19 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
 
 
 def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
-    """A warp for 16 elements a thread, so that rows of up to 512 need no barrier; more warps where values
-    would not fit in registers.
+    """A warp for 64 bytes a thread, four 16-byte accesses in flight; more warps where values would not fit in
+    registers.
     """
-    warps = min(max(width // _WARP_ELEMENTS, 1), hardware.max_warps)
-    while (
-        warps < hardware.max_warps and width // (warps * hardware.warp) * shape.live_values > SMALL_REGISTERS
-    ):
+    warps = min(max(width * shape.widest // _WARP_BYTES, 1), hardware.max_warps)
+    while warps < hardware.max_warps:
+        if width // (warps * hardware.warp) * shape.live_values <= ROW_REGISTERS:
+            break
         warps *= 2
     return warps
 
 
 def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware: Hardware) -> Choice:
-    """Several rows a program: a short row alone would leave most lanes of a warp idle."""
+    """Several rows a program of four warps: a short row alone reads too little to hide memory's latency."""
     rows = max(1, _elements_per_program(shape) // width)
     while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
         rows //= 2
@@ -201,9 +226,16 @@ def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware:
 
 def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardware: Hardware) -> Choice:
     """Blocks of 16 bytes for each of 256 threads, or of the row when it is shorter: the row is streamed, the
-    accumulators stay in registers.
+    accumulators stay in registers.  Rows that do not start at multiples of 16 bytes are read an element at a
+    time: many small accesses, so all the warps there are for long rows, few for short ones.
     """
     block = min(256 * max(1, 16 // shape.widest), ceil_power(length))
+    if not _aligned(shape, dims) and length > 8192:
+        return Choice(
+            Tile(_axes(shape.parallel, 1, (Axis(dims, 4096, "looped"),)), hardware.max_warps), "row-looped"
+        )
+    if not _aligned(shape, dims):
+        block = min(block, 512)
     while block > 256 and block // 256 * shape.live_values > LARGE_REGISTERS:
         block //= 2
     warps = max(1, min(8, block // (hardware.warp * 4)))
@@ -213,6 +245,12 @@ def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardwar
         while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
             rows //= 2
     return Choice(Tile(_axes(shape.parallel, rows, (Axis(dims, block, "looped"),)), warps), "row-looped")
+
+
+def _aligned(shape: KernelShape, dims: tuple[str, ...]) -> bool:
+    """Whether rows are known to start at multiples of 16 bytes."""
+    extent = shape.points(dims)
+    return all(shape.kernel.dims[d].is_constant for d in dims) and extent * shape.widest % 16 == 0
 
 
 def both_ways(shape: KernelShape) -> bool:

@@ -248,7 +248,7 @@ class TileIndex:
                 return False
             total += max(abs(low), abs(high))
             for atom in monomial:
-                if type(atom) is not str and not (self._fits(atom.num) and self._fits(atom.den)):
+                if not isinstance(atom, str) and not (self._fits(atom.num) and self._fits(atom.den)):
                     return False
         return total < _LIMIT
 

@@ -3,6 +3,7 @@ of the looped axis.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..analysis.index import Expr, const, parse, sym
 from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
@@ -162,9 +163,7 @@ class TileKernel:
         for op, state in zip(folded, _regroup(list(loop.results), states), strict=False):
             with op.location:
                 lanes = self._lanes(op, masked=False)
-                results = fold_of(op).finish(
-                    builder, state, lanes, lambda element, op=op: self._seen(op, element)
-                )
+                results = fold_of(op).finish(builder, state, lanes, partial(self._seen, op))
             self._set(op, results)
 
     def _seen(self, op: ir.Operation, element: ir.Type) -> ir.Value:

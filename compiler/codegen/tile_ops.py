@@ -170,7 +170,8 @@ def narrow(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
     rounding = {"rounding": builder.attribute(1)}
     size = builder.elementwise("math.absf", [value])
     if str(element) == "f8E4M3FN":
-        # The hardware saturates at 448; PyTorch gives NaN from 464 on (the tie goes to the even 448).
+        # The hardware saturates at 448; PyTorch up to 2.11 gives NaN above 464 (the tie goes to
+        # the even 448); later versions saturate too.
         overflow = builder.cmpf("ogt", size, builder.fill(464.0, size))
         value = builder.select(overflow, builder.fill(float("nan"), value), value)
         return builder.cast("tt.fp_to_fp", value, element, rounding)

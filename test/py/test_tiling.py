@@ -211,6 +211,64 @@ def test_zero_points() -> None:
     compare(case.text(), [torch.zeros(0)], *TILING, exact=True)
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16", "f8E4M3FN", "f8E5M2"])
+def test_small_floats_round_and_overflow_as_in_torch(element: str) -> None:
+    inf, nan = float("inf"), float("nan")
+    edges = [
+        0.0,
+        -0.0,
+        1.0,
+        448.0,
+        464.0,
+        464.1,
+        480.0,
+        57344.0,
+        61439.0,
+        61440.0,
+        65504.0,
+        65520.0,
+        1e30,
+        inf,
+    ]
+    x = torch.tensor([*edges, *(-e for e in edges), nan, 2.0**-9, 2.0**-10, 1.5 * 2.0**-10, 3.3e-5, 1e-45])
+    case = Case(
+        {"d0": str(len(x))},
+        {"x": tensor(len(x))},
+        {"o": tensor(len(x), element=element)},
+        f"load x[d0] -> v\n%y = arith.truncf %v : f32 to {element}\nstore y -> o[d0]",
+    )
+    [got] = run(lowered(case.text(), *TILING), [x])
+    expected = x.to(DTYPES[element]).float()
+    if element == "f8E4M3FN":  # PyTorch gave NaN until 2.11 and saturates since
+        expected = torch.where(x.abs() > 464, torch.full((), nan), expected)
+    torch.testing.assert_close(got.float(), expected, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("more", ["", ", fuse.max = 65535 : i64", ", fuse.max = 65536 : i64"])
+def test_programs_are_counted_in_x_where_y_could_overflow(more: str) -> None:
+    body = "load x[d0, d1] -> v\nstore v -> o[d0, d1]"
+    t = tile(axis("d0", 1, "grid"), axis("d1", 1, "grid"))
+    sized = tensor("s0", "s0")
+    case = Case(
+        {"d0": "s0", "d1": "s0"}, {"x": sized}, {"o": sized}, body, sizes={"s0": 5}, facts=more, tile=t
+    )
+    grid = 'fuse.grid = ["s0", "s0"]' if "65535" in more else 'fuse.grid = ["s0*s0"]'
+    assert grid in str(lowered(case.text(), *TILING))
+    compare(case.text(), [rows(7, 7), 7], *TILING, exact=True)
+
+
+def test_offsets_are_wide_only_where_they_could_overflow() -> None:
+    def text(n: int) -> str:
+        body = "load x[d0, d1] -> v\nstore v -> o[d0, d1]"
+        t = tile(axis("d0", 16, "grid"), axis("d1", 16, "grid"))
+        case = Case({"d0": "64", "d1": str(n)}, {"x": tensor(64, n)}, {"o": tensor(64, n)}, body, tile=t)
+        return str(lowered(case.text(), *TILING))
+
+    assert "i64" not in text(1 << 20).split("get_program_id")[1]
+    assert "tensor<16x1xi64>" not in text(1 << 26) and "!tt.ptr<f32>, i64" in text(1 << 26)
+    assert "tensor<16x1xi64>" in text(1 << 29)
+
+
 # --- stores that lack a dim -------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "t",

@@ -310,7 +310,26 @@ store y -> o[d0]"""
 
 
 def test_integer_ops_compile() -> None:
-    ops = ["subi", "muli", "divsi", "divui", "remsi", "remui", "andi", "ori", "xori", "shli", "shrsi", "shrui", "maxsi", "maxui", "minsi", "minui", "floordivsi", "ceildivsi"]
+    ops = [
+        "subi",
+        "muli",
+        "divsi",
+        "divui",
+        "remsi",
+        "remui",
+        "andi",
+        "ori",
+        "xori",
+        "shli",
+        "shrsi",
+        "shrui",
+        "maxsi",
+        "maxui",
+        "minsi",
+        "minui",
+        "floordivsi",
+        "ceildivsi",
+    ]
     chain = "\n".join(f"%a{i + 1} = arith.{op} %a{i}, %v : i64" for i, op in enumerate(ops))
     body = f"""load x[d0] -> v
 %a0 = arith.addi %v, %v : i64

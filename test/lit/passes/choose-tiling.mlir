@@ -52,23 +52,23 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// A transpose: square tiles, whole lines on both sides.
+// A transpose: square tiles of 256 bytes a side, whole lines for load and store.
 // CHECK-LABEL: @transpose
-// CHECK-SAME: fuse.tile = {axes = [{block = 64 : i64, dims = ["d0"], kind = "grid"}, {block = 64 : i64, dims = ["d1"], kind = "grid"}]
+// CHECK-SAME: fuse.tile = {axes = [{block = 128 : i64, dims = ["d0"], kind = "grid"}, {block = 128 : i64, dims = ["d1"], kind = "grid"}], num_stages = 1 : i64, num_warps = 8 : i64}
 module attributes {fuse.device = "cpu"} {
-  func.func private @transpose(%x: tensor<512x1024xbf16>, %o: tensor<1024x512xbf16>) -> tensor<1024x512xbf16>
-      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "512"}, fuse.ties = array<i64: 1>} {
+  func.func private @transpose(%x: tensor<4096x8192xbf16>, %o: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "4096"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d1", "d0"]} : (tensor<512x1024xbf16>, i1, bf16) -> bf16
-    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<1024x512xbf16>, bf16, i1) -> tensor<1024x512xbf16>
-    return %r : tensor<1024x512xbf16>
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1", "d0"]} : (tensor<4096x8192xbf16>, i1, bf16) -> bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8192x4096xbf16>, bf16, i1) -> tensor<8192x4096xbf16>
+    return %r : tensor<8192x4096xbf16>
   }
 }
 
 // -----
 
-// Rows that fit in registers; the block covers the row, a warp for 512 elements.
+// Rows that fit in registers; the block covers the row, a warp for 2 KB.
 // CHECK-LABEL: @rows
 // CHECK-SAME: fuse.tile = {axes = [{block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 2048 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
 module attributes {fuse.device = "cpu"} {
