@@ -235,6 +235,7 @@ def _atomic_rmw(op: ir.Operation, shadow: bool) -> TileStep:
     if code not in _ATOMICS and code not in _UNSIGNED_ATOMICS:
         raise RunError(f"tt.atomic_rmw has no operation {code}", op.location)
     used = any(True for _ in op.results[0].uses)
+    dtype = value_dtype(element_type(op.operands[1].type), shadow)
 
     def update(old: Tensor, new: Tensor) -> Tensor:
         if code in _UNSIGNED_ATOMICS:
@@ -245,10 +246,13 @@ def _atomic_rmw(op: ir.Operation, shadow: bool) -> TileStep:
     def step(batch: Batch, operands: Sequence[Any]) -> Tensor:
         pointer, value, mask = [*operands, None][:3]
         offsets, live, programs = _lanes(batch, pointer, mask)
-        where, what = offsets[live], value.expand(offsets.shape)[live].to(pointer.window.flat.dtype)
-        pointer.window.check(where, op)
-        pointer.window.storage.touch("atomic", where, programs[live], pointer.window.flat.element_size(), op)
-        flat, old = pointer.window.flat, poison(torch.empty(offsets.shape, dtype=pointer.window.flat.dtype))
+        window = pointer.window.viewed(_memory_dtype(pointer, dtype))
+        if window.flat.dtype.is_floating_point != dtype.is_floating_point:
+            raise RunError("an atomic on the bits of a float has no float64 shadow", op.location)
+        where, what = offsets[live], value.expand(offsets.shape)[live].to(window.flat.dtype)
+        window.check(where, op)
+        window.storage.touch("atomic", where, programs[live], window.flat.element_size(), op)
+        flat, old = window.flat, poison(torch.empty(offsets.shape, dtype=window.flat.dtype))
         if not used and code in _UPDATES:
             if _UPDATES[code] == "sum":
                 flat.index_add_(0, where, what)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fuse_mlir.compiler.backend import fuse
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import LOWERINGS
@@ -121,6 +122,22 @@ def test_nan_wins_extremes(how):
     x = torch.tensor([1.0, math.nan, 3.0, -math.inf])
     source = torch.tensor([math.nan, 5.0, -math.nan, 0.0, math.inf])
     check(lambda x, i, s: x.scatter_reduce(0, i, s, how), x, torch.tensor([0, 1, 2, 3, 3]), source)
+
+
+@pytest.mark.parametrize("level", ("scheduled", "planned"))
+@pytest.mark.parametrize("how", ("amax", "amin"))
+def test_nan_wins_where_atomics_compare_bits(how, level):
+    """Through the whole pipeline: tile code compares the bits of floats as integers."""
+    x = torch.tensor([1.0, math.nan, 3.0, -math.inf, -2.0, -0.0])
+    source = torch.tensor([math.nan, 5.0, -math.nan, 0.0, math.inf, -3.0, -1.0])
+    index = torch.tensor([0, 1, 2, 3, 3, 4, 4])
+
+    def function(x, i, s):
+        return x.scatter_reduce(0, i, s, how)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend=fuse, options={"interpret_level": level})
+    torch.testing.assert_close(compiled(x, index, source), function(x, index, source), equal_nan=True)
 
 
 @pytest.mark.parametrize(
