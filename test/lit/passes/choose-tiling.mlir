@@ -85,6 +85,60 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Short rows share a program: alone, each would read too little.
+// CHECK-LABEL: @short_rows
+// CHECK-SAME: {block = 16 : i64, dims = ["d0"], kind = "grid"}, {block = 64 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @short_rows(%x: tensor<65536x64xf32>, %o: tensor<65536x64xf32>) -> tensor<65536x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x64xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %y = arith.subf %v, %s : f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x64xf32>, f32, i1) -> tensor<65536x64xf32>
+    return %r : tensor<65536x64xf32>
+  }
+}
+
+// -----
+
+// A long row that is used again stays in registers, spread over 32 warps.
+// CHECK-LABEL: @long_rows
+// CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 32768 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 32 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @long_rows(%x: tensor<65536x32768xf32>, %o: tensor<65536x32768xf32>) -> tensor<65536x32768xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "32768"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x32768xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %y = arith.subf %v, %s : f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x32768xf32>, f32, i1) -> tensor<65536x32768xf32>
+    return %r : tensor<65536x32768xf32>
+  }
+}
+
+// -----
+
+// A long row that is read once is streamed.
+// CHECK-LABEL: @long_sums
+// CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 8 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @long_sums(%x: tensor<65536x32768xf32>, %o: tensor<65536xf32>) -> tensor<65536xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "32768"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x32768xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %y = arith.negf %s : f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<65536xf32>, f32, i1) -> tensor<65536xf32>
+    return %r : tensor<65536xf32>
+  }
+}
+
+// -----
+
 // The length of a row is not known: the axis is looped over, whatever the hint.
 // CHECK-LABEL: @unknown_rows
 // CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 512 : i64, dims = ["d1"], kind = "looped"}
