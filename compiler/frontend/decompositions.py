@@ -51,7 +51,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "float_power", "_euclidean_dist", "lcm",
     ),
     "an index or a scatter of the general form": (
-        "embedding_dense_backward", "index_add", "index_copy", "index_fill", "take", "put", "_unsafe_index",
+        "embedding_dense_backward", "index_copy", "index_fill", "take", "put", "_unsafe_index",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
     ),

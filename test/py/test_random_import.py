@@ -3,11 +3,13 @@ and what does not.
 """
 
 import math
+import operator
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
@@ -198,6 +200,30 @@ def test_permutations_run_whole():
     assert externs(imported) == ["aten.randperm.default"]
     (result,) = run_module(imported.module, [], objects=imported.objects)
     assert result.sort().values.tolist() == list(range(10))
+
+
+def test_saved_generator_states_stay_together():
+    """What checkpointing saves and replays is eager's own generator, in both halves."""
+    from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
+
+    graph, mode = torch.fx.Graph(), FakeTensorMode()
+    x = graph.placeholder("x")
+    saved = graph.call_function(run_and_save_rng_state, (aten.rand_like.default, x))
+    state, mask = (graph.call_function(operator.getitem, (saved, i)) for i in range(2))
+    replayed = graph.call_function(run_with_rng_state, (state, aten.rand_like.default, x))
+    graph.output((mask, replayed))
+    for node in (x, mask, replayed):
+        node.meta["val"] = mode.from_tensor(torch.empty(20))
+    state.meta["val"] = mode.from_tensor(torch.get_rng_state())
+    saved.meta["val"] = (state.meta["val"], mask.meta["val"])
+    imported = lower(torch.fx.GraphModule(torch.nn.Module(), graph))
+    assert [n.rpartition(".")[2] for n in externs(imported)] == [
+        "run_and_save_rng_state",
+        "run_with_rng_state",
+    ]
+    assert str(imported.module).count("fuse.effect") == 2
+    first, again = run_module(imported.module, [torch.empty(20)], objects=imported.objects)
+    assert torch.equal(first, again) and first.unique().numel() > 10
 
 
 #: Random ops of core ATen: lowered, decomposed, or why not.

@@ -102,6 +102,28 @@ def test_scatter(name, dynamic):
     check(SCATTERS[name], X.transpose(0, 1).contiguous().transpose(0, 1), index, source, dynamic=dynamic)
 
 
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.int64))
+@pytest.mark.parametrize("dynamic", (False, True))
+def test_index_add(dtype, dynamic):
+    x, index = X.to(dtype), torch.tensor([2, 0, 2, 2])
+    for alpha in (1, 3):
+        check(
+            lambda x, i, s, a=alpha: x.index_add(1, i, s, alpha=a),
+            x,
+            index,
+            x[:, [0, 1, 2, 0]],
+            dynamic=dynamic,
+        )
+    check(
+        lambda x, i, s: x.index_add(0, i, s),
+        x.transpose(0, 1),
+        index,
+        x[0, [0, 1, 2, 0], None, :].expand(4, 2, 4),
+    )
+    check(lambda x, i, s: x.index_add(0, i, s), x[0, 0, 0], torch.tensor([0]), x[0, 0, 1:2].reshape(()))
+    check(lambda x, i, s: x.index_add(0, i, s), x[0, 0], torch.tensor(1), x[0, 0, 2:3])
+
+
 def test_scatter_corner_cases():
     check(lambda x, i: x.scatter(0, i, 2.0), torch.tensor(3.0), torch.tensor(0))
     check(
@@ -238,7 +260,7 @@ CORE = {
     "aten.slice_scatter.default": "lowered",
     "aten.select_scatter.default": "lowered",
     "aten.diagonal_scatter.default": "lowered",
-    "aten.index_add.default": "decomposed",
+    "aten.index_add.default": "lowered",
     "aten.index_copy.default": "decomposed",
     "aten.index_fill.int_Scalar": "decomposed",
     "aten.put.default": "decomposed",

@@ -168,6 +168,28 @@ def scatter_with(call: Call) -> Any:
     return _scatter(call, call["src"] if "src" in call.arguments else call["value"], "add")
 
 
+@lowers("aten.index_add.default")
+def index_add(call: Call) -> Any:
+    """``self[.., index[j], ..] += alpha * source[.., j, ..]``."""
+    target, index, source = call.tensor("self"), call.tensor("index"), call.tensor("source")
+    alpha = call["alpha"]
+    require_indices(call, index)
+    require_mode(call, target, "add")
+    if not isinstance(alpha, (int, float)):
+        call.refuse("the factor is known only when the program runs")
+    dim = call["dim"] % max(target.rank, 1)
+    copy = copied(call)
+    if _number_of_elements(source.sizes).constant == 0:
+        return copy
+    kernel = call.kernel([index, source], [copy])
+    at = kernel.iterate(source.sizes)
+    position = at[dim : dim + 1] if index.rank and source.rank else (const(0),) * index.rank
+    place = at_index(kernel, target, at, dim, kernel.load_raw(index, position))
+    x = kernel.load(source, at)
+    kernel.store(0, place.at, x if alpha == 1 else kernel.mul(x, alpha), place.valid, "add", place.indices)
+    return call.finish(kernel)
+
+
 #: Reductions of scatter_reduce that are atomic operations.
 _REDUCTIONS = {"sum": "add", "amax": "max", "amin": "min"}
 
