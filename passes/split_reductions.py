@@ -21,13 +21,14 @@ After::
         fuse.dims = {d1 = "256"}
 
 It does not fire when there are programs enough (two for each multiprocessor), when slices would be shorter
-than 16 KB, when a scan crosses the dim, or on a ``fuse.welford`` whose dim has no divisor near the wanted
+than 16 KB, when a scan crosses the dim, in a module without ``@main``, or on a ``fuse.welford`` whose dim has no divisor near the wanted
 number of slices.  Results of slices beyond the end are neutral.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.dependences import functions_of
 from ..compiler.analysis.hardware import hardware_named
 from ..compiler.analysis.kernel import Kernel
 from ..compiler.analysis.kernel_shape import KernelShape
@@ -55,6 +56,8 @@ class SplitReductions(Pass):
             hardware = hardware_named(self.hardware)
         except ValueError as error:
             raise PassError(f"split-reductions: {error}", module.operation.location) from None
+        if "main" not in functions_of(module):
+            return
         for _ in range(_ROUNDS):
             program = Program.of(module)
             changed = False
