@@ -302,3 +302,29 @@ def kernel_text(func: ir.Operation) -> str:
     text = func.get_asm(print_generic_op_form=True, use_local_scope=True)
     func.attributes["sym_name"] = ir.StringAttr.get(name)
     return text
+
+
+def vary(value: ir.Value, dim: str, before: ir.Operation) -> list[ir.Operation]:
+    """Operations in front of ``before`` whose last one gives ``value`` as a value of one more dim.
+
+    It selects by a comparison that always holds and that upstream's patterns do not see through, since they
+    do not know that a dim is not negative.
+    """
+    loc, ip = before.location, ir.InsertionPoint(before)
+    i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+    whole = isinstance(value.type, ir.IntegerType)
+    never = (
+        ir.IntegerAttr.get(value.type, value.type.width > 1) if whole else ir.FloatAttr.get(value.type, 0.75)
+    )
+    made: list[ir.Operation] = []
+
+    def make(name: str, type_: ir.Type, operands: list[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+        made.append(ir.Operation.create(name, [type_], operands, attributes, loc=loc, ip=ip))
+        return made[-1].results[0]
+
+    at = make("fuse.index", i64, [], expr=ir.StringAttr.get(dim))
+    zero = make("arith.constant", i64, [], value=ir.IntegerAttr.get(i64, 0))
+    inside = make("arith.cmpi", i1, [at, zero], predicate=ir.IntegerAttr.get(i64, 5))  # sge
+    other = make("arith.constant", value.type, [], value=never)
+    make("arith.select", value.type, [inside, value, other])
+    return made

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.index import Expr, Facts, parse, simplify, solve, sym
-from ..compiler.analysis.kernel import kernel_ties, strings
+from ..compiler.analysis.kernel import Kernel, kernel_ties, over, strings
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
@@ -18,6 +18,7 @@ from ._kernels import (
     set_signature,
     text_list,
     type_symbols,
+    vary,
 )
 from .pass_base import Pass, PassError
 
@@ -120,6 +121,7 @@ def _fold(program: Program, call: ir.Operation, kernel: ir.Operation, symbols: d
                 op.attributes["at"] = text_list(
                     _through(chains[argument], strings(op.attributes["at"]), facts, op)
                 )
+    _keep_crossed_dims(kernel)
     for i, views in chains.items():
         operands[i] = views[-1].operands[0]
         block.arguments[i].set_type(operands[i].type)
@@ -144,6 +146,18 @@ def _fold(program: Program, call: ir.Operation, kernel: ir.Operation, symbols: d
             value = _again(view, value, call)
         old.replace_all_uses_with(value)
     program.erase_call(call)
+
+
+def _keep_crossed_dims(kernel: ir.Operation) -> None:
+    """Restores dims of one point that a reduction crosses and simplified coordinates no longer name."""
+    for op in kernel_body(kernel):
+        if "over" not in op.attributes or op.name == "fuse.dot":
+            continue
+        dims = Kernel.of(kernel).value_dims
+        for i, operand in enumerate(op.operands):
+            for dim in sorted(set(over(op)) - dims.get(operand, frozenset())):
+                operand = vary(operand, dim, op)[-1].results[0]
+            op.operands[i] = operand
 
 
 def _through(views: list[ir.Operation], at: tuple[str, ...], facts: Facts, op: ir.Operation) -> list[Expr]:

@@ -15,7 +15,15 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
 from ._fusing import read_groups
-from ._kernels import Program, argument_attributes, clean, dims_attribute, kernel_body, rewrite_dims
+from ._kernels import (
+    Program,
+    argument_attributes,
+    clean,
+    dims_attribute,
+    kernel_body,
+    rewrite_dims,
+    vary,
+)
 from .pass_base import Numerics, Pass, PassError
 
 #: Longest part of a kernel's name that lists what it does.
@@ -364,25 +372,10 @@ class _Body:
         along one.
         """
         for dim in sorted(set(over(reduction)) - self.dims.get(value, frozenset()), key=natural):
-            i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-            is_float = not isinstance(value.type, ir.IntegerType)
-            unused = (
-                ir.FloatAttr.get(value.type, 0.75)
-                if is_float
-                else ir.IntegerAttr.get(value.type, value.type.width > 1)
-            )
-            here = {"loc": reduction.location, "ip": ir.InsertionPoint(reduction)}
-
-            def make(
-                name: str, type_: ir.Type, operands: list, here: dict = here, **attributes: ir.Attribute
-            ) -> ir.Value:
-                return self.note(ir.Operation.create(name, [type_], operands, attributes, **here)).results[0]
-
-            at = make("fuse.index", i64, [], expr=ir.StringAttr.get(dim))
-            zero = make("arith.constant", i64, [], value=ir.IntegerAttr.get(i64, 0))
-            inside = make("arith.cmpi", i1, [at, zero], predicate=ir.IntegerAttr.get(i64, 5))  # sge: always
-            other = make("arith.constant", value.type, [], value=unused)
-            value = make("arith.select", value.type, [inside, value, other])
+            made = vary(value, dim, reduction)
+            for op in made:
+                self.note(op)
+            value = made[-1].results[0]
         return value
 
     def binary(self, name: str, a: ir.Value, b: ir.Value, location: ir.Location) -> ir.Value:

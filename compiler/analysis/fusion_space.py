@@ -232,6 +232,11 @@ class _Planner:
                 )
             others = [other for other in others if other not in joined]
         (extents,) = self.clusters.values()
+        for instance in self.instances:  # a later rewrite of the space may have cut a dim that is crossed
+            summary = self.members[instance.member].summary
+            if not self.crosses_cleanly(summary, instance.dims, extents):
+                what = f"{summary.name} reduces or scans over a dim of which the others need parts"
+                raise Refused("reduction-dims", f"{what}: split that dim first")
         plan = Plan(
             self.members, extents, tuple(reversed(self.instances)), _within(self.facts, _items(extents))
         )

@@ -214,6 +214,13 @@ class Graph:
         )
         return Tensor(result, spec)
 
+    def flip(self, x: Tensor, dim: int) -> Tensor:
+        """The last first, along one dim."""
+        names = [f"d{i}" for i in range(len(x.sizes))]
+        reversed_ = [f"{s} - 1 - d{i}" if i == dim else f"d{i}" for i, s in enumerate(x.sizes)]
+        body = "%one = arith.constant 1.0 : f32\n    %r = arith.mulf %v0, %one : f32"
+        return self.kernel("flip", x.sizes, [(x, reversed_, "%true")], body, x.sizes, names)
+
     def transpose(self, x: Tensor, a: int, b: int) -> Tensor:
         order = list(range(len(x.sizes)))
         order[a], order[b] = order[b], order[a]
