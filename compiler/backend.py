@@ -24,8 +24,9 @@ from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
 from ..passes.pipeline_text import parse_pipeline
 from .analysis.remarks import Remarks
-from .codegen.launches import kernel_sources
+from .codegen.launches import KernelSource, kernel_sources
 from .context import make_context
+from .dialects.verifier import verify_level
 from .frontend.decompositions import decomposition_table
 from .frontend.importer import ImportedGraph, OutputResult, import_graph
 from .mlir import ir
@@ -116,8 +117,12 @@ def compile_graph(
         PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(
             imported.module, remarks
         )
+        if options.pipeline is None and options.verify != "off":
+            verify_level(imported.module, _level(options, on_gpu))
     with clock("kernels"):
-        run, source = executable(imported.module, imported.objects, options, on_gpu=on_gpu)
+        program = executable(imported.module, imported.objects, options, on_gpu=on_gpu)
+    if options.dump is not None:
+        program.dump(Path(options.dump) / name)
     compiled = CompiledGraph(
         name=name,
         module=imported.module,
@@ -128,28 +133,40 @@ def compile_graph(
         + _count_calls(imported.module, "fuse.kernel"),
         externs=_count_calls(imported.module, "fuse.extern"),
         seconds=seconds,
-        source=source,
-        call=_boxed(run, imported),
+        source=program.source,
+        call=_boxed(program.run, imported),
     )
     _report(compiled, options)
     return compiled
 
 
+@dataclass
+class Executable:
+    """What runs a lowered module.  ``run`` takes ``@main``'s arguments as a list and gives all its results.
+
+    source: the launch plan's Python, empty on the interpreter.  kernels: what Triton compiled, by launch.
+    """
+
+    run: Callable[[list[Any]], list[Any]]
+    source: str = ""
+    kernels: Mapping[str, KernelSource] = field(default_factory=dict)
+
+    def dump(self, folder: Path) -> None:
+        """Writes ``plan.py`` and a ``.ttir`` file for each kernel."""
+        if self.source:
+            (folder / "plan.py").write_text(self.source)
+        for name, kernel in self.kernels.items():
+            (folder / f"{name}.ttir").write_text(kernel.text)
+
+
 def executable(
     module: ir.Module, objects: Mapping[str, Any], options: Options, *, on_gpu: bool
-) -> tuple[Callable[[list[Any]], list[Any]], str]:
-    """What runs a lowered module, and its source: a launch plan for a planned module on the GPU, else the
-    interpreter (no source).
-
-    It takes ``@main``'s arguments as a list and gives all of ``@main``'s results.
-    """
-    with (
-        unset_fake_temporarily()
-    ):  # AOTAutograd compiles under its fake mode; constants of the program are real
-        if not on_gpu:
-            return Program(module, objects=objects), ""
-        plan = write_plan(module)
-        return bind_plan(plan, kernel_sources(module), module, objects, options), plan.source
+) -> Executable:
+    """A launch plan for a planned module on the GPU, else the interpreter."""
+    if not on_gpu:
+        return Executable(Program(module, objects=objects))
+    plan, kernels = write_plan(module), kernel_sources(module)
+    return Executable(bind_plan(plan, kernels, module, objects, options), plan.source, kernels)
 
 
 def graph_device(gm: torch.fx.GraphModule) -> str:
@@ -166,7 +183,12 @@ def _passes(options: Options, on_gpu: bool) -> list[Pass]:
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
     hardware = options.hardware if options.hardware != "auto" else (hardware_name() if on_gpu else "generic")
-    return default_pipeline("planned" if on_gpu else options.interpret_level, hardware)
+    return default_pipeline(_level(options, on_gpu), hardware)
+
+
+def _level(options: Options, on_gpu: bool) -> str:
+    """The level that is run."""
+    return "planned" if on_gpu else options.interpret_level
 
 
 def _boxed(

@@ -107,7 +107,7 @@ def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
     name = f"cuda:{torch.device(device).index or 0}"
     module.operation.attributes["fuse.device"] = ir.StringAttr.get(name, module.context)
     PassManager(_missing_passes(module, hardware_name())).run(module)
-    run, _ = executable(module, {}, Options(), on_gpu=True)
+    run = executable(module, {}, Options(), on_gpu=True).run
     results = run([value.to(name) if isinstance(value, torch.Tensor) else value for value in inputs])
     return [r.detach().cpu() if isinstance(r, torch.Tensor) else r for r in results]
 

@@ -12,7 +12,10 @@
 // CHECK: %[[R:.*]] = call @copy(%[[Y]], %[[C]])
 // CHECK: "fuse.free"(%[[Y]])
 // CHECK-NEXT: return %[[R]]
+// KEEP-LABEL: func.func @main
+// KEEP-COUNT-3: "fuse.alloc"()
 // KEEP-NOT: "fuse.reuse"
+// KEEP: return
 func.func @main(%in: tensor<64xf32>) -> tensor<64xf32> {
   %a = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
   %b = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
