@@ -226,6 +226,18 @@ def test_known_places(name, dynamic):
     assert len(kernels(imported)) == 1 and "device_assert" not in str(imported.module)
 
 
+def test_places_that_are_sizes():
+    """A size, and what is left of one, is no negative index; a number read from a tensor may be."""
+    check(lambda x, s: aten.select_scatter.default(x, s, 1, x.shape[1] - 1), X, X[:, 0] - 9, dynamic=True)
+    check(lambda x, s: aten.slice_scatter.default(x, s, 2, s.shape[1] - 1), X, X[..., 2:] - 9, dynamic=True)
+
+    def function(x, s, i):
+        return aten.select_scatter.default(x, s, 1, i.sum().item())
+
+    with pytest.raises(UnsupportedOp, match="may count from the end"):
+        lower(trace(function, [X, X[:, 0], torch.tensor([-1, 0])], dynamic=True))
+
+
 def test_decomposed():
     """index_add, index_copy, index_fill, put and gradients of indexed reads become index_put."""
     cases = (

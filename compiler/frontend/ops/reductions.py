@@ -12,13 +12,14 @@ from typing import Any
 
 import torch
 
-from ...analysis.index import Expr, Facts, const, sym
+from ...analysis.index import Expr, const, sym
 from ...mlir import ir
 from ..arithmetic import Operand, Scalar
 from ..builder import KernelBuilder
 from ..call import Call
 from ..table import lowers
 from ..values import Tensor
+from .bounds import is_at_least
 
 #: Names that schemas have for the operand and for the dims.
 _OPERAND = ("self", "inp", "a")
@@ -181,17 +182,11 @@ def require_elements(region: Region) -> None:
     """
     if is_void(region.call):
         region.call.refuse("an extreme of no elements has no value")
-    if Facts.of().less_equal(const(1), region.count) or all(
-        _at_least_one(region, s) for s in region.count.symbols()
-    ):
+    tensor = operand_of(region.call)
+    if all(is_at_least(tensor.fake.shape[d], 1) for d in reduced_dims(region.call, tensor)):
         return
     k = region.kernel
     k.assert_(k.compare("gt", k.index(region.count), 0), "Expected reduction dim to have non-zero size.")
-
-
-def _at_least_one(region: Region, symbol: str) -> bool:
-    bound = region.kernel.builder.symbol_attributes[symbol].get("fuse.min")
-    return bound is not None and ir.IntegerAttr(bound).value >= 1
 
 
 # --- sums and products --------------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from typing import Any
 
 import torch
 
-from ...analysis.index import Expr, Facts, const
+from ...analysis.index import Expr, const
 from ..arithmetic import Operand, Scalar
 from ..builder import KernelBuilder
 from ..call import Call
 from ..table import lowers
 from ..values import Number, Tensor
+from .bounds import given, is_at_least
 from .indexing import Advanced, at_index, require_indices
 
 #: Mode of a store -> element types that have such an atomic operation.
@@ -257,7 +258,7 @@ def slice_begin(call: Call, size: Expr) -> Expr:
         if size.constant is not None:
             return const(min(max(start + size.constant if start < 0 else start, 0), size.constant))
         return const(start) if start >= 0 else size + start
-    if not Facts.of().nonnegative(start):
+    if not is_at_least(given(call, "start"), 0):
         call.refuse("where the slice starts may count from the end")
     return start
 
@@ -266,7 +267,7 @@ def slice_begin(call: Call, size: Expr) -> Expr:
 def select_scatter(call: Call) -> Any:
     target = call.tensor("self")
     dim, index = call["dim"] % target.rank, call["index"]
-    if isinstance(index, Expr) and not Facts.of().nonnegative(index):
+    if isinstance(index, Expr) and not is_at_least(given(call, "index"), 0):
         call.refuse("the index may count from the end")
     row = index if isinstance(index, Expr) else const(index) if index >= 0 else target.sizes[dim] + index
     kernel = _on_one_device(call)
