@@ -119,17 +119,13 @@ def index_mismatch(c: Candidate) -> Refusal | None:
 
 
 def reduction_dims(c: Candidate) -> Refusal | None:
-    """All reductions and scans cross the same dims, and none crosses part of one."""
+    """All reductions and scans cross the same dims."""
     plan = c.planned
     found: dict[frozenset[str], str] = {}
     for instance in plan.instances:
         summary = plan.members[instance.member].summary
         for crossing in summary.crossings:
             crossed = plan.image(instance, crossing.over)
-            if crossed & plan.image(instance, crossing.dims - set(crossing.over)):
-                return Refusal(
-                    "reduction-dims", f"{summary.name} would reduce over part of a dim: split that dim first"
-                )
             if crossed:
                 found.setdefault(crossed, summary.name)
     if len(found) < 2:

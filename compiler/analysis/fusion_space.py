@@ -370,6 +370,7 @@ class _Planner:
         legal = self.crosses_cleanly(summary, dims, extents)
         if not (legal and is_plain(mapping)):
             self.refine(number, cluster, dims, must=not legal)
+            extents = self.clusters[cluster]
         loose = {d: e for d, e in summary.dims.items() if d not in dims}
         if loose:
             taken = image(dims, dims, extents)
@@ -584,7 +585,7 @@ class _Planner:
                 is_indirect(s) for e in solution.mapping.values() for s in e.symbols()
             ):
                 continue
-            determined = {d: e for d, e in lost.items() if d in solution.mapping}
+            determined = {d: e for d, e in lost.items() if d in solution.mapping and e.constant != 1}
             mapping = {d: solution.mapping[d] for d in determined}
             if not _bijective(_items(mapping), _items(determined), _items(kept), self.facts):
                 continue

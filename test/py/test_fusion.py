@@ -296,6 +296,24 @@ def test_a_scanned_dim_is_not_cut_for_another_reader() -> None:
     check(g, g.cumsum(x, 0), g.cumsum(g.pointwise("neg", square), 0), passes=SCHEDULED)
 
 
+def test_a_refined_space_pairs_only_the_dims_that_it_still_has() -> None:
+    g = Graph()
+    x = g.input(2, 2, 2)
+    total = g.reduce("sum", x, (0,))
+    spread = g.pointwise("neg", x)
+    out = g.pointwise("neg", g.flatten(total))
+    check(g, total, spread, g.pointwise("neg", spread), out)
+    check(g, total, spread, g.pointwise("neg", spread), out, passes=SCHEDULED)
+
+
+def test_a_reduced_dim_of_one_point_survives_when_spaces_unite() -> None:
+    g = Graph()
+    x = g.pointwise("sin", g.input(3, 1))
+    parts = (g.reduce("max", x, (1,)), g.pointwise("neg", x), g.reduce("sum", x, (1,)))
+    check(g, *parts)
+    check(g, *parts, passes=SCHEDULED)
+
+
 def test_diamond_is_one_kernel() -> None:
     g = Graph()
     y = g.pointwise("exp", g.input(6, 5))
