@@ -435,7 +435,7 @@ class _Planner:
         facts = _within(self.facts, _items(extents))
         for instance in self.instances:
             if instance.cluster == cluster:
-                instance.dims = {d: simplify(e.subs(mapping), facts) for d, e in instance.dims.items()}
+                instance.dims = {d: _settled(e.subs(mapping), facts) for d, e in instance.dims.items()}
 
     def pair(
         self, number: int, cluster: int, dims: dict[str, Expr], loose: Mapping[str, Expr], free: Sequence[str]
@@ -632,11 +632,16 @@ class _Planner:
         for instance in self.instances:
             if instance.cluster == gone:
                 instance.cluster = keep
-                instance.dims = {d: simplify(e.subs(whole), facts) for d, e in instance.dims.items()}
+                instance.dims = {d: _settled(e.subs(whole), facts) for d, e in instance.dims.items()}
 
 
 def _is_symbol(e: Expr | None) -> bool:
     return e is None or (len(e.symbols()) == 1 and e == sym(next(iter(e.symbols()))))
+
+
+def _settled(e: Expr, facts: Facts) -> Expr:
+    """Simplified, but a dim stays that dim, also when it has one point: a reduction may cross it."""
+    return e if _is_symbol(e) else simplify(e, facts)
 
 
 def _show(coords: Iterable[Expr]) -> str:
