@@ -27,6 +27,7 @@ from .analysis.remarks import Remarks
 from .codegen.launches import KernelSource, kernel_sources
 from .context import make_context
 from .dialects.verifier import verify_level
+from .frontend.attention import fuse_attention
 from .frontend.decompositions import decomposition_table
 from .frontend.importer import ImportedGraph, OutputResult, import_graph
 from .mlir import ir
@@ -72,6 +73,8 @@ def fuse(
     the graph.
     """
     chosen = Options.of(options, mode)
+    if chosen.attention:
+        fuse_attention(gm)
 
     def compiler(name: str) -> Callable[..., Any]:
         return lambda graph, inputs: compile_graph(graph, inputs, chosen, name=name).call

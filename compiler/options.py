@@ -25,6 +25,8 @@ class Options:
 
     strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself
     (eager).
+    attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
+        ``scaled_dot_product_attention``, whose kernel torch chooses; active dropout stays spelled out.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
     before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
@@ -48,6 +50,7 @@ class Options:
     """
 
     strict: bool = False
+    attention: bool = True
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
     pipeline: str | None = None
