@@ -1,7 +1,8 @@
 """fuse-mlir: a torch.compile backend in which every decision is an MLIR pass.
 
-``import fuse_mlir`` imports neither torch nor MLIR.  ``fuse_mlir.backend`` is the backend itself, for ``torch.compile(model,
-backend=fuse_mlir.backend)``; where the distribution is installed, ``backend="fuse"`` finds it by its entry point.
+``import fuse_mlir`` imports neither torch nor MLIR.  ``fuse_mlir.backend`` is the backend itself, for
+``torch.compile(model, backend=fuse_mlir.backend)``; where the distribution is installed, ``backend="fuse"``
+finds it by its entry point.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -20,11 +20,17 @@ from .rng import RngState
 class Source(Protocol):
     """A kernel to compile (``codegen.launches.KernelSource``)."""
 
-    name: str
-    text: str
-    signature: tuple[str, ...]
-    num_warps: int
-    num_stages: int
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def signature(self) -> tuple[str, ...]: ...
+
+    @property
+    def num_warps(self) -> int: ...
+
+    @property
+    def num_stages(self) -> int: ...
 
 
 def hardware_name(device: int | None = None) -> str:

@@ -108,7 +108,7 @@ class _Writer:
         return Plan(source, self.kernels, list(self.externs.values()), torch.device(self.device).index or 0)
 
     def _mutated_arguments(self) -> set[ir.Value]:
-        roots = set()
+        roots: set[ir.Value] = set()
         for op in self.main.regions[0].blocks[0].operations:
             if op.operation.name == "func.call":
                 callee = self.functions[callee_name(op.operation)]
@@ -120,7 +120,7 @@ class _Writer:
         return roots
 
     def _launched_arguments(self) -> set[ir.Value]:
-        roots = set()
+        roots: set[ir.Value] = set()
         for op in self.main.regions[0].blocks[0].operations:
             if (
                 op.operation.name == "func.call"

@@ -56,8 +56,11 @@ class NumericMismatch(Exception):
 class PassLike(Protocol):
     """What the verifier reads of a pass."""
 
-    name: Any
-    numerics: Any
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def numerics(self) -> str: ...
 
 
 # --- inputs -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...analysis.index import Expr, const
 from ...analysis.layout import contiguous_strides
-from ..arithmetic import Scalar
+from ..arithmetic import Comparison, Scalar
 from ..builder import Destination, KernelBuilder
 from ..call import Call
 from ..table import lowers
@@ -89,10 +89,11 @@ def constant_pad(call: Call) -> Any:
         size = source.sizes[dim]
         moved = at[dim] - left
         place[dim] = const(0) if size.constant == 1 else moved
-        for side, inside in ((left, ("ge", moved)), (right, ("lt", moved - size))):
-            if side.is_constant and side.constant <= 0:
+        sides: tuple[tuple[Expr, Comparison, Expr], ...] = ((left, "ge", moved), (right, "lt", moved - size))
+        for side, how, distance in sides:
+            if side.constant is not None and side.constant <= 0:
                 continue
-            holds = kernel.compare(inside[0], kernel.index(inside[1]), 0)
+            holds = kernel.compare(how, kernel.index(distance), 0)
             guard = holds if guard is None else kernel.bit_and(guard, holds)
     kernel.store(0, at, kernel.load_raw(source, place, guard, value))
     return call.finish(kernel)
