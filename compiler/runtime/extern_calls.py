@@ -114,10 +114,11 @@ class ExternCall:
         if isinstance(attribute, ir.DictAttr):
             entries = {name: self._getter(a) for name, a in attribute_items(attribute)}
             return lambda operands: {name: entry(operands) for name, entry in entries.items()}
-        constant = self._constant(attribute)
+        constant = self.constant(attribute)
         return lambda operands: constant
 
-    def _constant(self, attribute: ir.Attribute) -> Any:
+    def constant(self, attribute: ir.Attribute) -> Any:
+        """The Python object of an argument without operands in it.  Raises RunError where there is none."""
         if isinstance(attribute, ir.UnitAttr):
             return None
         if isinstance(attribute, ir.TypeAttr):
@@ -136,12 +137,6 @@ class ExternCall:
 
     def _dtype(self, dtype: torch.dtype) -> torch.dtype:
         return torch.float64 if self._float64 and dtype.is_floating_point else dtype
-
-
-def bind_extern(declaration: ir.Operation, objects: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
-    """An extern declaration as a function of the call's operands that returns the tuple of its results."""
-    call = ExternCall(declaration, objects)
-    return lambda *operands: tuple(call(operands))
 
 
 def flatten(result: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import torch
 from ..mlir import ir
 from ..options import Options
 from .cubin import CompileOptions, CompileRequest, Target
-from .extern_calls import ExternCall
+from .extern_source import compile_extern
 from .kernel_cache import KernelCache
 from .launch_plan import LaunchPlan, Plan
 from .launcher import Launcher
@@ -63,6 +63,8 @@ def bind_plan(
     for name, cubin in zip(used, cubins, strict=True):
         with torch.cuda.device(plan.device):
             launchers[name] = Launcher(cubin, sources[name].signature).on(plan.device)
-    externs = {ir.StringAttr(d.attributes["sym_name"]).value: ExternCall(d, objects) for d in plan.externs}
+    externs = {
+        ir.StringAttr(d.attributes["sym_name"]).value: compile_extern(d, objects) for d in plan.externs
+    }
     rng = RngState()
     return LaunchPlan.bind(plan, launchers, externs, rng.draw)

@@ -253,8 +253,8 @@ class _Writer:
             results.append(
                 self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh())
             )
-        left = f"{', '.join(results)}{',' if len(results) == 1 else ''} = " if results else ""
-        self.emit(f"{left}extern_{_identifier(name)}([{', '.join(operands)}])")
+        left = f"{', '.join(results)} = " if results else ""
+        self.emit(f"{left}extern_{_identifier(name)}({', '.join(operands)})")
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType):
                 spec = TensorSpec.of(result.type)

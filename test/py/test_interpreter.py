@@ -8,7 +8,7 @@ import torch
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import RunError, UseAfterFree
-from fuse_mlir.compiler.runtime.extern_calls import bind_extern, resolve
+from fuse_mlir.compiler.runtime.extern_calls import resolve
 from fuse_mlir.compiler.runtime.interpreter import Program, run_module
 from fuse_mlir.compiler.runtime.rng import RngState
 
@@ -354,11 +354,6 @@ def test_unknown_operators_are_named():
         resolve("aten.no_such_thing.default")
     assert resolve("operator.add")(2, 3) == 5 and resolve("math.sqrt")(4.0) == 2.0
 
-
-def test_bind_extern_returns_a_tuple():
-    module = parse(f'func.func private @neg({V4}) -> {V4} attributes {{fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>]}}')
-    (y,) = bind_extern(next(iter(module.body.operations)).operation, {})(X)
-    assert torch.equal(y, -X)
 
 
 # --- order, random numbers, shadow --------------------------------------------------------------------------

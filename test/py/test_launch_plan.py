@@ -9,7 +9,7 @@ import torch
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.extern_calls import ExternCall
+from fuse_mlir.compiler.runtime.extern_source import compile_extern
 from fuse_mlir.compiler.runtime.launch_plan import LaunchPlan, aligned, write_plan
 
 LAYOUT = '#fuse.layout<"s0,4", "4,1", "0", "">'
@@ -70,7 +70,7 @@ def module() -> ir.Module:
 
 def bind(module: ir.Module) -> tuple[LaunchPlan, Recorder, Recorder]:
     plan = write_plan(module)
-    externs = {ir.StringAttr(d.attributes["sym_name"]).value: ExternCall(d, {}) for d in plan.externs}
+    externs = {ir.StringAttr(d.attributes["sym_name"]).value: compile_extern(d, {}) for d in plan.externs}
     double, state = Recorder(), Recorder()
     bound = LaunchPlan.bind(
         plan, {"double": double, "double_state": state}, externs, lambda device, count: (0, 0)
@@ -118,7 +118,7 @@ def test_extern_result_of_another_layout_is_refused(module: ir.Module) -> None:
     bound = LaunchPlan.bind(
         plan,
         {"double": Recorder(), "double_state": Recorder()},
-        {"torch_relu": lambda ops: [ops[0].t()]},
+        {"torch_relu": lambda x: x.t()},
         lambda d, c: (0, 0),
     )
     with pytest.raises((AssertionError, RuntimeError), match=r"(?i)size|stride"):
@@ -130,3 +130,37 @@ def test_aligned_keeps_strides() -> None:
     copy = aligned(x)
     assert copy.stride() == x.stride() and copy.data_ptr() % 16 == 0
     torch.testing.assert_close(copy, x, rtol=0, atol=0)
+
+
+X = "#fuse.arg<0 : i64>"
+IN = "tensor<4x4xf32>"
+EXTERNS = {
+    "mm": (f"({IN}, {IN}) -> {IN}", "mm.default", f"[{X}, #fuse.arg<1 : i64>]", ""),
+    "sum": (f"({IN}) -> tensor<4xf64>", "sum.dim_IntList", f"[{X}, [1]]", "dtype = f64"),
+    "topk": (f"({IN}) -> tensor<4x2xi64>", "topk.default", f"[{X}, 2]", ""),
+    "both": (f"({IN}) -> (tensor<4x2xf32>, tensor<4x2xi64>)", "topk.default", f"[{X}, 2]", ""),
+    "chunks": (f"({IN}) -> (tensor<2x4xf32>, tensor<2x4xf32>)", "split.Tensor", f"[{X}, 2]", ""),
+    "clamp": (f"({IN}) -> {IN}", "clamp.default", f"[{X}, unit, 0x7FF0000000000000 : f64]", ""),
+}
+
+
+def test_externs_are_called_with_their_constants() -> None:
+    declarations = [
+        f'func.func private @{name}{type_} attributes {{fuse.extern = "aten.{op}", fuse.args = {args}, '
+        f"fuse.kwargs = {{{kwargs}}}{', fuse.returns = array<i64: 1>' if name == 'topk' else ''}}}"
+        for name, (type_, op, args, kwargs) in EXTERNS.items()
+    ]
+    context = make_context()
+    with context, ir.Location.unknown():
+        module = ir.Module.parse("\n".join(declarations))
+    calls = {
+        ir.StringAttr(op.attributes["sym_name"]).value: compile_extern(op.operation, {})
+        for op in module.body.operations
+    }
+    x = torch.randn(4, 4)
+    assert calls["mm"] is torch.ops.aten.mm.default
+    torch.testing.assert_close(calls["sum"](x), x.double().sum(1))
+    torch.testing.assert_close(calls["topk"](x), x.topk(2).indices)
+    torch.testing.assert_close(calls["both"](x), tuple(x.topk(2)))
+    torch.testing.assert_close(calls["chunks"](x), x.split(2))
+    torch.testing.assert_close(calls["clamp"](x), x)
