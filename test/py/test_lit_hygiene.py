@@ -2,6 +2,8 @@
 
 `problems(text)` holds the rules, each a sentence. One test applies them to every file under test/lit; the
 others show that each rule fires on a file that breaks it and keeps quiet on a file that does not.
+`missing_cases(texts)` does the same for what the files of a pass show: where it fires, where it must not, and
+what it answers bad input.
 """
 
 import re
@@ -139,6 +141,52 @@ def test_lit_root_is_where_lit_looks() -> None:
 @pytest.mark.parametrize("path", LIT_FILES, ids=lambda path: path.relative_to(LIT_ROOT).as_posix())
 def test_lit_file_is_not_vacuous(path: Path) -> None:
     assert problems(path.read_text(encoding="utf-8")) == []
+
+
+def missing_cases(texts: list[str]) -> list[str]:
+    """What the lit files of one pass do not show."""
+    found: list[str] = []
+    if not any(
+        re.search(r"^\s*// [A-Z-]+?(?:-LABEL|-SAME|-NEXT|-DAG)?: ", text, re.MULTILINE) for text in texts
+    ):
+        found.append("no file shows what the pass does: there is no CHECK line")
+    if not any(re.search(r"^\s*// Must not fire: ", text, re.MULTILINE) for text in texts):
+        found.append("no case opens with `// Must not fire: ` and a reason")
+    if not any(
+        "expected-error" in text or any("not fuse-opt" in r for r in run_lines(text)) for text in texts
+    ):
+        found.append("no case is bad input: no expected-error, no RUN line with `not fuse-opt`")
+    return found
+
+
+def files_by_pass() -> dict[str, list[Path]]:
+    """The lit files of each pass: `<pass>.mlir`, and `<pass>-<more>.mlir` where that names no other pass."""
+    stems = {p.stem.replace("_", "-") for p in (LIT_ROOT.parents[1] / "passes").glob("*.py")}
+    passes = sorted(stems & {p.stem for p in LIT_FILES})
+    files: dict[str, list[Path]] = {name: [] for name in passes}
+    for path in LIT_FILES:
+        if path.parent.name == "passes":
+            owners = [name for name in passes if path.stem == name or path.stem.startswith(f"{name}-")]
+            if owners:
+                files[max(owners, key=len)].append(path)
+    return files
+
+
+@pytest.mark.parametrize("name", files_by_pass())
+def test_pass_fires_does_not_fire_and_refuses(name: str) -> None:
+    assert missing_cases([path.read_text(encoding="utf-8") for path in files_by_pass()[name]]) == []
+
+
+def test_case_checker_accepts_and_rejects() -> None:
+    fires, quiet = "// CHECK-LABEL: @main", "// Must not fire: one reader."
+    refuses = "// expected-error @+1 {{no dim}}"
+    assert missing_cases([f"{fires}\n{quiet}", refuses]) == []
+    assert missing_cases([f"{fires}\n{quiet}\n// RUN: not fuse-opt %s 2>&1 | FileCheck %s"]) == []
+    assert [p.split(":")[0] for p in missing_cases([""])] == [
+        "no file shows what the pass does",
+        "no case opens with `// Must not fire",
+        "no case is bad input",
+    ]
 
 
 SOUND = {

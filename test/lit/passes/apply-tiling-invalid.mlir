@@ -1,13 +1,86 @@
-// RUN: not fuse-opt %s --pass-pipeline="builtin.module(apply-tiling)" 2>&1 | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(apply-tiling)" --split-input-file --verify-diagnostics
 
-// CHECK: apply-tiling: kernel @k has no fuse.tile
-module attributes {fuse.device = "cpu"} {
-  func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
-    %true = arith.constant true
-    %zero = arith.constant 0.0 : f32
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
-    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
-    return %r : tensor<8xf32>
-  }
+// Bad input: tiles that the kernel does not fit.
+
+// expected-error @+1 {{has no fuse.tile}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{fuse.tile has no 'axes'}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected every dim in exactly one axis}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d1"], block = 8 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a block that is a power of two, got 6}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 6 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected an axis kind of grid, resident, looped, got 'outer'}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "outer"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected 1, 2, 4, 8, 16 or 32 warps, got 3}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}], num_warps = 3 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+func.func private @k(%x: tensor<8xf32>, %o: tensor<f32>) -> tensor<f32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  // expected-error @+1 {{reduces over d0, which fuse.tile spreads over programs (a grid axis)}}
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+  return %r : tensor<f32>
 }

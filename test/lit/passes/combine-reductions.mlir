@@ -1,5 +1,5 @@
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(combine-reductions)" --split-input-file | FileCheck %s
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(combine-reductions,combine-reductions)" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(combine-reductions)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(combine-reductions,combine-reductions)" --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: @softmax
 // CHECK: %[[V:.*]] = "fuse.load"
@@ -120,4 +120,24 @@ module attributes {fuse.device = "cpu"} {
     %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
     return %r : tensor<8xf32>
   }
+}
+
+// -----
+
+// Bad input: the two sums would be one Welford step, were there a dim d1.
+func.func private @no_dim(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 8.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  // expected-error @+1 {{expected over to name dims of the operand (d0), got d1}}
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %mean = arith.divf %t, %n : f32
+  %d = arith.subf %v, %mean : f32
+  %d2 = arith.mulf %d, %d : f32
+  // expected-error @+1 {{expected over to name dims of the operand (d0), got d1}}
+  %m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
 }

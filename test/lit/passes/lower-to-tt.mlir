@@ -59,3 +59,14 @@ func.func private @index(%o: tensor<8xf32>, %s0: index {fuse.sym = "s0"}) -> ten
   %two = arith.addi %s0, %s0 : index
   return %o : tensor<8xf32>
 }
+
+// -----
+
+// Bad input: a tensor that reaches the body as a tensor; on the GPU it is an address.
+
+// expected-error @+1 {{lower-to-tt: argument 0 of a tiled kernel is used as a tensor}}
+func.func private @tensor(%o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+  %p = "fuse.base"(%o) : (tensor<8xf32>) -> !tt.ptr<f32>
+  %two = arith.addf %o, %o : tensor<8xf32>
+  return %o : tensor<8xf32>
+}
