@@ -20,6 +20,7 @@ from .pass_base import Pass
 from .plan_memory import PlanMemory
 from .simplify_dims import SimplifyDims
 from .split_reductions import SplitReductions
+from .unroll_reductions import UnrollReductions
 
 #: Levels of the IR, in order; a pipeline "to" a level ends with a module of that level.
 LEVELS = ("graph", "scheduled", "tiled", "planned")
@@ -36,6 +37,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic") -> list[
             EliminateDead(),  # do not analyse what nobody needs
             DeduplicateCalls(),  # equal work once, before it is spread over kernels
             FoldViews(),  # kernels read roots directly, so producers and consumers meet
+            UnrollReductions(),  # a sum of a few reads fuses like pointwise work
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
             FuseVertical(),  # keep intermediates out of memory
             FuseHorizontal(),  # read shared inputs once

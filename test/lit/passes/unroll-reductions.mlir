@@ -1,0 +1,127 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions{max-points=2})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=TWO
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions{max-ops=2})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=OPS
+
+// Four loads, joined in order of the last dim first; the kernel has one dim left.
+// CHECK-LABEL: func.func private @total
+// CHECK-SAME: fuse.dims = {d0 = "8"}
+// CHECK: %[[A:.*]] = "fuse.load"({{.*}}at = ["d0", "0", "0"]
+// CHECK: %[[B:.*]] = "fuse.load"({{.*}}at = ["d0", "0", "1"]
+// CHECK: %[[AB:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK: %[[C:.*]] = "fuse.load"({{.*}}at = ["d0", "1", "0"]
+// CHECK: %[[ABC:.*]] = arith.addf %[[AB]], %[[C]]
+// CHECK: %[[D:.*]] = "fuse.load"({{.*}}at = ["d0", "1", "1"]
+// CHECK: arith.addf %[[ABC]], %[[D]]
+// CHECK-NOT: fuse.reduce
+// TWO-LABEL: func.func private @total
+// TWO: fuse.reduce
+// OPS-LABEL: func.func private @total
+// OPS: fuse.reduce
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x2x2xf32>) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @total(%x, %o) : (tensor<8x2x2xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  func.func private @total(%x: tensor<8x2x2xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2", d2 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8x2x2xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1", "d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+// What does not depend on the dim is shared; indices become numbers.
+// CHECK-LABEL: func.func private @weighed
+// CHECK-SAME: fuse.dims = {d0 = "8"}
+// CHECK-COUNT-1: math.exp
+// CHECK-NOT: fuse.index
+// CHECK-NOT: fuse.reduce
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x3xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @weighed(%x, %w, %o) : (tensor<8x3xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  func.func private @weighed(%x: tensor<8x3xf32>, %w: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "3"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x3xf32>, i1, f32) -> f32
+    %u = "fuse.load"(%w, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %e = math.exp %u : f32
+    %p = arith.mulf %v, %e : f32
+    %s = "fuse.reduce"(%p) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the row is stored too (@centred), the length is no number (@rows), too many elements (@long),
+// the largest of integers (@top).
+// CHECK-LABEL: func.func private @centred
+// CHECK: fuse.reduce
+// CHECK-LABEL: func.func private @rows
+// CHECK: fuse.reduce
+// CHECK-LABEL: func.func private @long
+// CHECK: fuse.reduce
+// CHECK-LABEL: func.func private @top
+// CHECK: fuse.reduce
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x2xf32>, %z: tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, %l: tensor<8x5xf32>, %i: tensor<8x2xi32>, %s0: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.max = 3 : i64}) -> (tensor<8x2xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xi32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x2xf32>
+    %y = call @centred(%x, %o) : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %a = call @rows(%z, %p, %s0) : (tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, tensor<8xf32>, index) -> tensor<8xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %b = call @long(%l, %q) : (tensor<8x5xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %t = "fuse.empty"() {syms = []} : () -> tensor<8xi32>
+    %c = call @top(%i, %t) : (tensor<8x2xi32>, tensor<8xi32>) -> tensor<8xi32>
+    return %y, %a, %b, %c : tensor<8x2xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xi32>
+  }
+  func.func private @centred(%x: tensor<8x2xf32>, %o: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %s : f32
+    %r = "fuse.store"(%o, %c, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x2xf32>, f32, i1) -> tensor<8x2xf32>
+    return %r : tensor<8x2xf32>
+  }
+  func.func private @rows(%x: tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, %o: tensor<8xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "s0"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @long(%x: tensor<8x5xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "5"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x5xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @top(%x: tensor<8x2xi32>, %o: tensor<8xi32>) -> tensor<8xi32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xi32>, i1, i32) -> i32
+    %s = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (i32) -> i32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xi32>, i32, i1) -> tensor<8xi32>
+    return %r : tensor<8xi32>
+  }
+}
+
+// -----
+
+// Bad input: there is nothing to schedule.
+// expected-error @+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}
