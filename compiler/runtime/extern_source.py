@@ -83,7 +83,7 @@ def _picked(invoked: str, declaration: ir.Operation, call: ExternCall, results: 
 
 def _gives_one_tensor(function: Any) -> bool:
     returns = function._schema.returns if isinstance(function, torch._ops.OpOverload) else ()
-    return len(returns) == 1 and str(returns[0].type) == "Tensor"
+    return [str(r.type) for r in returns] == ["Tensor"]
 
 
 def _gives_flat_tuple(function: Any) -> bool:

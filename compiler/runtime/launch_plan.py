@@ -98,12 +98,15 @@ class _Writer:
         block = self.main.regions[0].blocks[0]
         written = self._mutated_arguments()
         self._prologue(written)
-        for op in block.operations:
+        done = self._finished_arguments()
+        for position, op in enumerate(block.operations):
             op = op.operation
             handler = _HANDLERS.get(op.name)
             if handler is None:
                 raise NotImplementedError(f"{op.location}: no launch plan for the op {op.name} in @main")
             handler(self, op)
+            for argument in done.get(position, ()):
+                self._release(argument)
         source = "def run(args):\n" + "\n".join(self.lines) + "\n"
         return Plan(source, self.kernels, list(self.externs.values()), torch.device(self.device).index or 0)
 
@@ -118,6 +121,22 @@ class _Writer:
                         for i in aliased_operands(op.operation, callee).values()
                     )
         return roots
+
+    def _finished_arguments(self) -> dict[int, list[ir.Value]]:
+        """Tensor arguments by the position of the last op that uses them: activations saved for backward
+        are freed there.  Those that are returned, or brought back at the end, stay.
+        """
+        last: dict[ir.Value, int] = {}
+        for position, op in enumerate(self.main.regions[0].blocks[0].operations):
+            if op.operation.name not in ("fuse.after", "fuse.view"):
+                last.update((self.storage.root(value), position) for value in op.operands)
+        end = position
+        finished: dict[int, list[ir.Value]] = {}
+        for argument in self.arguments:
+            kept = self.names[argument] in self.realigned
+            if isinstance(argument.type, ir.RankedTensorType) and last.get(argument, end) < end and not kept:
+                finished.setdefault(last[argument], []).append(argument)
+        return finished
 
     def _launched_arguments(self) -> set[ir.Value]:
         roots: set[ir.Value] = set()

@@ -113,6 +113,13 @@ def test_source_is_straight_line_and_stable(module: ir.Module) -> None:
     ), source
 
 
+def test_arguments_are_let_go_after_their_last_use(module: ir.Module) -> None:
+    lines = write_plan(module).source.splitlines()
+    launches = [i for i, line in enumerate(lines) if "launch_double(" in line]
+    assert lines[launches[0] + 1].strip() == "del a0", "x is read by the first launch only"
+    assert not any("del a2" in line for line in lines), "the mutated state is returned"
+
+
 def test_extern_result_of_another_layout_is_refused(module: ir.Module) -> None:
     plan = write_plan(module)
     bound = LaunchPlan.bind(
