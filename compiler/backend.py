@@ -23,6 +23,7 @@ from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
 from ..passes.pipeline_text import parse_pipeline
+from .analysis.provenance import Launch, launches
 from .analysis.remarks import Remarks
 from .codegen.launches import KernelSource, kernel_sources
 from .context import make_context
@@ -46,6 +47,8 @@ class CompiledGraph:
 
     name: "inference", "forward" or "backward".  module: the final IR.  launches_before/after: kernel calls
     when imported and when lowered.
+    launches: the kernels and torch ops that run, in order, each with the FX nodes and the user's lines that
+    it came from.
     externs: calls of torch ops.  seconds: compile time by stage.  call: what runs, a function from the list
     of arguments to the list of results.
     """
@@ -56,6 +59,7 @@ class CompiledGraph:
     fallbacks: list[Any]
     launches_before: int
     launches_after: int
+    launches: tuple[Launch, ...]
     externs: int
     seconds: dict[str, float]
     source: str
@@ -110,12 +114,12 @@ def compile_graph(
         context = make_context()
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     remarks = imported.remarks
-    launches_before = _count_calls(imported.module, "fuse.kernel")
+    launches_before = _count(launches(imported.module), "kernel")
     observers: list[Observer] = []
     if options.dump is not None:
         observers.append(DumpIR(Path(options.dump) / name))
     if options.verify == "numeric":
-        observers.append(NumericVerifier(objects=imported.objects))
+        observers.append(NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects))
     with clock("passes"):
         PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(
             imported.module, remarks
@@ -126,15 +130,16 @@ def compile_graph(
         program = executable(imported.module, imported.objects, options, on_gpu=on_gpu)
     if options.dump is not None:
         program.dump(Path(options.dump) / name)
+    run = launches(imported.module)
     compiled = CompiledGraph(
         name=name,
         module=imported.module,
         remarks=remarks,
         fallbacks=list(imported.fallbacks),
         launches_before=launches_before,
-        launches_after=_count_calls(imported.module, "fuse.launch")
-        + _count_calls(imported.module, "fuse.kernel"),
-        externs=_count_calls(imported.module, "fuse.extern"),
+        launches_after=_count(run, "kernel"),
+        launches=run,
+        externs=_count(run, "torch"),
         seconds=seconds,
         source=program.source,
         call=_boxed(program.run, imported),
@@ -216,20 +221,8 @@ def _boxed(
     return call
 
 
-def _count_calls(module: ir.Module, attribute: str) -> int:
-    """Calls in ``@main`` of functions that have ``attribute``."""
-    functions = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
-    calls = (
-        op for op in functions["main"].regions[0].blocks[0].operations if op.operation.name == "func.call"
-    )
-    return sum(
-        attribute in functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value].attributes
-        for call in calls
-    )
+def _count(calls: Sequence[Launch], kind: str) -> int:
+    return sum(call.kind == kind for call in calls)
 
 
 def _report(compiled: CompiledGraph, options: Options) -> None:
@@ -242,6 +235,14 @@ def _report(compiled: CompiledGraph, options: Options) -> None:
         len(compiled.fallbacks),
         ", ".join(f"{stage} {s:.2f} s" for stage, s in compiled.seconds.items()),
     )
+    if log.isEnabledFor(logging.DEBUG):
+        for number, launch in enumerate(compiled.launches):
+            log.debug("%s: launch %d: %s", compiled.name, number, launch)
+        log.debug("%s: the module that runs:\n%s", compiled.name, compiled.module)
+        if compiled.source:
+            log.debug("%s: the program that launches it:\n%s", compiled.name, compiled.source)
+        if options.remarks == "none":
+            log.debug("%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
     if options.remarks != "none":
         log.info("%s", compiled.remarks.render(options.remarks))
     if options.on_compiled is not None:

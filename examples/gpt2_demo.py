@@ -29,6 +29,8 @@ from fuse_mlir.bench.models.gpt2_small import GPT2, GPT2Config
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import TensorError, judge_all
 from fuse_mlir.compiler.analysis.kernel import string
+from fuse_mlir.compiler.analysis.provenance import Line
+from fuse_mlir.compiler.analysis.provenance import lines as source_lines
 from fuse_mlir.compiler.mlir import ir
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,9 +41,6 @@ SIZES = {
     "cpu": {"layers": 2, "heads": 4, "width": 128, "vocab": 1024, "batch": 2, "length": 64},
     "cuda": {"layers": 12, "heads": 12, "width": 768, "vocab": 50257, "batch": 4, "length": 512},
 }
-
-#: A place in the user's program: (file, line).
-Line = tuple[str, int]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -231,13 +230,13 @@ def fused_kernels(module: ir.Module) -> list[Fused]:
         op = func.operation
         if op.name != "tt.func" and "fuse.kernel" not in op.attributes:
             continue
-        lines: set[Line] = set(file_lines(op.location))
+        lines: set[Line] = set(source_lines(op.location))
         count = 0
 
         def visit(inner: Any, lines: set[Line] = lines) -> ir.WalkResult:
             nonlocal count
             count += 1
-            lines.update(file_lines(inner.operation.location))
+            lines.update(source_lines(inner.operation.location))
             return ir.WalkResult.ADVANCE
 
         op.walk(visit)
@@ -245,20 +244,6 @@ def fused_kernels(module: ir.Module) -> list[Fused]:
         group = groups.setdefault(key, Fused(key, [], count))
         group.names.append(string(op.attributes["sym_name"]))
     return list(groups.values())
-
-
-def file_lines(location: ir.Location) -> Iterator[Line]:
-    """Every (file, line) inside a location."""
-    if isinstance(location, ir.FileLineColLoc):
-        yield location.filename, location.start_line
-    elif isinstance(location, ir.NameLoc):
-        yield from file_lines(location.child_loc)
-    elif isinstance(location, ir.FusedLoc):
-        for part in location.locations:
-            yield from file_lines(part)
-    elif isinstance(location, ir.CallSiteLoc):
-        yield from file_lines(location.callee)
-        yield from file_lines(location.caller)
 
 
 def print_fallbacks(graphs: list[Any]) -> None:
