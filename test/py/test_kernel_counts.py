@@ -1,0 +1,63 @@
+"""A transformer layer has no more generated kernels than Inductor makes for it, and as few as it had.
+
+Counted in bfloat16 on the scheduled level: the numbers of a GPU, where only the torch ops between kernels are
+others.  Training counts the forward and the backward graph; inputs need no gradient.  Inductor's numbers are
+those of its default mode on an H200.
+"""
+
+import pytest
+import torch
+
+import fuse_mlir
+from fuse_mlir.bench.models import CASES
+
+#: (case, mode, fuse, inductor)
+COUNTS = (
+    ("gpt2_block", "inference", 4, 4),
+    ("gpt2_block", "training", 11, 12),
+    ("llama_block", "inference", 9, 9),
+    ("llama_block", "training", 17, 17),
+    ("bert_layer", "inference", 3, 3),
+    ("bert_layer", "training", 13, 15),
+    ("gpt2_tiny", "inference", 9, 10),
+    ("gpt2_tiny", "training", 38, 41),
+)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch._dynamo.reset()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+    torch._dynamo.reset()
+
+
+def generated(name: str, training: bool) -> int:
+    """Kernels that all graphs of a tiny case call."""
+    case, graphs = CASES[name], []
+    module = case.new_module("cpu", torch.bfloat16).train(training)
+    inputs = case.inputs(2, torch.device("cpu"), torch.bfloat16)
+    call = torch.compile(
+        module,
+        backend=fuse_mlir.backend,
+        fullgraph=True,
+        dynamic=False,
+        options={"on_compiled": graphs.append},
+    )
+    with torch.set_grad_enabled(training):
+        outputs = call(*inputs.args, **inputs.kwargs)
+        if training:
+            case.loss(outputs).backward()
+    assert len(graphs) == 1 + training
+    return sum(graph.launches_after for graph in graphs)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "fuse", "inductor"), COUNTS, ids=[f"{name}-{mode}" for name, mode, _, _ in COUNTS]
+)
+def test_generated_kernels(name, mode, fuse, inductor):
+    found = generated(name, mode == "training")
+    assert found <= inductor, "more kernels than Inductor makes"
+    assert found == fuse, "update the table if this is an improvement"
