@@ -29,6 +29,7 @@ from .codegen.launches import KernelSource, kernel_sources
 from .context import make_context
 from .dialects.verifier import verify_level
 from .frontend.attention import fuse_attention
+from .frontend.attention_layout import lay_out_queries
 from .frontend.decompositions import decomposition_table
 from .frontend.importer import ImportedGraph, OutputResult, import_graph
 from .mlir import ir
@@ -79,6 +80,7 @@ def fuse(
     chosen = Options.of(options, mode)
     if chosen.attention:
         fuse_attention(gm)
+        lay_out_queries(gm)
 
     def compiler(name: str) -> Callable[..., Any]:
         return lambda graph, inputs: compile_graph(graph, inputs, chosen, name=name).call

@@ -38,6 +38,8 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
+from .attention_layout import merges_heads
+
 log = logging.getLogger(__name__)
 
 _BINARY = ("input", "other")
@@ -81,13 +83,6 @@ _WRITERS = frozenset({
 _KNOWN = frozenset(
     {"torch", "torch.functional", "torch.nn.functional", "torch._C._nn", "_operator", "builtins", "math"}
 )
-
-
-#: What copies its operand unless that is contiguous.
-_MERGES = ("contiguous", "reshape", "flatten", torch.reshape, torch.flatten)
-
-#: Ways to write the permutation 0, 2, 1, 3.
-_SWAPS = (("transpose", [1, 2]), ("transpose", [2, 1]), ("permute", [0, 2, 1, 3]), (torch.transpose, [1, 2]))
 
 
 @dataclass(frozen=True)
@@ -360,16 +355,11 @@ def _merges_heads(out: Node, q: Tensor) -> bool:
 
     They give ``[b, t, h, d]`` in memory or the layout of ``q``, so that has to be one of the usual two.
     """
-    if q.dim() != 4 or len(out.users) != 1:
-        return False
-    swap = next(iter(out.users))
-    swapped = [d % 4 if isinstance(d, int) else d for d in swap.args[1:]]
-    if (swap.target, swapped) not in _SWAPS or len(swap.users) != 1:
+    if q.dim() != 4 or not merges_heads(out):
         return False
     b, h, t, d = q.stride()
     usual = ((b, t, h, d), (b, h, t, d))
-    descending = any(all(statically_known_true(x >= y) for x, y in pairwise(order)) for order in usual)
-    return descending and next(iter(swap.users)).target in _MERGES
+    return any(all(statically_known_true(x >= y) for x, y in pairwise(order)) for order in usual)
 
 
 def _call(node: Any) -> tuple[str, dict[str, Any]]:
