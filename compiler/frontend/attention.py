@@ -258,7 +258,7 @@ def _kernel_refusal(q: Tensor) -> str | None:
     head = q.shape[-1]
     if not isinstance(head, int) or head % 8 or head > 256:
         return f"no fused kernel has a head size of {head}"
-    if q.dtype == torch.float32 and not torch.backends.cuda.matmul.allow_tf32:
+    if q.dtype == torch.float32 and torch.backends.cuda.matmul.fp32_precision != "tf32":
         return "fused kernels compute float32 in TF32, which is not allowed"
     return None if q.dtype in (torch.float32, torch.float16, torch.bfloat16) else f"no kernel for {q.dtype}"
 

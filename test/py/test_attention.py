@@ -7,12 +7,13 @@ import pytest
 import torch
 from compiling import Compiled, check
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
 import fuse_mlir
 from fuse_mlir.bench.accuracy import compare
 from fuse_mlir.bench.models import CASES
-from fuse_mlir.compiler.frontend.attention import fuse_attention
+from fuse_mlir.compiler.frontend.attention import Attention, fuse_attention, recognize
 
 FUSED = "aten._scaled_dot_product"
 
@@ -312,6 +313,49 @@ def test_a_graph_without_values_is_left_alone():
     out = graph.call_function(operator.matmul, (graph.call_function(torch.softmax, (scores, -1)), v))
     graph.output(out)
     assert fuse_attention(torch.fx.GraphModule({}, graph)) == 0
+
+
+def last_product(dtype: torch.dtype, head: int) -> torch.fx.Node:
+    """The second product of an attention on a GPU; sizes only, no memory."""
+    graph = torch.fx.Graph()
+    with FakeTensorMode():
+        values = [torch.empty(2, 3, 16, head, dtype=dtype, device="cuda") for _ in range(3)]
+        q, k, v = (graph.placeholder(name) for name in "qkv")
+        for node, value in zip((q, k, v), values, strict=True):
+            node.meta["example_value"] = value
+        transposed = graph.call_method("transpose", (k, -2, -1))
+        scores = graph.call_function(torch.matmul, (q, transposed))
+        weights = graph.call_function(torch.softmax, (scores, -1))
+        out = graph.call_function(torch.matmul, (weights, v))
+        transposed.meta["example_value"] = values[1].transpose(-2, -1)
+        scores.meta["example_value"] = weights.meta["example_value"] = torch.empty(
+            2, 3, 16, 16, dtype=dtype, device="cuda"
+        )
+        out.meta["example_value"] = torch.empty_like(values[2])
+    graph.output(out)
+    return out
+
+
+GPU = (
+    (torch.bfloat16, 64, "ieee", None),
+    (torch.float16, 256, "ieee", None),
+    (torch.float32, 64, "tf32", None),
+    (torch.float32, 64, "ieee", "TF32"),
+    (torch.float64, 64, "ieee", "no kernel for torch.float64"),
+    (torch.bfloat16, 12, "ieee", "head size of 12"),
+    (torch.bfloat16, 264, "ieee", "head size of 264"),
+)
+
+
+@pytest.mark.parametrize(("dtype", "head", "precision", "reason"), GPU)
+def test_what_a_gpu_has_a_kernel_for(dtype, head, precision, reason):
+    before = torch.backends.cuda.matmul.fp32_precision
+    torch.backends.cuda.matmul.fp32_precision = precision
+    try:
+        found = recognize(last_product(dtype, head))
+    finally:
+        torch.backends.cuda.matmul.fp32_precision = before
+    assert isinstance(found, Attention) if reason is None else reason in found
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
