@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 
 from ..compiler.analysis.dependences import functions_of, symbol
 from ..compiler.analysis.index import Expr, Facts
-from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, kernel_facts, string, strings
+from ..compiler.analysis.kernel import (
+    Kernel,
+    is_kernel,
+    is_tiled,
+    kernel_dims,
+    kernel_facts,
+    natural,
+    over,
+    string,
+    strings,
+)
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.mlir import ir, passmanager
 from .pass_base import PassError
@@ -292,7 +302,39 @@ def type_symbols(type_: ir.Type) -> tuple[str, ...]:
 
 def clean(func: ir.Operation) -> None:
     """Upstream's canonicalise and CSE on one kernel: constants, equal loads, and what nothing uses."""
+    adding = adding_dims(func)
     passmanager.PassManager.parse("func.func(canonicalize,cse)", func.context).run(func)
+    keep_dims(func, adding)
+
+
+def _adding_stores(func: ir.Operation) -> list[ir.Operation]:
+    return [
+        op for op in kernel_body(func) if op.name == "fuse.store" and string(op.attributes["mode"]) != "set"
+    ]
+
+
+def adding_dims(func: ir.Operation) -> list[frozenset[str]]:
+    """The dims of every store that accumulates, in order: it runs once for each of their points."""
+    stores = _adding_stores(func)
+    return [dims[op] for op in stores] if stores and (dims := Kernel.of(func).op_dims) else []
+
+
+def keep_dims(func: ir.Operation, adding: Sequence[frozenset[str]]) -> None:
+    """Restores dims along which a rewrite found a value to be constant: those that a reduction crosses, and
+    those of the stores that accumulate (``adding``: what ``adding_dims`` gave before), which would run fewer
+    times.
+    """
+    wanted = dict(zip(_adding_stores(func), adding, strict=True))
+    for op in kernel_body(func):
+        if "over" in op.attributes and op.name != "fuse.dot":
+            dims = Kernel.of(func).value_dims
+            for i, operand in enumerate(op.operands):
+                for dim in sorted(set(over(op)) - dims.get(operand, frozenset()), key=natural):
+                    operand = vary(operand, dim, op)[-1].results[0]
+                op.operands[i] = operand
+        elif op in wanted:
+            for dim in sorted(wanted[op] - Kernel.of(func).op_dims[op], key=natural):
+                op.operands[1] = vary(op.operands[1], dim, op)[-1].results[0]
 
 
 def kernel_text(func: ir.Operation) -> str:

@@ -1,6 +1,6 @@
 """``deduplicate-calls``: what is computed twice is computed once."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,7 +48,8 @@ class DeduplicateCalls(Pass):
 
     Does not fire on kernels with asserts or that store into anything but fresh empties, on other extern ops
     (random ones among them), on those with effects, mutations or aliases, nor on operands that something
-    overwrites in between: the value would be read after its storage changed.
+    overwrites in between: the value would be read after its storage changed.  Nor where the caller gets both
+    results: writing into one must not change the other.
     """
 
     name: ClassVar[str] = "deduplicate-calls"
@@ -68,7 +69,7 @@ class DeduplicateCalls(Pass):
             ):
                 continue
             same = known.setdefault(key, list(op.results))
-            if same[0] == op.results[0]:
+            if same[0] == op.results[0] or storage.returned_apart(same, op.results):
                 continue
             for old, new in zip(op.results, same, strict=True):
                 old.replace_all_uses_with(new)
@@ -82,11 +83,22 @@ class DeduplicateCalls(Pass):
 @dataclass(frozen=True)
 class _Storage:
     """Which values must not be shared: ``kept`` are made in a storage that something overwrites later,
-    ``moving`` change in place.
+    ``moving`` change in place.  ``roots``: the number of each value's storage; ``returned``: those that the
+    program hands out.
     """
 
     kept: frozenset[ir.Value]
     moving: frozenset[ir.Value]
+    roots: dict[ir.Value, int]
+    returned: set[int]
+
+    def returned_apart(self, first: Sequence[ir.Value], again: Sequence[ir.Value]) -> bool:
+        """Whether the caller gets both and may write into one.  If not, ``first`` is handed out for both."""
+        pairs = [(self.roots[a], self.roots[b]) for a, b in zip(first, again, strict=True)]
+        if any(a != b and a in self.returned and b in self.returned for a, b in pairs):
+            return True
+        self.returned.update(a for a, b in pairs if b in self.returned)
+        return False
 
     @staticmethod
     def of(module: ir.Module) -> "_Storage":
@@ -103,7 +115,9 @@ class _Storage:
                 kept.add(value)
             if graph.roots[number] in mutated:
                 moving.add(value)
-        return _Storage(frozenset(kept), frozenset(moving))
+        roots = {value: graph.roots[number] for number, value in enumerate(graph.values)}
+        returned = {roots[v] for v in graph.nodes[-1].op.operands}
+        return _Storage(frozenset(kept), frozenset(moving), roots, returned)
 
 
 def _key(program: Program, op: ir.Operation, texts: dict[str, str]) -> Hashable | None:

@@ -4,21 +4,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.index import Expr, Facts, parse, simplify, solve, sym
-from ..compiler.analysis.kernel import Kernel, kernel_ties, over, strings
+from ..compiler.analysis.kernel import kernel_ties, strings
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._kernels import (
     Program,
     add_symbols,
+    adding_dims,
     argument_attributes,
     forget_tiling,
+    keep_dims,
     kernel_body,
     result_types,
     set_signature,
     text_list,
     type_symbols,
-    vary,
 )
 from .pass_base import Pass, PassError
 
@@ -113,6 +114,7 @@ def _fold(program: Program, call: ir.Operation, kernel: ir.Operation, symbols: d
         return
     kernel = program.own(call, kernel)
     forget_tiling(kernel)
+    adding = adding_dims(kernel)
     block = kernel.regions[0].blocks[0]
     for op in kernel_body(kernel):
         if op.name in ("fuse.load", "fuse.store"):
@@ -121,7 +123,7 @@ def _fold(program: Program, call: ir.Operation, kernel: ir.Operation, symbols: d
                 op.attributes["at"] = text_list(
                     _through(chains[argument], strings(op.attributes["at"]), facts, op)
                 )
-    _keep_crossed_dims(kernel)
+    keep_dims(kernel, adding)
     for i, views in chains.items():
         operands[i] = views[-1].operands[0]
         block.arguments[i].set_type(operands[i].type)
@@ -146,18 +148,6 @@ def _fold(program: Program, call: ir.Operation, kernel: ir.Operation, symbols: d
             value = _again(view, value, call)
         old.replace_all_uses_with(value)
     program.erase_call(call)
-
-
-def _keep_crossed_dims(kernel: ir.Operation) -> None:
-    """Restores dims of one point that a reduction crosses and simplified coordinates no longer name."""
-    for op in kernel_body(kernel):
-        if "over" not in op.attributes or op.name == "fuse.dot":
-            continue
-        dims = Kernel.of(kernel).value_dims
-        for i, operand in enumerate(op.operands):
-            for dim in sorted(set(over(op)) - dims.get(operand, frozenset())):
-                operand = vary(operand, dim, op)[-1].results[0]
-            op.operands[i] = operand
 
 
 def _through(views: list[ir.Operation], at: tuple[str, ...], facts: Facts, op: ir.Operation) -> list[Expr]:

@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from ..compiler.analysis.accesses import is_true
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_space import Instance, Plan, Refusal, plan_group
 from ..compiler.analysis.index import Expr, parse, simplify, sym
-from ..compiler.analysis.kernel import REDUCTIONS, natural, over, string, strings
+from ..compiler.analysis.kernel import REDUCTIONS, Kernel, natural, over, string, strings
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
@@ -357,8 +357,18 @@ class _Body:
         if op.name in REDUCTIONS or op.name == "fuse.scan":
             for i in range(len(new.operands)):
                 if op.name != "fuse.dot":
-                    new.operands[i] = self.spread(new, new.operands[i])
+                    new.operands[i] = self.spread(new, new.operands[i], over(new))
+        if op.name == "fuse.store" and string(op.attributes["mode"]) != "set":
+            self.repeat(op, new, instance)
         return self.note(new)
+
+    def repeat(self, old: ir.Operation, new: ir.Operation, instance: Instance) -> None:
+        """``new``, a store that accumulates, runs as often as ``old`` did."""
+        func = old.parent.operation
+        points = self.plan.image(instance, Kernel.of(func).op_dims[old])
+        named = {s for text in strings(new.attributes["at"]) for s in parse(text).symbols()}
+        held = [self.dims.get(v, frozenset()) for v in list(new.operands)[2:]]
+        new.operands[1] = self.spread(new, new.operands[1], points.difference(named, *held))
 
     def expression(self, e: Expr, instance: Instance) -> Expr:
         return simplify(e.subs(instance.dims), self.plan.facts)
@@ -367,14 +377,14 @@ class _Body:
         found = {s for n in names for s in instance.dims[n].symbols() if s in self.plan.extents}
         return sorted(found, key=natural)
 
-    def spread(self, reduction: ir.Operation, value: ir.Value) -> ir.Value:
-        """``value`` as a value of every dim that ``reduction`` crosses, also where fusion made it a constant
+    def spread(self, op: ir.Operation, value: ir.Value, dims: Iterable[str]) -> ir.Value:
+        """``value``, in front of ``op``, as a value of all ``dims``, also where fusion made it a constant
         along one.
         """
-        for dim in sorted(set(over(reduction)) - self.dims.get(value, frozenset()), key=natural):
-            made = vary(value, dim, reduction)
-            for op in made:
-                self.note(op)
+        for dim in sorted(set(dims) - self.dims.get(value, frozenset()), key=natural):
+            made = vary(value, dim, op)
+            for made_op in made:
+                self.note(made_op)
             value = made[-1].results[0]
         return value
 

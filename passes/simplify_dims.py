@@ -171,7 +171,7 @@ class _Dims:
         before = self.divisions(self.extents, self.mapping) + 1
         for a in self.extents:
             for b in self.extents:
-                if a == b or self.scanned(a) or self.scanned(b):
+                if a == b or self.extents[b].constant == 0 or self.scanned(a) or self.scanned(b):
                     continue
                 if any((a in image) != (b in image) for image in (self.image(c) for _, c in self.crossings)):
                     continue

@@ -23,7 +23,7 @@ from ..analysis.kernel import attribute_items, string
 from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .dtypes import CARRIERS, memory_dtype, signless
-from .errors import DeviceAssertError, OutOfBounds, RunError
+from .errors import DeviceAssertError, OutOfBounds, RaceError, RunError
 from .graph_values import layout_of, same_strides
 from .interpreter import Program
 from .rng import RngState
@@ -74,13 +74,15 @@ class InputMaker:
     Size symbols are their ``fuse.hint``, else their ``fuse.min`` (at least 2), unless ``sizes`` says
     otherwise; ``fuse.multiple`` is kept.  Floats are normal (``positive``: their absolute value plus 0.1;
     ``special``: with some NaN, infinities and zeros).  Integers are in [0, ``bound``), by default the
-    smallest extent above 1 of any argument, so that they can index.
+    smallest extent above 1 of any argument, so that they can index; ``distinct``: 0, 1, .. and again from
+    ``bound``, so that no two indices of a scatter are equal where they need not be.
     """
 
     seed: int = 0
     positive: bool = False
     special: bool = False
     bound: int | None = None
+    distinct: bool = False
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     def make(self, module: ir.Module, entry: str = "main") -> list[Any]:
@@ -144,6 +146,8 @@ class InputMaker:
         if dtype == torch.bool:
             return torch.randint(0, 2, (count,), generator=generator).bool()
         if not (dtype.is_floating_point or dtype.is_complex):
+            if self.distinct:
+                return (torch.arange(count) % bound).to(dtype)
             return torch.randint(0, bound, (count,), generator=generator).to(dtype)
         numbers = torch.randn(
             count, generator=generator, dtype=torch.complex128 if dtype.is_complex else torch.float64
@@ -334,14 +338,21 @@ class NumericVerifier:
     breaks its promise.
 
     ``inputs``: captured inputs of ``@main``; without, they are made when the first pass starts, such that the
-    module's assertions hold and, if possible, no result is all NaN.  ``objects``: what
+    module's assertions hold, no two points store to one place and, if possible, no result is all NaN;
+    ``constants``: values of the last arguments, which are not made.  ``objects``: what
     ``#fuse.torch<"object:NAME">`` names.
     """
 
     def __init__(
-        self, inputs: Sequence[Any] | None = None, *, objects: Mapping[str, Any] | None = None, seed: int = 0
+        self,
+        inputs: Sequence[Any] | None = None,
+        *,
+        constants: Sequence[Any] = (),
+        objects: Mapping[str, Any] | None = None,
+        seed: int = 0,
     ) -> None:
         self.inputs = None if inputs is None else copy_inputs(inputs)
+        self._constants = tuple(constants)
         self._objects = objects
         self._seed = seed
         self._before: Outcome | None = None
@@ -389,13 +400,15 @@ class NumericVerifier:
         for maker in (
             InputMaker(self._seed),
             InputMaker(self._seed, positive=True),
+            InputMaker(self._seed, distinct=True),
             InputMaker(self._seed, bound=1),
             InputMaker(self._seed, bound=1, positive=True),
         ):
             inputs = maker.make(module)
+            inputs = copy_inputs([*inputs[: len(inputs) - len(self._constants)], *self._constants])
             try:
                 outcome = self._run(module, inputs)
-            except (DeviceAssertError, OutOfBounds) as error:
+            except (DeviceAssertError, OutOfBounds, RaceError) as error:
                 problem = problem or error
                 continue
             if outcome.has_numbers:

@@ -280,3 +280,28 @@ def test_softmax_of_masked_rows():
     x = torch.tensor([[1.0, -math.inf, 2.0], [-math.inf] * 3, [math.inf, 1.0, 2.0], [88.0, 89.0, 1e4]])
     assert same_bits(Compiled(lambda x: x.softmax(-1).isnan())(x).float(), x.softmax(-1).isnan().float())
     torch.testing.assert_close(Compiled(lambda x: x.softmax(-1))(x), x.softmax(-1), equal_nan=True)
+
+
+# ---- found by random programs ------------------------------------------------------------------------------
+
+FOUND = {
+    "equal results are two tensors": (lambda x: (x.clone(), x.clone(), x.exp(), x.exp()), (4, 6)),
+    "additions at one place stay as many": (
+        lambda x: x.index_add(0, torch.arange(3) % 1, x.narrow(0, 0, 1).expand(3, 6)),
+        (1, 6),
+    ),
+    "additions of a constant stay as many": (
+        lambda x: x.index_add(0, torch.arange(3) % 1, torch.ones(3, 6)),
+        (1, 6),
+    ),
+    "a reduced value may be constant": (lambda x: x + (torch.arange(5) % 1 + 1).sum(), (4, 6)),
+    "empty in place": (lambda x: x.fill_(1), (8, 5, 1, 0)),
+    "reshape of nothing": (lambda x: x.T.reshape(-1) + 1, (0, 8)),
+    "scatter by constant indices": (lambda x: x.index_put((torch.tensor([1, 0]),), x[:2].flip(0)), (4, 6)),
+}
+
+
+@pytest.mark.parametrize(("function", "shape"), FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+def test_found_by_random_programs(function, shape, level):
+    check(function, matrix(*shape), interpret_level=level, verify="numeric")

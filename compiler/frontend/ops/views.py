@@ -215,6 +215,8 @@ def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -
 
 @lru_cache(maxsize=4096)
 def _reshape(source: tuple[Expr, ...], result: tuple[Expr, ...], prefix: str) -> tuple[Expr, ...]:
+    if any(size.constant == 0 for size in (*source, *result)):
+        return (const(0),) * len(source)  # there is no point
     names = [f"{prefix}{i}" for i in range(len(result))]
     coordinates: list[Expr] = []
     facts = Facts.of(extents={n: str(s) for n, s in zip(names, result, strict=True)})

@@ -8,9 +8,10 @@
 // CHECK-NOT: "fuse.view"
 // CHECK: %[[M:.*]] = call @mm(%[[V]])
 // CHECK-NOT: call @mm
-// CHECK: return %[[A]], %[[A]], %[[M]], %[[M]]
+// CHECK: %[[Q:.*]] = call @product(%[[M]], %[[M]])
+// CHECK: return %[[A]], %[[Q]]
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<8x8xf32>) {
     %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
     %a = call @exp(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
     %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
@@ -19,8 +20,10 @@ module attributes {fuse.device = "cpu"} {
     %w = "fuse.view"(%b) {map = ["v0*8 + v1"], syms = []} : (tensor<64xf32>) -> tensor<8x8xf32>
     %m = call @mm(%v) : (tensor<8x8xf32>) -> tensor<8x8xf32>
     %n = call @mm(%w) : (tensor<8x8xf32>) -> tensor<8x8xf32>
-    return %a, %b, %m, %n : tensor<64xf32>, tensor<64xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+    %q = call @product(%m, %n) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %a, %q : tensor<64xf32>, tensor<8x8xf32>
   }
+  func.func private @product(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
   func.func private @mm(tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<0 : i64>], fuse.kwargs = {}}
   func.func private @exp(%x0: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
@@ -73,4 +76,24 @@ module attributes {fuse.device = "cpu"} {
 // Bad input: there is nothing to schedule.
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
+}
+
+// -----
+
+// Must not fire: the caller gets both and may write into one; a third is the first, which it is free to share.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = call @neg(%arg0)
+// CHECK: %[[B:.*]] = call @neg(%arg0)
+// CHECK: %[[M:.*]] = call @mm(%[[A]])
+// CHECK: return %[[A]], %[[B]], %[[M]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+    %a = call @neg(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %b = call @neg(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %c = call @neg(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %m = call @mm(%c) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %a, %b, %m : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  func.func private @neg(tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @mm(tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<0 : i64>], fuse.kwargs = {}}
 }
