@@ -1,0 +1,93 @@
+"""Random programs at every level of the IR against eager: values, strides, aliases, mutations, gradients.
+
+Hypothesis draws programs over the op table of `random_ops.py`; `random_programs.py` says what "right" means.
+Examples derive from the test's name, so every run tries the same ones; the tests marked `slow` try more.
+"""
+
+import pytest
+import torch
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from random_ops import EXACT, OPS
+from random_programs import LEVELS, Input, Program, Step, check_program, programs
+
+QUICK, LONG = 16, 600
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+    torch._dynamo.reset()
+
+
+def examples(count: int) -> settings:
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    return settings(max_examples=count, suppress_health_check=checks)
+
+
+KINDS = {
+    "static": {},
+    "dynamic": {"dynamic": True},
+    "numeric": {"verify": "numeric"},
+    "shared": {"share": True},
+    "gradient": {"gradient": True},
+}
+
+
+def _run(kind: str, program: Program) -> None:
+    assume(check_program(program, **KINDS[kind]) is not None)
+
+
+@examples(QUICK)
+@given(st.sampled_from(sorted(KINDS)), programs())
+def test_programs(kind, program):
+    _run(kind, program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@examples(LONG)
+@given(program=programs(longest=14))
+def test_many_programs(kind, program):
+    _run(kind, program)
+
+
+@examples(QUICK // 2)
+@given(programs(mutate=False, floats=True))
+def test_gradients(program):
+    _run("gradient", program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_every_op_by_itself(name):
+    """Each entry of the op table does something, and right, on a float matrix or else on an integer one."""
+    done = 0
+    for dtype in (torch.float32, torch.int64):
+        inputs = (Input((6, 4), dtype), Input((6, 4), dtype, "transposed", 1))
+        program = Program(inputs, (Step(name, 0, 1, 5),))
+        compiled = check_program(program)
+        done += compiled is not None and len(program.run([i.make() for i in inputs])[1]) > 2
+    assert done, "the op applied to none of the inputs"
+
+
+def test_a_wrong_answer_would_be_noticed(monkeypatch):
+    x = Input((4, 5))
+    program = Program((x,), (Step("sin"), Step("flip")))
+    check_program(program)
+    calls = []
+
+    def sine_or_cosine(x, y, n):
+        calls.append(1)
+        return x.sin() if len(calls) <= 2 else x.cos()  # eager and the reference come first
+
+    monkeypatch.setitem(OPS, "sin", sine_or_cosine)
+    with pytest.raises(AssertionError, match=f"{LEVELS[0]}: tensor 0"):
+        check_program(program)
+
+
+def test_exact_ops_are_in_the_table():
+    assert OPS.keys() > EXACT
