@@ -77,9 +77,10 @@ class TileIndex:
         rest: Expr = sym(_whole_symbol(number))
         inner = const(1)
         for position, name in reversed(list(enumerate(axis.dims))):
+            extent = const(1) if dims[name].constant == 0 else dims[name]  # no lane is inside then
             digit = rest if inner == const(1) else rest.floordiv(inner)
-            self._dims[name] = digit if position == 0 else digit.mod(dims[name])
-            inner = inner * dims[name]
+            self._dims[name] = digit if position == 0 else digit.mod(extent)
+            inner = inner * extent
 
     # --- shapes -------------------------------------------------------------------------------------------
     @property
