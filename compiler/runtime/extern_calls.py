@@ -16,6 +16,16 @@ from .torch_types import TORCH_DTYPES
 #: Python modules whose functions an extern op may name (arithmetic on sizes and scalars).
 _MODULES = {"math": "math", "operator": "operator", "_operator": "operator", "torch": "torch"}
 
+
+def _run_after(dependences: Any, subgraph: Callable[..., Any], *args: Any) -> Any:
+    """``control_deps``: in a program that runs in order, operands are complete when it begins."""
+    return subgraph(*args)
+
+
+#: Ops whose meaning is a line of Python.  torch has ``control_deps`` only once Inductor's module was
+#: imported, and torch 2.11 has no kernel of it for tensors that autograd may follow.
+_DEFINED_HERE: dict[str, Callable[..., Any]] = {"higher_order.control_deps": _run_after}
+
 #: A rebuilt argument: from the operands of one call to the Python object.
 Getter = Callable[[Sequence[Any]], Any]
 
@@ -23,6 +33,8 @@ Getter = Callable[[Sequence[Any]], Any]
 def resolve(name: str, location: ir.Location | None = None) -> Callable[..., Any]:
     """``aten.mm.default``, ``higher_order.cond``, ``mylib.op.overload``, ``math.sqrt`` -> what to call.
     Raises RunError."""
+    if name in _DEFINED_HERE:
+        return _DEFINED_HERE[name]
     head, _, rest = name.partition(".")
     if head in _MODULES:
         found: Any = importlib.import_module(_MODULES[head])

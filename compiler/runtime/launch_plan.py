@@ -330,7 +330,11 @@ def aligned(tensor: torch.Tensor) -> torch.Tensor:
     """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled
     to expect).
     """
-    copy = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    sizes, strides = tensor.size(), tensor.stride()
+    if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):  # torch writes no element twice
+        once = [1 if s == 0 else n for n, s in zip(sizes, strides, strict=True)]
+        return aligned(tensor.as_strided(once, strides)).expand(sizes)
+    copy = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
     return copy.copy_(tensor)
 
 

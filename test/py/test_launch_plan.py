@@ -132,6 +132,13 @@ def test_extern_result_of_another_layout_is_refused(module: ir.Module) -> None:
         bound([torch.randn(5, 4), 5, torch.zeros(4)])
 
 
+def test_aligned_keeps_values_that_are_spread_out() -> None:
+    data = torch.arange(12.0).reshape(3, 4)
+    for x in (data[0, 1:2].expand(5), data[:, 1:2].expand(3, 7), data[1, 1].expand(2, 2), data[1:2, 1]):
+        copy = aligned(x)
+        assert torch.equal(copy, x) and copy.stride() == x.stride() and copy.data_ptr() % 16 == 0
+
+
 def test_aligned_keeps_strides() -> None:
     x = torch.randn(7, 6)[1:, 1:].t()
     copy = aligned(x)
