@@ -314,6 +314,16 @@ def test_a_reduced_dim_of_one_point_survives_when_spaces_unite() -> None:
     check(g, *parts, passes=SCHEDULED)
 
 
+def test_reducing_a_total_of_one_point_again_beside_its_other_reader() -> None:
+    g = Graph()
+    x = g.input(2, 2)
+    total = g.reduce("sum", x, (0, 1), keep=True)
+    spread, again = g.pointwise("neg", x), g.reduce("sum", total, (0, 1), keep=True)
+    out = g.pointwise("neg", g.flatten(total))
+    check(g, total, spread, again, out)
+    check(g, total, spread, again, out, passes=SCHEDULED)
+
+
 def test_diamond_is_one_kernel() -> None:
     g = Graph()
     y = g.pointwise("exp", g.input(6, 5))
