@@ -37,7 +37,7 @@ def compiled(path: Path) -> dict[str, str]:
 
 
 def outcome(request: CompileRequest, parameters: int) -> str:
-    """What becomes of a request: "ok" for a cubin with at least ``parameters`` parameters, else what is wrong."""
+    """What becomes of a request: "ok" for a cubin of at least ``parameters`` parameters, else why not."""
     try:
         kernel = compile_request(request)
     except TritonCompileError as error:
