@@ -24,7 +24,9 @@ def tensor_type(tensor: torch.Tensor) -> str:
     if tensor.is_contiguous() and tensor.storage_offset() == 0:
         return f"tensor<{shape}{element}>"
     sizes, strides = (",".join(map(str, v)) for v in (tensor.shape, tensor.stride()))
-    return f'tensor<{shape}{element}, #fuse.layout<"{sizes}", "{strides}", "{tensor.storage_offset()}", "cpu">>'
+    return (
+        f'tensor<{shape}{element}, #fuse.layout<"{sizes}", "{strides}", "{tensor.storage_offset()}", "cpu">>'
+    )
 
 
 def value_type(tensor: torch.Tensor) -> str:
@@ -32,7 +34,9 @@ def value_type(tensor: torch.Tensor) -> str:
     return ELEMENTS[tensor.dtype].removeprefix("u")
 
 
-def module_text(inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], dims: dict[str, Any], body: str) -> str:
+def module_text(
+    inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], dims: dict[str, Any], body: str
+) -> str:
     """``@main`` calls a kernel on ``inputs`` (``%x0``..) and fresh tensors like ``outputs`` (``%o0``..); the
     body defines ``%r0``..
 
@@ -45,13 +49,16 @@ def module_text(inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
     arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))
     main_arguments = ", ".join(f"{n}: {t}" for n, t in list(zip(names, types, strict=True))[: len(inputs)])
     empties = "\n".join(
-        f'  {n} = "fuse.empty"() {{syms = []}} : () -> {t}' for n, t in zip(names[len(inputs) :], results, strict=True)
+        f'  {n} = "fuse.empty"() {{syms = []}} : () -> {t}'
+        for n, t in zip(names[len(inputs) :], results, strict=True)
     )
     ties = ", ".join(str(len(inputs) + i) for i in range(len(outputs)))
     returned = ", ".join(f"%r{i}" for i in range(len(outputs)))
     called = ", ".join(f"%y#{i}" for i in range(len(outputs)))
     extents = ", ".join(f'{n} = "{e}"' for n, e in dims.items())
-    zeros = "\n".join(f"  %z_{e} = arith.constant {zero(e)}" for e in ("f64", "f32", "f16", "bf16", "i64", "i32"))
+    zeros = "\n".join(
+        f"  %z_{e} = arith.constant {zero(e)}" for e in ("f64", "f32", "f16", "bf16", "i64", "i32")
+    )
     for i, type_ in reversed(list(enumerate(types[: len(inputs)]))):
         body = body.replace(f"X{i}", type_)
     for i, type_ in reversed(list(enumerate(results))):
@@ -79,13 +86,21 @@ def zero(type_: str) -> str:
 
 
 def run_kernel(
-    inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], dims: dict[str, Any], body: str, **options: Any
+    inputs: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    dims: dict[str, Any],
+    body: str,
+    **options: Any,
 ) -> list[Any]:
     """Runs ``module_text`` on ``inputs``."""
-    return run_module(ir.Module.parse(module_text(inputs, outputs, dims, body), make_context()), list(inputs), **options)
+    return run_module(
+        ir.Module.parse(module_text(inputs, outputs, dims, body), make_context()), list(inputs), **options
+    )
 
 
-def pointwise(inputs: Sequence[torch.Tensor], output: torch.Tensor, steps: str, **options: Any) -> torch.Tensor:
+def pointwise(
+    inputs: Sequence[torch.Tensor], output: torch.Tensor, steps: str, **options: Any
+) -> torch.Tensor:
     """One value per element of 1-d tensors: ``steps`` makes ``%v`` from ``%a0``, ``%a1``, .."""
     loads = "\n".join(
         f"  %n{i} = arith.constant {zero(value_type(t))}\n"
@@ -93,5 +108,7 @@ def pointwise(inputs: Sequence[torch.Tensor], output: torch.Tensor, steps: str, 
         for i, t in enumerate(inputs)
     )
     store = f'  %r0 = "fuse.store"(%o0, %v, %true) {{at = ["d0"], mode = "set"}} : (O0, {value_type(output)}, i1) -> O0'
-    (result,) = run_kernel(inputs, [output], {"d0": inputs[0].numel()}, f"{loads}\n{steps}\n{store}", **options)
+    (result,) = run_kernel(
+        inputs, [output], {"d0": inputs[0].numel()}, f"{loads}\n{steps}\n{store}", **options
+    )
     return result

@@ -45,7 +45,9 @@ def parse(text: str) -> ir.Module:
     return ir.Module.parse(text, make_context())
 
 
-def main(body: str, arguments: str = "%x: tensor<4xf32>", results: str = V4, more: str = KERNELS) -> ir.Module:
+def main(
+    body: str, arguments: str = "%x: tensor<4xf32>", results: str = V4, more: str = KERNELS
+) -> ir.Module:
     return parse(f"func.func @main({arguments}) -> ({results}) {{\n{body}\n}}\n{more}")
 
 
@@ -57,11 +59,20 @@ X = torch.tensor([1.0, 2.0, 3.0, 4.0])
 
 @pytest.mark.parametrize(
     "element, poison",
-    [("f32", float("nan")), ("bf16", float("nan")), ("i8", 127), ("i64", 2**63 - 1), ("ui8", 255), ("i1", True)],
+    [
+        ("f32", float("nan")),
+        ("bf16", float("nan")),
+        ("i8", 127),
+        ("i64", 2**63 - 1),
+        ("ui8", 255),
+        ("i1", True),
+    ],
 )
 def test_fresh_memory_is_poison(element, poison):
     type_ = f"tensor<2x3x{element}>"
-    (y,) = run_module(main(f'%o = "fuse.empty"() {{syms = []}} : () -> {type_}\nreturn %o : {type_}', "", type_), [])
+    (y,) = run_module(
+        main(f'%o = "fuse.empty"() {{syms = []}} : () -> {type_}\nreturn %o : {type_}', "", type_), []
+    )
     assert y.shape == (2, 3) and all(v == poison or v != v for v in y.flatten().tolist())
 
 
@@ -81,7 +92,9 @@ def test_chain_of_kernels_and_a_program_run_twice():
 
 def test_empty_with_a_permuted_layout():
     type_ = 'tensor<2x3xf32, #fuse.layout<"2,3", "1,2", "0", "cpu">>'
-    (y,) = run_module(main(f'%o = "fuse.empty"() {{syms = []}} : () -> {type_}\nreturn %o : {type_}', "", type_), [])
+    (y,) = run_module(
+        main(f'%o = "fuse.empty"() {{syms = []}} : () -> {type_}\nreturn %o : {type_}', "", type_), []
+    )
     assert y.stride() == (1, 2) and y.isnan().all()
 
 
@@ -101,7 +114,10 @@ def test_alloc_reuse_free_run():
 @pytest.mark.parametrize("use", ["call", "return", "view", "reuse", "free"])
 @pytest.mark.parametrize("end", ["free", "reuse"])
 def test_use_after_free_names_the_op(use, end):
-    ends = {"free": f'"fuse.free"(%y) : ({V4}) -> ()', "reuse": f'%e = "fuse.reuse"(%y) {{syms = []}} : ({V4}) -> {V4}'}
+    ends = {
+        "free": f'"fuse.free"(%y) : ({V4}) -> ()',
+        "reuse": f'%e = "fuse.reuse"(%y) {{syms = []}} : ({V4}) -> {V4}',
+    }
     uses = {
         "call": f"%z = call @add(%y, %x, %b) : {ADD}\nreturn %z : {V4}",
         "return": f"return %y : {V4}",
@@ -109,22 +125,33 @@ def test_use_after_free_names_the_op(use, end):
         "reuse": f'%v = "fuse.reuse"(%y) {{syms = []}} : ({V4}) -> {V4}\nreturn %v : {V4}',
         "free": f'"fuse.free"(%y) : ({V4}) -> ()\nreturn %x : {V4}',
     }
-    names = {"call": "call of @add", "return": "func.return", "view": "fuse.view", "reuse": "fuse.reuse", "free": "fuse.free"}
+    names = {
+        "call": "call of @add",
+        "return": "func.return",
+        "view": "fuse.view",
+        "reuse": "fuse.reuse",
+        "free": "fuse.free",
+    }
     module = main(f"""
   %a = "fuse.alloc"() {{syms = []}} : () -> {V4}
   %b = "fuse.alloc"() {{syms = []}} : () -> {V4}
   %y = call @add(%x, %x, %a) : {ADD}
   {ends[end]}
   {uses[use]}""")
-    with pytest.raises(UseAfterFree, match=f"{names[use]} uses storage that fuse.{end} has given away at loc"):
+    with pytest.raises(
+        UseAfterFree, match=f"{names[use]} uses storage that fuse.{end} has given away at loc"
+    ):
         Program(module)
 
 
 def test_reuse_needs_enough_bytes():
-    module = main(f"""
+    module = main(
+        f"""
   %a = "fuse.alloc"() {{syms = []}} : () -> {V4}
   %b = "fuse.reuse"(%a) {{syms = []}} : ({V4}) -> tensor<5xf32>
-  return %b : tensor<5xf32>""", results="tensor<5xf32>")
+  return %b : tensor<5xf32>""",
+        results="tensor<5xf32>",
+    )
     with pytest.raises(RunError, match="needs 20 bytes and its source has 16"):
         run_module(module, [X])
 
@@ -133,12 +160,15 @@ def test_reuse_needs_enough_bytes():
 
 
 def test_mutation_in_place():
-    module = main(f"""
+    module = main(
+        f"""
   %o = {EMPTY}
   %y = call @add(%x, %x, %o) : {ADD}
   %t = {TOKEN.format("%x")}
   %n = call @twice(%x, %t) : {TWICE}
-  "func.return"(%y, %n) {{fuse.mutates = {{"1" = 0 : i64}}}} : ({V4}, {V4}) -> ()""", results=f"{V4}, {V4}")
+  "func.return"(%y, %n) {{fuse.mutates = {{"1" = 0 : i64}}}} : ({V4}, {V4}) -> ()""",
+        results=f"{V4}, {V4}",
+    )
     x = X.clone()
     y, n = run_module(module, [x])
     assert torch.equal(y, 2 * X) and torch.equal(x, 2 * X) and n.data_ptr() == x.data_ptr()
@@ -159,7 +189,11 @@ def test_mutation_by_copy_when_the_value_is_elsewhere():
 
 @pytest.mark.parametrize("through_view", [False, True])
 def test_reading_an_overwritten_value_is_refused(through_view):
-    source = '"fuse.view"(%x) {map = ["v0"], syms = []} : (tensor<4xf32>) -> tensor<4xf32>' if through_view else None
+    source = (
+        '"fuse.view"(%x) {map = ["v0"], syms = []} : (tensor<4xf32>) -> tensor<4xf32>'
+        if through_view
+        else None
+    )
     module = main(f"""
   %o = {EMPTY}
   {f"%v = {source}" if source else ""}
@@ -186,10 +220,14 @@ def test_after_is_no_use():
 
 def test_views_address_the_root():
     column = 'tensor<3xf32, #fuse.layout<"3", "4", "1", "cpu">>'
-    module = main(f"""
+    module = main(
+        f"""
   %t = "fuse.view"(%x) {{map = ["v1", "v0"], syms = []}} : (tensor<3x4xf32>) -> tensor<4x3xf32, #fuse.layout<"4,3", "1,4", "0", "cpu">>
   %c = "fuse.view"(%t) {{map = ["1", "v0"], syms = []}} : (tensor<4x3xf32, #fuse.layout<"4,3", "1,4", "0", "cpu">>) -> {column}
-  return %c : {column}""", "%x: tensor<3x4xf32>", column)
+  return %c : {column}""",
+        "%x: tensor<3x4xf32>",
+        column,
+    )
     x = torch.arange(12.0).reshape(3, 4)
     (y,) = run_module(module, [x])
     assert torch.equal(y, x[:, 1]) and y.data_ptr() == x[:, 1].data_ptr()
@@ -198,9 +236,12 @@ def test_views_address_the_root():
 
 
 def test_a_view_that_leaves_its_storage_is_refused():
-    module = main(f"""
+    module = main(
+        f"""
   %c = "fuse.view"(%x) {{map = ["v0 + 2"], syms = []}} : ({V4}) -> tensor<4xf32, #fuse.layout<"4", "1", "2", "cpu">>
-  return %c : tensor<4xf32, #fuse.layout<"4", "1", "2", "cpu">>""", results='tensor<4xf32, #fuse.layout<"4", "1", "2", "cpu">>')
+  return %c : tensor<4xf32, #fuse.layout<"4", "1", "2", "cpu">>""",
+        results='tensor<4xf32, #fuse.layout<"4", "1", "2", "cpu">>',
+    )
     with pytest.raises(RunError, match="leaves the storage of its source"):
         run_module(module, [X.clone()])
 
@@ -208,11 +249,15 @@ def test_a_view_that_leaves_its_storage_is_refused():
 def test_symbols_of_arguments_expressions_and_sizes():
     x_type = 'tensor<?x?xf32, #fuse.layout<"s0,s1", "s1,1", "0", "cpu">>'
     o_type = 'tensor<?xf32, #fuse.layout<"s2", "1", "0", "cpu">>'
-    module = main(f"""
+    module = main(
+        f"""
   %s1 = "fuse.size"(%x) {{dim = 1 : i64, symbol = "s1"}} : ({x_type}) -> index
   %s2 = "fuse.sym"(%s0, %s1) {{symbol = "s2", expr = "a*b + 1", syms = ["a", "b"]}} : (index, index) -> index
   %o = "fuse.empty"(%s2) {{syms = ["s2"]}} : (index) -> {o_type}
-  return %o, %s2 : {o_type}, index""", f'%x: {x_type}, %s0: index {{fuse.sym = "s0"}}', f"{o_type}, index")
+  return %o, %s2 : {o_type}, index""",
+        f'%x: {x_type}, %s0: index {{fuse.sym = "s0"}}',
+        f"{o_type}, index",
+    )
     y, n = run_module(module, [torch.zeros(2, 5), 2])
     assert y.shape == (11,) and n == 11
 
@@ -240,11 +285,15 @@ def test_the_number_of_arguments_and_the_entry_are_checked():
 
 
 def test_scalar_arithmetic_in_the_graph():
-    module = main("""
+    module = main(
+        """
   %c = arith.constant 3 : index
   %d = arith.muli %n, %c : index
   %e = arith.cmpi sgt, %d, %c : index
-  return %d, %e : index, i1""", "%n: index", "index, i1")
+  return %d, %e : index, i1""",
+        "%n: index",
+        "index, i1",
+    )
     assert run_module(module, [5]) == [15, True]
 
 
@@ -275,7 +324,12 @@ def test_extern_keywords_types_and_devices():
     declaration = """func.func private @full(index) -> tensor<?xbf16, #fuse.layout<"s0", "1", "0", "cuda:0">> attributes {
         fuse.extern = "aten.full.default", fuse.args = [[#fuse.arg<0 : i64>], 2.5],
         fuse.kwargs = {dtype = bf16, device = #fuse.torch<"device:cuda:0">, layout = #fuse.torch<"layout:strided">, pin_memory = false}}"""
-    module = extern(text, declaration, '%n: index {fuse.sym = "s0"}', 'tensor<?xbf16, #fuse.layout<"s0", "1", "0", "cuda:0">>')
+    module = extern(
+        text,
+        declaration,
+        '%n: index {fuse.sym = "s0"}',
+        'tensor<?xbf16, #fuse.layout<"s0", "1", "0", "cuda:0">>',
+    )
     (y,) = run_module(module, [3])
     assert y.tolist() == [2.5] * 3 and y.dtype == torch.bfloat16 and y.device.type == "cpu"
     assert run_module(module, [3], shadow=True)[0].dtype == torch.float64
@@ -308,7 +362,10 @@ func.func private @nonzero({V4}, index) -> {UNBACKED} attributes {{fuse.extern =
     )
     y, n = run_module(module, [X])
     assert n == 4 and y.flatten().tolist() == [0, 1, 2, 3]
-    with pytest.raises(RunError, match=r"result 0 of extern op aten.nonzero.default has sizes \[1, 1\], its type says \[4, 1\]"):
+    with pytest.raises(
+        RunError,
+        match=r"result 0 of extern op aten.nonzero.default has sizes \[1, 1\], its type says \[4, 1\]",
+    ):
         run_module(module, [torch.tensor([0.0, 1.0, 0.0, 0.0])])
 
 
@@ -341,7 +398,12 @@ def test_extern_results_get_the_promised_strides():
 def test_host_objects_by_name():
     declaration = f"""func.func private @cond(i1, {V4}) -> {V4} attributes {{fuse.extern = "higher_order.cond", fuse.args =
         [#fuse.arg<0 : i64>, #fuse.torch<"object:yes">, #fuse.torch<"object:no">, [#fuse.arg<1 : i64>]]}}"""
-    module = extern(f"%y = call @cond(%c, %x) : (i1, {V4}) -> {V4}\nreturn %y : {V4}", declaration, f"%c: i1, %x: {V4}", V4)
+    module = extern(
+        f"%y = call @cond(%c, %x) : (i1, {V4}) -> {V4}\nreturn %y : {V4}",
+        declaration,
+        f"%c: i1, %x: {V4}",
+        V4,
+    )
     objects = {"yes": lambda x: x + 1, "no": lambda x: x - 1}
     program = Program(module, objects=objects)
     assert torch.equal(program([True, X])[0], X + 1) and torch.equal(program([False, X])[0], X - 1)
@@ -353,7 +415,6 @@ def test_unknown_operators_are_named():
     with pytest.raises(RunError, match=r"no operator is called 'aten.no_such_thing.default'"):
         resolve("aten.no_such_thing.default")
     assert resolve("operator.add")(2, 3) == 5 and resolve("math.sqrt")(4.0) == 2.0
-
 
 
 # --- order, random numbers, shadow --------------------------------------------------------------------------
@@ -379,7 +440,9 @@ def test_ordered_groups():
 
 def test_a_group_that_overwrites_its_argument_counts_as_a_write():
     body = f"%t = {TOKEN.format('%x')}\n%y = call @inplace(%x, %t) : {TWICE}\nreturn %x : {V4}"
-    with pytest.raises(UseAfterFree, match=r"func\.return uses a value that call of @inplace has overwritten"):
+    with pytest.raises(
+        UseAfterFree, match=r"func\.return uses a value that call of @inplace has overwritten"
+    ):
         Program(main(body, more=KERNELS + GROUP))
 
 
@@ -401,12 +464,16 @@ def test_rng_of_its_own_or_of_torch():
 
 
 def test_shadow_is_float64_and_keeps_aliases():
-    module = main(f"""
+    module = main(
+        f"""
   %o = {EMPTY}
   %y = call @add(%x, %z, %o) : {ADD}
   %t = {TOKEN.format("%x")}
   %n = call @twice(%x, %t) : {TWICE}
-  return %y, %n, %z : {V4}, {V4}, {V4}""", f"%x: {V4}, %z: {V4}", f"{V4}, {V4}, {V4}")
+  return %y, %n, %z : {V4}, {V4}, {V4}""",
+        f"%x: {V4}, %z: {V4}",
+        f"{V4}, {V4}, {V4}",
+    )
     x = torch.full((4,), 1 / 3)
     y, n, z = run_module(module, [x, x], shadow=True)
     assert y.dtype == torch.float64 and torch.equal(z, n) and torch.equal(x, torch.full((4,), 1 / 3))
@@ -444,7 +511,12 @@ def test_values_are_dropped_after_their_last_use():
     for i in range(50):
         lines += [f'%o{i} = "fuse.empty"() {{syms = []}} : () -> {type_}',
                   f"%y{i + 1} = call @add(%y{i}, %y{i}, %o{i}) : ({type_}, {type_}, {type_}) -> {type_}"]  # fmt: skip
-    module = main("\n".join(lines) + f"\nreturn %y50 : {type_}", f"%y0: {type_}", type_, KERNELS.replace("tensor<4x", f"tensor<{n}x").replace('d0 = "4"', f'd0 = "{n}"'))
+    module = main(
+        "\n".join(lines) + f"\nreturn %y50 : {type_}",
+        f"%y0: {type_}",
+        type_,
+        KERNELS.replace("tensor<4x", f"tensor<{n}x").replace('d0 = "4"', f'd0 = "{n}"'),
+    )
     alive = []
     program = Program(module)
     for plan in program._main._plan:

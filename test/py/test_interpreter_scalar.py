@@ -22,14 +22,18 @@ from fuse_mlir.compiler.runtime.scalar_kernels import ScalarKernel
 from fuse_mlir.compiler.runtime.strided import clipped, strided
 
 F32 = torch.float32
-POINTS = torch.tensor([-3.5, -2.5, -1.0, -0.75, -0.5, -0.0, 0.0, 0.25, 0.5, 0.49999997, 1.0, 1.5, 2.5, 3.25, 10.0])
+POINTS = torch.tensor(
+    [-3.5, -2.5, -1.0, -0.75, -0.5, -0.0, 0.0, 0.25, 0.5, 0.49999997, 1.0, 1.5, 2.5, 3.25, 10.0]
+)
 UNIT = torch.tensor([-0.99, -0.5, -0.1, 0.0, 0.1, 0.5, 0.99])
 POSITIVE = torch.tensor([0.01, 0.3, 0.5, 1.0, 1.7, 4.0, 30.0])
 ABOVE_ONE = torch.tensor([1.0, 1.5, 3.0, 100.0])
 
 
 def close(actual: torch.Tensor, expected, rtol=3e-6) -> None:
-    torch.testing.assert_close(actual.double(), torch.as_tensor(expected).double(), rtol=rtol, atol=3e-7, equal_nan=True)
+    torch.testing.assert_close(
+        actual.double(), torch.as_tensor(expected).double(), rtol=rtol, atol=3e-7, equal_nan=True
+    )
 
 
 def exact(function):
@@ -38,7 +42,9 @@ def exact(function):
 
 
 def half_away(v: float) -> float:
-    return math.copysign(math.floor(abs(v) + 0.5), v) if abs(v) != 0.49999997019767761 else math.copysign(0.0, v)
+    return (
+        math.copysign(math.floor(abs(v) + 0.5), v) if abs(v) != 0.49999997019767761 else math.copysign(0.0, v)
+    )
 
 
 UNARY = {
@@ -143,7 +149,9 @@ def test_division_by_zero_does_not_trap(name):
 @pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 def test_cmpi(predicate):
     a, b = (torch.tensor(v, dtype=torch.int8) for v in zip(*PAIRS, strict=True))
-    y = pointwise([a, b], torch.empty(len(PAIRS), dtype=torch.bool), f"%v = arith.cmpi {predicate}, %a0, %a1 : i8")
+    y = pointwise(
+        [a, b], torch.empty(len(PAIRS), dtype=torch.bool), f"%v = arith.cmpi {predicate}, %a0, %a1 : i8"
+    )
     plain = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
     if predicate in plain:
         expected = [eval(f"p {plain[predicate]} q") for p, q in PAIRS]
@@ -158,7 +166,9 @@ def test_cmpi(predicate):
 def test_shifts(name):
     a, b = torch.tensor([-128, -1, 5, 64], dtype=torch.int8), torch.tensor([1, 3, 2, 6], dtype=torch.int8)
     y = pointwise([a, b], torch.empty_like(a), f"%v = arith.{name} %a0, %a1 : i8")
-    of = {"shli": lambda p, q: p << q, "shrsi": lambda p, q: p >> q, "shrui": lambda p, q: (p & 255) >> q}[name]
+    of = {"shli": lambda p, q: p << q, "shrsi": lambda p, q: p >> q, "shrui": lambda p, q: (p & 255) >> q}[
+        name
+    ]
     assert y.tolist() == [wrap(of(p, q), 8) for p, q in zip(a.tolist(), b.tolist(), strict=True)]
 
 
@@ -193,13 +203,20 @@ def test_extended_products_and_sums(bits, dtype):
     }.items():
         y = pointwise([a, b], torch.empty_like(a), f"%l, %v = arith.{name}_extended %a0, %a1 : i{bits}")
         assert y.tolist() == [wrap(of(p, q), bits) for p, q in pairs], name
-    carry = pointwise([a, b], torch.empty(25, dtype=torch.bool), f"%s, %v = arith.addui_extended %a0, %a1 : i{bits}, i1")
+    carry = pointwise(
+        [a, b], torch.empty(25, dtype=torch.bool), f"%s, %v = arith.addui_extended %a0, %a1 : i{bits}, i1"
+    )
     assert carry.tolist() == [(p & mask) + (q & mask) > mask for p, q in pairs]
 
 
 def test_booleans_are_one_bit():
     a, b = torch.tensor([0, 0, 1, 1]).bool(), torch.tensor([0, 1, 0, 1]).bool()
-    for name, expected in {"addi": [0, 1, 1, 0], "muli": [0, 0, 0, 1], "maxui": [0, 1, 1, 1], "maxsi": [0, 0, 0, 1]}.items():
+    for name, expected in {
+        "addi": [0, 1, 1, 0],
+        "muli": [0, 0, 0, 1],
+        "maxui": [0, 1, 1, 1],
+        "maxsi": [0, 0, 0, 1],
+    }.items():
         y = pointwise([a, b], torch.empty_like(a), f"%v = arith.{name} %a0, %a1 : i1")
         assert y.int().tolist() == expected, name
     out = torch.empty(4, dtype=torch.int32)
@@ -207,7 +224,9 @@ def test_booleans_are_one_bit():
     assert pointwise([a], out, "%v = arith.extui %a0 : i1 to i32").tolist() == [0, 0, 1, 1]
     assert pointwise([a], torch.empty(4), "%v = arith.uitofp %a0 : i1 to f32").tolist() == [0, 0, 1, 1]
     odd = torch.tensor([0, 1, 2, 3], dtype=torch.int32)
-    assert pointwise([odd], torch.empty(4, dtype=torch.bool), "%v = arith.trunci %a0 : i32 to i1").int().tolist() == [0, 1, 0, 1]
+    assert pointwise(
+        [odd], torch.empty(4, dtype=torch.bool), "%v = arith.trunci %a0 : i32 to i1"
+    ).int().tolist() == [0, 1, 0, 1]
 
 
 def test_conversions():
@@ -215,7 +234,9 @@ def test_conversions():
     close(pointwise([big], torch.empty(4, dtype=torch.float64), "%v = arith.uitofp %a0 : i64 to f64"),
           [2.0**64, 2.0**62, 2.0**63, 5.0])  # fmt: skip
     x = torch.tensor([-2.7, 2.7, 200.0, 0.0])
-    assert pointwise([x], torch.empty(4, dtype=torch.int32), "%v = arith.fptosi %a0 : f32 to i32").tolist() == [-2, 2, 200, 0]
+    assert pointwise(
+        [x], torch.empty(4, dtype=torch.int32), "%v = arith.fptosi %a0 : f32 to i32"
+    ).tolist() == [-2, 2, 200, 0]
     u = pointwise([x.abs()], torch.empty(4, dtype=torch.uint8), "%v = arith.fptoui %a0 : f32 to i8")
     assert u.tolist() == [2, 2, 200, 0]
     assert pointwise([u], torch.empty(4), "%v = arith.uitofp %a0 : i8 to f32").tolist() == [2, 2, 200, 0]
@@ -230,7 +251,12 @@ def test_conversions():
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2])
 def test_small_floats_round_at_the_store(dtype):
     x = torch.tensor([1.0, 1.37, -3.3, 0.1, float("nan")]).to(dtype)
-    element = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float8_e4m3fn: "f8E4M3FN", torch.float8_e5m2: "f8E5M2"}[dtype]
+    element = {
+        torch.float16: "f16",
+        torch.bfloat16: "bf16",
+        torch.float8_e4m3fn: "f8E4M3FN",
+        torch.float8_e5m2: "f8E5M2",
+    }[dtype]
     steps = f"""
   %w = arith.extf %a0 : {element} to f32
   %d = arith.addf %w, %w : f32
@@ -256,9 +282,21 @@ def test_three_operands_and_flags():
     x, n = torch.tensor([2.0, -3.0, 1.5]), torch.tensor([3, 2, -1], dtype=torch.int32)
     close(pointwise([x, n], torch.empty(3), "%v = math.fpowi %a0, %a1 : f32, i32"), [8, 9, 1 / 1.5])
     base, power = torch.tensor([2, -1, -1, 3, 1, 0]), torch.tensor([10, -3, -4, -1, -5, 3])
-    assert pointwise([base, power], torch.empty_like(base), "%v = math.ipowi %a0, %a1 : i64").tolist() == [1024, -1, 1, 0, 1, 0]
+    assert pointwise([base, power], torch.empty_like(base), "%v = math.ipowi %a0, %a1 : i64").tolist() == [
+        1024,
+        -1,
+        1,
+        0,
+        1,
+        0,
+    ]
     special = torch.tensor([1.0, math.inf, -math.inf, math.nan, 1e-40])
-    for name, expected in {"isnan": [0, 0, 0, 1, 0], "isinf": [0, 1, 1, 0, 0], "isfinite": [1, 0, 0, 0, 1], "isnormal": [1, 0, 0, 0, 0]}.items():
+    for name, expected in {
+        "isnan": [0, 0, 0, 1, 0],
+        "isinf": [0, 1, 1, 0, 0],
+        "isfinite": [1, 0, 0, 0, 1],
+        "isnormal": [1, 0, 0, 0, 0],
+    }.items():
         y = pointwise([special], torch.empty(5, dtype=torch.bool), f"%v = math.{name} %a0 : f32")
         assert y.int().tolist() == expected, name
     s = pointwise([x], torch.empty(3), "%s, %v = math.sincos %a0 : f32")
@@ -284,8 +322,14 @@ def test_libm(name):
 
 def test_libm_of_two():
     a, b = torch.tensor([3.0, -5.0, 1.0, 7.5, 5.0]), torch.tensor([4.0, 2.0, 2.0, 2.0, 3.0])
-    for name, of in {"hypot": np.hypot, "nextafter": np.nextafter, "remainder": np.vectorize(math.remainder)}.items():
-        y = pointwise([a, b], torch.empty_like(a), f'%v = "fuse.libm"(%a0, %a1) {{fn = "{name}"}} : (f32, f32) -> f32')
+    for name, of in {
+        "hypot": np.hypot,
+        "nextafter": np.nextafter,
+        "remainder": np.vectorize(math.remainder),
+    }.items():
+        y = pointwise(
+            [a, b], torch.empty_like(a), f'%v = "fuse.libm"(%a0, %a1) {{fn = "{name}"}} : (f32, f32) -> f32'
+        )
         close(y, of(a.numpy(), b.numpy()))
     with pytest.raises(RunError, match="knows no function 'nope'"):
         pointwise([a], torch.empty_like(a), '%v = "fuse.libm"(%a0) {fn = "nope"} : (f32) -> f32')
@@ -360,7 +404,9 @@ def test_partial_stores_leave_the_rest_alone():
   %v = "fuse.load"(%x0, %true, %z_f32) {at = ["d0", "d1"]} : (X0, i1, f32) -> f32
   %r0 = "fuse.store"(%o0, %v, %true) {at = ["d0 + 1", "d1*2"], mode = "set"} : (O0, f32, i1) -> O0"""
     (y,) = run_kernel([X], [torch.empty(6, 12)], {"d0": 4, "d1": 6}, body)
-    assert torch.equal(y[1:5, ::2], X) and y[0].isnan().all() and y[5].isnan().all() and y[:, 1::2].isnan().all()
+    assert (
+        torch.equal(y[1:5, ::2], X) and y[0].isnan().all() and y[5].isnan().all() and y[:, 1::2].isnan().all()
+    )
 
 
 def test_guarded_load_gives_other_and_does_not_access():
@@ -376,8 +422,15 @@ def test_guarded_load_gives_other_and_does_not_access():
   %r0 = "fuse.store"(%o0, %v, %true) {at = ["d0", "d1"], mode = "set"} : (O0, f32, i1) -> O0"""
     (y,) = run_kernel([X], [torch.empty(6, 6)], {"d0": 6, "d1": 6}, body)
     assert torch.equal(y, torch.nn.functional.pad(X, (0, 0, 1, 1)))
-    with pytest.raises(OutOfBounds, match=r"fuse\.load has coordinate 0 \(d0 - 1\) = -1 in a dim of size 4 at loc"):
-        run_kernel([X], [torch.empty(6, 6)], {"d0": 6, "d1": 6}, body.replace("%g, %z", "%a, %z").replace("sge", "sle"))
+    with pytest.raises(
+        OutOfBounds, match=r"fuse\.load has coordinate 0 \(d0 - 1\) = -1 in a dim of size 4 at loc"
+    ):
+        run_kernel(
+            [X],
+            [torch.empty(6, 6)],
+            {"d0": 6, "d1": 6},
+            body.replace("%g, %z", "%a, %z").replace("sge", "sle"),
+        )
 
 
 def test_guarded_store():
@@ -416,7 +469,9 @@ def test_scatter(mode, dtype):
   %v = "fuse.load"(%x0, %true, %ze) {{at = ["d0", "d1"]}} : (X0, i1, {element}) -> {element}
   %r0 = "fuse.store"(%x2, %v, %true, %i) {{at = ["i0", "d1"], mode = "{mode}"}} : (X2, {element}, i1, i64) -> O0"""
     x, start = X.to(dtype), torch.full((4, 6), 5).to(dtype)
-    text = module_text([x, INDICES, start], [start], {"d0": 4, "d1": 6}, body).replace("array<i64: 3>", "array<i64: 2>")
+    text = module_text([x, INDICES, start], [start], {"d0": 4, "d1": 6}, body).replace(
+        "array<i64: 3>", "array<i64: 2>"
+    )
     (y,) = run_module(ir.Module.parse(text, make_context()), [x, INDICES, start.clone()])
     index = INDICES.unsqueeze(1).expand(4, 6)
     name = {"add": "sum", "min": "amin", "max": "amax"}[mode]
@@ -433,7 +488,11 @@ def test_two_different_values_for_one_element_are_a_race():
 
 def test_fp8_and_bool_and_unsigned_memory_gather():
     for dtype, element in ((torch.float8_e4m3fn, "f8E4M3FN"), (torch.bool, "i1"), (torch.uint16, "i16")):
-        x = torch.arange(5).to(torch.float32).to(dtype) if dtype != torch.uint16 else torch.arange(5).to(dtype)
+        x = (
+            torch.arange(5).to(torch.float32).to(dtype)
+            if dtype != torch.uint16
+            else torch.arange(5).to(dtype)
+        )
         zero = {"i1": "false", "i16": "0"}.get(element, "0.0")
         body = f"""
   %ze = arith.constant {zero}{"" if element == "i1" else " : " + element}
@@ -488,7 +547,11 @@ def test_strides_agree_with_offsets(coordinates, extent, transposed):
 
 
 @given(
-    st.lists(st.sampled_from(DIGITS + ("d0 - 3", "d0 floordiv 6 - 2", "9 - d0", "d0*2 - 1")), min_size=2, max_size=2),
+    st.lists(
+        st.sampled_from(DIGITS + ("d0 - 3", "d0 floordiv 6 - 2", "9 - d0", "d0*2 - 1")),
+        min_size=2,
+        max_size=2,
+    ),
     st.sampled_from([6, 24]),
     st.integers(0, 1000),
 )
@@ -511,9 +574,13 @@ def test_clipped_boxes_agree_with_offsets(coordinates, extent, seed):
         assert found.read(tensor, torch.ones(extent, 3, dtype=torch.bool), other) is None
 
 
-@pytest.mark.parametrize("coordinates", [("d0 floordiv 6", "d0 mod 6"), ("(d0 floordiv 3) mod 4", "5 - d1"), ("d0 mod 3", "0")])
+@pytest.mark.parametrize(
+    "coordinates", [("d0 floordiv 6", "d0 mod 6"), ("(d0 floordiv 3) mod 4", "5 - d1"), ("d0 mod 3", "0")]
+)
 def test_flattened_dims_have_strides(coordinates):
-    assert strided([parse(c) for c in coordinates], torch.zeros(8, 8), ("d0", "d1"), (0, 0), (24, 3)) is not None
+    assert (
+        strided([parse(c) for c in coordinates], torch.zeros(8, 8), ("d0", "d1"), (0, 0), (24, 3)) is not None
+    )
 
 
 SHIFTED = """
@@ -523,7 +590,9 @@ SHIFTED = """
 
 def aliased(load_at: str, dims: int, x: torch.Tensor, y: torch.Tensor):
     """A kernel that stores to its second argument, run on two views of one storage."""
-    text = module_text([x, y], [y], {"d0": dims}, SHIFTED.replace("LOAD", load_at)).replace("array<i64: 2>", "array<i64: 1>")
+    text = module_text([x, y], [y], {"d0": dims}, SHIFTED.replace("LOAD", load_at)).replace(
+        "array<i64: 2>", "array<i64: 1>"
+    )
     return run_module(ir.Module.parse(text, make_context()), [x, y])[0]
 
 
@@ -584,9 +653,19 @@ def test_reduce_of_integers(kind):
     x = torch.randint(-3, 4, (3, 4, 5), dtype=torch.int32, generator=torch.Generator().manual_seed(2))
     x[:, 1], x[:, 2] = 0, 7
     op = f'%s = "fuse.reduce"(%v) {{kind = "{kind}", over = ["d0", "d2"]}} : (i32) -> i32'
-    (y,) = run_kernel([x], [torch.empty(4, dtype=torch.int32)], {"d0": 3, "d1": 4, "d2": 5}, fold_body(op, "i32"))
+    (y,) = run_kernel(
+        [x], [torch.empty(4, dtype=torch.int32)], {"d0": 3, "d1": 4, "d2": 5}, fold_body(op, "i32")
+    )
     rows = x.permute(1, 0, 2).reshape(4, 15).numpy()
-    of = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "any": np.any, "all": np.all, "xor": np.bitwise_xor.reduce}[kind]
+    of = {
+        "sum": np.sum,
+        "prod": np.prod,
+        "max": np.max,
+        "min": np.min,
+        "any": np.any,
+        "all": np.all,
+        "xor": np.bitwise_xor.reduce,
+    }[kind]
     assert y.tolist() == of(rows, 1).astype(np.int32).tolist()
 
 
@@ -615,7 +694,9 @@ def test_argreduce(kind):
   %b, %p = "fuse.argreduce"(%v, %i) {{kind = "{kind}", over = ["d1"]}} : (f32, i64) -> (f32, i64)
   %r0 = "fuse.store"(%o0, %b, %true) {{at = ["d0"], mode = "set"}} : (O0, f32, i1) -> O0
   %r1 = "fuse.store"(%o1, %p, %true) {{at = ["d0"], mode = "set"}} : (O1, i64, i1) -> O1"""
-    best, place = run_kernel([x], [torch.empty(3), torch.empty(3, dtype=torch.int64)], {"d0": 3, "d1": 4}, body)
+    best, place = run_kernel(
+        [x], [torch.empty(3), torch.empty(3, dtype=torch.int64)], {"d0": 3, "d1": 4}, body
+    )
     assert place.tolist() == ([1, 0, 0] if kind == "argmax" else [3, 0, 0])
     assert best[1].isnan() and best[0] == (3.0 if kind == "argmax" else -2.0)
 
@@ -630,7 +711,9 @@ def test_welford_and_online_softmax():
     mean, m2 = run_kernel([x], [torch.empty(4), torch.empty(4)], {"d0": 4, "d1": 50}, body.format("welford"))
     close(mean, x.double().mean(1))
     close(m2, x.double().var(1, correction=0) * 50, rtol=1e-4)
-    top, total = run_kernel([x], [torch.empty(4), torch.empty(4)], {"d0": 4, "d1": 50}, body.format("online_softmax"))
+    top, total = run_kernel(
+        [x], [torch.empty(4), torch.empty(4)], {"d0": 4, "d1": 50}, body.format("online_softmax")
+    )
     close(top, x.amax(1))
     close(total, (x.double() - x.double().amax(1, True)).exp().sum(1), rtol=1e-5)
 
@@ -652,7 +735,10 @@ def test_scan(kind, reverse):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_dot(dtype):
     generator = torch.Generator().manual_seed(5)
-    a, b = torch.randn(2, 3, 5, generator=generator).to(dtype), torch.randn(2, 5, 4, generator=generator).to(dtype)
+    a, b = (
+        torch.randn(2, 3, 5, generator=generator).to(dtype),
+        torch.randn(2, 5, 4, generator=generator).to(dtype),
+    )
     e = {torch.float32: "f32", torch.bfloat16: "bf16"}[dtype]
     body = f"""
   %n = arith.constant 0.0 : {e}
@@ -727,7 +813,9 @@ def test_device_assert_counts_only_guarded_points():
     run_kernel([X], [torch.empty(4, 6)], {"d0": 4, "d1": 6}, body.replace("GUARD", "%lim"))
     with pytest.raises(DeviceAssertError, match="too large at loc"):
         thirty = "%b = arith.constant 30.0 : f32\n  %c = "
-        run_kernel([X], [torch.empty(4, 6)], {"d0": 4, "d1": 6}, body.replace("%c = ", thirty).replace("GUARD", "%b"))
+        run_kernel(
+            [X], [torch.empty(4, 6)], {"d0": 4, "d1": 6}, body.replace("%c = ", thirty).replace("GUARD", "%b")
+        )
 
 
 def test_large_kernels_run_in_parts():
@@ -741,7 +829,9 @@ def test_large_kernels_run_in_parts():
   %w = arith.addf %s, %f : f32
   %r0 = "fuse.store"(%o0, %w, %true) {at = ["36 - d0"], mode = "set"} : (O0, f32, i1) -> O0"""
     module = ir.Module.parse(module_text([x], [torch.empty(37)], {"d0": 37, "d1": 50}, body), make_context())
-    kernel = ScalarKernel(next(o for o in module.body.operations if "fuse.kernel" in o.attributes).operation, part_elements=128)
+    kernel = ScalarKernel(
+        next(o for o in module.body.operations if "fuse.kernel" in o.attributes).operation, part_elements=128
+    )
     assert len(kernel._parts([37, 50])) > 10
     (y,) = kernel([x, torch.full((37,), math.nan)])
     close(y, x.double().sum(1) + 36 - torch.arange(37), rtol=1e-5)

@@ -65,7 +65,11 @@ def verify(change: Replace, text: str = MODULE, inputs=None) -> NumericVerifier:
 def test_a_wrong_pass_is_caught_by_name():
     with pytest.raises(NumericMismatch, match="pass replace-text changed result 0") as caught:
         verify(Replace('kind = "sum"', 'kind = "max"'))
-    assert caught.value.pass_name == "replace-text" and caught.value.max_error > 0 and len(caught.value.first_index) == 1
+    assert (
+        caught.value.pass_name == "replace-text"
+        and caught.value.max_error > 0
+        and len(caught.value.first_index) == 1
+    )
 
 
 @pytest.mark.parametrize("numerics", ["bitwise", "reassociates", "precision"])
@@ -158,13 +162,17 @@ def test_mutations_are_compared_and_inputs_stay():
     assert torch.equal(x, torch.arange(4.0)) and torch.equal(outcome.values["argument 0"], 2 * x)
     other = Outcome(dict(outcome.values))
     other.values["argument 0"] = x
-    with pytest.raises(NumericMismatch, match=r"changed argument 0: 3 of 4 elements, the first at \[1\]: 2 became 1"):
+    with pytest.raises(
+        NumericMismatch, match=r"changed argument 0: 3 of 4 elements, the first at \[1\]: 2 became 1"
+    ):
         check_equal(outcome, other, "bitwise", pass_name="p")
 
 
 def test_mutated_arguments_have_a_float64_reference():
     """A pass that may round differently may do so in what it stores into an argument."""
-    scaled = MUTATING.replace("%d = arith.addf %v, %v : f32", "%c = arith.constant 3.0 : f32\n  %d = arith.divf %v, %c : f32")
+    scaled = MUTATING.replace(
+        "%d = arith.addf %v, %v : f32", "%c = arith.constant 3.0 : f32\n  %d = arith.divf %v, %c : f32"
+    )
     change = Replace("arith.divf", "arith.mulf", "reassociates")
     constant = Replace("3.000000e+00", "0.333333343", "reassociates")
     x = torch.tensor([0.3, 0.6, 0.9, 1.3])
@@ -217,7 +225,9 @@ def test_error_bound_of_reassociation():
     with pytest.raises(NumericMismatch):
         check_equal(outcome(half), outcome(half * 1.1), "precision", reference=reference)
     with pytest.raises(NumericMismatch):
-        check_equal(outcome(before), outcome(before.clone().fill_(float("inf"))), "precision", reference=reference)
+        check_equal(
+            outcome(before), outcome(before.clone().fill_(float("inf"))), "precision", reference=reference
+        )
     with pytest.raises(ValueError, match="float64 reference"):
         check_equal(outcome(before), outcome(before), "precision")
 

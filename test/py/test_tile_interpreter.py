@@ -124,7 +124,9 @@ PID = """
 
 
 def test_two_programs_writing_different_values_race():
-    with pytest.raises(RaceError, match=r"tt\.store sets element 0 of its storage twice, to different values"):
+    with pytest.raises(
+        RaceError, match=r"tt\.store sets element 0 of its storage twice, to different values"
+    ):
         run(launch(*TWO, PID), torch.randn(16), torch.zeros(16))
     (y,) = run(launch(*TWO, PID, grid='"1"'), torch.randn(16), torch.ones(16))
     assert y[0] == 0
@@ -168,7 +170,9 @@ def test_atomic_add_in_program_order(used):
 """
         + keep
     )
-    text = launch('"0:ptr", "1:ptr", "2:ptr"', "%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %t: !tt.ptr<f32>", body, tie=2)
+    text = launch(
+        '"0:ptr", "1:ptr", "2:ptr"', "%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %t: !tt.ptr<f32>", body, tie=2
+    )
     x, q = torch.arange(16.0), torch.zeros(16)
     (t,) = run(text, x, q, torch.zeros(16))
     assert torch.equal(t[:4], x.reshape(4, 4).sum(0))
@@ -390,7 +394,12 @@ def test_tiled_kernel_with_base_and_symbol():
 
 @pytest.mark.parametrize(
     "symbol, x, y",
-    [("__nv_erff", 0.5, 0.5204998778), ("__nv_rintf", 2.5, 2.0), ("__nv_roundf", 2.5, 3.0), ("__nv_tgamma", 5.0, 24.0)],
+    [
+        ("__nv_erff", 0.5, 0.5204998778),
+        ("__nv_rintf", 2.5, 2.0),
+        ("__nv_roundf", 2.5, 3.0),
+        ("__nv_tgamma", 5.0, 24.0),
+    ],
 )
 def test_libdevice(symbol, x, y):
     assert libdevice(symbol)(torch.tensor(x)).item() == pytest.approx(y, rel=1e-6)
