@@ -121,7 +121,9 @@ def compile_graph(
     if options.dump is not None:
         observers.append(DumpIR(Path(options.dump) / name))
     if options.verify == "numeric":
-        observers.append(NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects))
+        observers.append(
+            NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
+        )
     with clock("passes"):
         PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(
             imported.module, remarks
