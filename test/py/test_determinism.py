@@ -13,7 +13,7 @@ from fuse_mlir.compiler.backend import CompiledGraph
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.runtime.cubin import CompileOptions, CompileRequest, Target
 
-#: Trains the tiny GPT-2 block once at the planned level, dumps every pass and prints every kernel and its key.
+#: Trains the tiny GPT-2 block once at the planned level, dumps every pass and prints every kernel's key.
 TRAINING = """
 import sys
 import torch

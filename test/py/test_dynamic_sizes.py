@@ -1,0 +1,150 @@
+"""Sizes that are not the hint, and tensors too large for 32-bit offsets."""
+
+import re
+
+import pytest
+import torch
+from compiling import Compiled
+from tiling_cases import Case, axis, lowered, tensor, tile
+from torch import nn
+from torch.nn import functional as F
+
+from fuse_mlir.passes.apply_tiling import ApplyTiling
+
+HINT = 8
+ROWS = (1000, 2, 1)  # 1 is another graph: torch specialises it
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+    torch._dynamo.reset()
+
+
+# ---- a graph made for 8 rows -------------------------------------------------------------------------------
+
+FUNCTIONS = {
+    "softmax": lambda x, i: F.softmax(x, -1),
+    "softmax over rows": lambda x, i: F.softmax(x, 0),
+    "layer norm": lambda x, i: F.layer_norm(x, (20,)) * 2,
+    "sum over rows": lambda x, i: x.sum(0),
+    "sum of all": lambda x, i: (x * x).sum(),
+    "mean over rows": lambda x, i: x - x.mean(0),
+    "cat": lambda x, i: torch.cat([x, x.flip(0) + 1]) * 2,
+    "embedding": lambda x, i: F.embedding(i, x[:2] + 1) + x,
+}
+
+
+def inputs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(rows, 20), torch.randint(0, min(rows, 2), (rows,))
+
+
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_sizes_that_are_not_the_hint(name, level):
+    f = FUNCTIONS[name]
+    compiled = Compiled(f, {"interpret_level": level}, dynamic=True)
+    for rows in (HINT, *ROWS):
+        x, i = inputs(rows)
+        found, exact = compiled(x, i), f(x.double(), i)
+        assert found.shape == exact.shape and found.dtype == torch.float32
+        torch.testing.assert_close(found.double(), exact, rtol=2e-5, atol=2e-5 * float(exact.abs().max()))
+        if rows > 1:
+            assert len(compiled.graphs) == 1, f"{rows} rows made another graph"
+    assert f"fuse.hint = {HINT} : i64" in str(compiled.graphs[0].module)
+
+
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+def test_training_with_sizes_that_are_not_the_hint(level):
+    table, norm = nn.Embedding(11, 20), nn.LayerNorm(20)
+    parameters = {
+        f"{n}.{p}": v for n, m in (("table", table), ("norm", norm)) for p, v in m.named_parameters()
+    }
+
+    def loss(i, p):
+        x = F.embedding(i, p["table.weight"])
+        y = F.layer_norm(torch.cat([x, x * 2]), (20,), p["norm.weight"], p["norm.bias"])
+        return (F.softmax(y, -1) * y).sin().sum(0).square().sum()
+
+    compiled = Compiled(loss, {"interpret_level": level}, dynamic=True)
+    for rows in (HINT, 200, 2):
+        i = torch.randint(0, 11, (rows,))
+        given = {n: p.detach().clone().requires_grad_() for n, p in parameters.items()}
+        wide = {n: p.detach().double().requires_grad_() for n, p in parameters.items()}
+        found = torch.autograd.grad(compiled(i, given), list(given.values()))
+        exact = torch.autograd.grad(loss(i, wide), list(wide.values()))
+        for mine, true in zip(found, exact, strict=True):
+            torch.testing.assert_close(
+                mine.double(), true, rtol=1e-4, atol=1e-5 * float(true.abs().max()) + 1e-6
+            )
+    assert {graph.name for graph in compiled.graphs} == {"forward", "backward"}
+
+
+# ---- offsets beyond 32 bits --------------------------------------------------------------------------------
+
+DOUBLE = """
+load x[d0, d1] -> v
+%w = arith.addf %v, %v : f32
+store w -> o[d0, d1]
+"""
+
+
+def doubled(rows: int | str, columns: int, chosen: str, element_strides: str | None = None, **kwargs) -> str:
+    """Tile code of ``o = x + x`` of ``rows`` x ``columns`` f32."""
+    t = tensor(rows, columns, strides=element_strides)
+    o = tensor(rows, columns)
+    case = Case({"d0": str(rows), "d1": str(columns)}, {"x": t}, {"o": o}, DOUBLE, tile=chosen, **kwargs)
+    return str(lowered(case.text(), ApplyTiling()))
+
+
+def offsets(text: str) -> list[str]:
+    """The element types of all address offsets."""
+    found = [
+        re.sub(r"tensor<(?:\d+x)*|>", "", m)
+        for m in re.findall(r'"?tt\.addptr"?\(?.*?\)? : \(.*?, ((?:tensor<[\dx]+i\d+>)|i\d+)\)', text)
+    ]
+    assert found, text
+    return found
+
+
+ROWWISE = tile(axis("d0", 1, "grid"), axis("d1", 64, "grid"))
+FLAT = tile(axis("d0,d1", 256, "grid"))
+LOOPED = tile(axis("d0", 64, "grid"), axis("d1", 64, "looped"))
+
+
+@pytest.mark.parametrize("chosen", [ROWWISE, FLAT, LOOPED], ids=["rowwise", "flat", "looped"])
+def test_small_tensors_have_32_bit_offsets(chosen):
+    assert set(offsets(doubled(1000, 4096, chosen))) == {"i32"}
+
+
+@pytest.mark.parametrize("chosen", [ROWWISE, FLAT, LOOPED], ids=["rowwise", "flat", "looped"])
+@pytest.mark.parametrize("rows", [1 << 21, 1 << 26])
+def test_large_tensors_have_64_bit_offsets(chosen, rows):
+    assert "i64" in offsets(doubled(rows, 4096, chosen))
+
+
+def test_a_stride_may_be_large_where_the_sizes_are_small():
+    assert "i64" in offsets(doubled(64, 64, ROWWISE, f"{1 << 28},1"))
+
+
+def test_a_symbolic_size_without_maximum_has_64_bit_offsets():
+    """Scalar parts are 64 bits wide; vectors only where a proof bounds them."""
+    widths = {
+        name: set(offsets(doubled("s0", 4096, chosen, sizes={"s0": HINT})))
+        for name, chosen in (("rowwise", ROWWISE), ("flat", FLAT), ("looped", LOOPED))
+    }
+    assert all("i64" in found for found in widths.values()), widths
+
+
+def test_a_maximum_of_a_symbolic_size_is_a_proof():
+    def widths(most: int) -> set[str]:
+        facts = f", fuse.min = 2 : i64, fuse.max = {most} : i64"
+        return set(offsets(doubled("s0", 4096, LOOPED, sizes={"s0": HINT}, facts=facts)))
+
+    assert widths(1 << 10) == {"i32"}
+    assert "i64" in widths(1 << 21)
