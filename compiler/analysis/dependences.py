@@ -19,6 +19,7 @@ effect  draws random numbers, asserts or has ``fuse.effect``, as the earlier one
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from ..dialects import fuse
@@ -60,7 +61,11 @@ class Node:
     ties: tuple[int, ...]  #: positions of the destinations among the operands
     destinations: tuple[int, ...]  #: per tied result, the operand whose storage it takes over
     mutated: tuple[int, ...]  #: operands that an extern op writes in place
-    effect: bool
+
+    @property
+    def effect(self) -> bool:
+        """Whether it is ordered against others of its kind, see ``has_effect``."""
+        return has_effect(self.op, self.callee)
 
     @property
     def name(self) -> str:
@@ -82,12 +87,13 @@ class Dependences:
 
     main: ir.Operation
     nodes: list[Node] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
     values: list[ir.Value] = field(default_factory=list)
     numbers: dict[ir.Value, int] = field(default_factory=dict)
     roots: list[int] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
     arguments: int = 0  #: values below this number are arguments of ``@main``
+    _is_tensor: list[bool] = field(default_factory=list)  #: of the values
+    _sharing: dict[str, "_Sharing"] = field(default_factory=dict)  #: of the functions that are called
 
     @staticmethod
     def of(module: ir.Module) -> "Dependences":
@@ -98,12 +104,16 @@ class Dependences:
         graph = Dependences(functions["main"])
         block = graph.main.regions[0].blocks[0]
         for argument in block.arguments:
-            graph._define(argument, None)
+            graph._define(argument, None, False)
         graph.arguments = len(graph.values)
         for op in block.operations:
             graph._read(op.operation, functions)
-        graph._connect()
         return graph
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """The dependences, by the later node and then by the earlier one."""
+        return self._connect()
 
     def successors(self) -> list[list[int]]:
         """For each node, the nodes that must follow it, ascending and without repeats."""
@@ -116,61 +126,65 @@ class Dependences:
         """Whether the storage of ``value`` is that of an argument of ``@main``."""
         return self.roots[value] < self.arguments
 
-    def _define(self, value: ir.Value, root: int | None) -> int:
+    def _define(self, value: ir.Value, root: int | None, tensor: bool) -> int:
+        """Numbers a value; ``tensor`` says that it is known to be one."""
         number = self.numbers[value] = len(self.values)
         self.values.append(value)
         self.roots.append(number if root is None else self.roots[root])
         self.users.append([])
+        self._is_tensor.append(tensor or isinstance(value.type, ir.RankedTensorType))
         return number
 
     def _read(self, op: ir.Operation, functions: dict[str, ir.Operation]) -> None:
-        index = len(self.nodes)
-        operands = tuple(self.numbers[v] for v in _operands(op))
+        index, name = len(self.nodes), op.name
+        values = op.operands if name in WITHOUT_REGIONS else _operands(op)
+        operands = tuple([self.numbers[v] for v in values])
         for operand in dict.fromkeys(operands):
             self.users[operand].append(index)
-        callee = functions.get(symbol(op.attributes["callee"])) if op.name == "func.call" else None
-        kind = op.name if callee is None else callee_kind(callee)
-        ties = kernel_ties(callee) if callee is not None and "fuse.ties" in callee.attributes else ()
-        destinations = tuple(operands[t] for t in ties)
-        mutated: tuple[int, ...] = ()
-        shared: dict[int, int] = {}
-        if op.name == "fuse.view":
+        callee, sharing = None, _OTHER.get(name) or _Sharing(name)
+        if name == "func.call":
+            called = symbol(op.attributes["callee"])
+            callee = functions.get(called)
+            if callee is not None:
+                if called not in self._sharing:
+                    self._sharing[called] = _Sharing.of(callee)
+                sharing = self._sharing[called]
+        ties = sharing.ties
+        destinations = tuple([operands[t] for t in ties])
+        shared = {result: operands[i] for result, i in sharing.aliases}
+        if name == "fuse.view":
             shared[0] = operands[0]
-        if kind == "extern" and callee is not None:
-            mutated = tuple(operands[i] for i in extern_mutated(callee))
-            shared.update((result, operands[i]) for result, i in extern_aliases(callee).items())
         shared.update(enumerate(destinations))
-        results = tuple(self._define(r, shared.get(i)) for i, r in enumerate(op.results))
-        tied = set(ties)
-        reads = tuple(
-            v
-            for i, v in enumerate(operands)
-            if i not in tied
-            and op.name not in NO_READS
-            and isinstance(self.values[v].type, ir.RankedTensorType)
-        )
-        effect = has_effect(op, callee)
+        tensor = sharing.kind in ONLY_TENSORS
+        results = tuple([self._define(r, shared.get(i), tensor) for i, r in enumerate(op.results)])
+        reads: tuple[int, ...] = ()
+        if name not in NO_READS:
+            reads = tuple([v for i, v in enumerate(operands) if self._is_tensor[v] and i not in ties])
+        mutated = tuple([operands[i] for i in sharing.mutated])
         self.nodes.append(
-            Node(index, op, kind, callee, operands, results, reads, ties, destinations, mutated, effect)
+            Node(index, op, sharing.kind, callee, operands, results, reads, ties, destinations, mutated)
         )
 
-    def _connect(self) -> None:
+    def _connect(self) -> list[Edge]:
         made: dict[int, int] = {r: node.index for node in self.nodes for r in node.results}
         readers: dict[int, list[int]] = {}
         writer: dict[int, int] = {}
         mutator: dict[int, int] = {}
         last_effect: int | None = None
-        found: dict[Edge, None] = {}
+        # (after, before, reason, strength, storage): the order of edges
+        found: set[tuple[int, int, Reason, Strength, int]] = set()
 
         def add(before: int, after: int, strength: Strength, reason: Reason, storage: int = -1) -> None:
             if before != after:
-                found[Edge(before, after, strength, reason, storage)] = None
+                found.add((after, before, reason, strength, storage))
 
         for node in self.nodes:
             for position, operand in enumerate(node.operands):
                 if operand not in made:
                     continue
-                if node.op.name == "fuse.after" or isinstance(self.values[operand].type, fuse.Token):
+                if node.kind == "fuse.after" or (
+                    not self._is_tensor[operand] and isinstance(self.values[operand].type, fuse.Token)
+                ):
                     add(made[operand], node.index, "order", "token")
                 else:
                     is_load = node.kind == "kernel" and position not in node.ties
@@ -194,8 +208,37 @@ class Dependences:
                 if last_effect is not None:
                     add(last_effect, node.index, "order", "effect")
                 last_effect = node.index
-        self.edges = sorted(found, key=lambda e: (e.after, e.before, e.reason, e.strength, e.storage))
+        return [
+            Edge(before, after, strength, reason, root)
+            for after, before, reason, strength, root in sorted(found)
+        ]
 
+
+@dataclass(frozen=True)
+class _Sharing:
+    """What calls of a function, or an operation of another name, do to storage: see ``Node``."""
+
+    kind: str
+    ties: tuple[int, ...] = ()
+    mutated: tuple[int, ...] = ()
+    aliases: tuple[tuple[int, int], ...] = ()  #: (result, operand whose storage it shares)
+
+    @staticmethod
+    def of(callee: ir.Operation) -> "_Sharing":
+        kind = callee_kind(callee)
+        ties = kernel_ties(callee) if "fuse.ties" in callee.attributes else ()
+        if kind != "extern":
+            return _Sharing(kind, ties)
+        return _Sharing(kind, ties, extern_mutated(callee), tuple(extern_aliases(callee).items()))
+
+
+_OTHER = {name: _Sharing(name) for name in ("func.call", "func.return", "fuse.view", "fuse.empty")}
+
+#: Operations of graphs that are known to capture nothing.
+WITHOUT_REGIONS = frozenset({"func.call", "func.return", "fuse.view", "fuse.empty"})
+
+#: Kinds of nodes whose results are all tensors.
+ONLY_TENSORS = frozenset({"kernel", "launch", "fuse.view", "fuse.empty", "fuse.alloc", "fuse.reuse"})
 
 #: Operations that look at a tensor's type or time, not at its contents.
 NO_READS = frozenset({"fuse.view", "fuse.size", "fuse.after", "fuse.free", "fuse.reuse"})
@@ -296,11 +339,10 @@ def check_order(module: ir.Module) -> Violation | None:
     current: dict[int, int] = {}  # root -> the node that wrote last
     version: dict[int, int] = {}  # value -> the node whose write it stands for
     for node in graph.nodes:
-        for use in (
-            *node.reads,
-            *node.destinations,
-            *(node.operands if node.op.name == "func.return" else ()),
-        ):
+        uses = (*node.reads, *node.destinations)
+        if node.kind == "func.return":
+            uses += node.operands
+        for use in uses:
             root = graph.roots[use]
             if version.get(use, -1) != current.get(root, -1):
                 writer = graph.nodes[current[root]]

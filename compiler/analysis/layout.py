@@ -1,7 +1,7 @@
 """Tensor types as plain Python: sizes, strides and offset as index expressions, element type, device."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from ..dialects import fuse
 from ..mlir import ir
@@ -46,22 +46,22 @@ class TensorSpec:
     def rank(self) -> int:
         return len(self.sizes)
 
-    @property
+    @cached_property
     def is_static(self) -> bool:
         return all(e.is_constant for e in (*self.sizes, *self.strides, self.offset))
 
-    @property
+    @cached_property
     def is_contiguous(self) -> bool:
         """Row-major at offset 0 (strides of size-1 dims do not count)."""
         pairs = zip(self.sizes, self.strides, contiguous_strides(self.sizes), strict=True)
         return self.offset.constant == 0 and all(size.constant == 1 or a == b for size, a, b in pairs)
 
-    @property
+    @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Names of the symbols that sizes, strides and offset use, sorted."""
         return tuple(sorted(set().union(*(e.symbols() for e in (*self.sizes, *self.strides, self.offset)))))
 
-    @property
+    @cached_property
     def numel(self) -> Expr:
         """Number of elements."""
         total = const(1)
@@ -69,7 +69,7 @@ class TensorSpec:
             total = total * size
         return total
 
-    @property
+    @cached_property
     def storage_elements(self) -> Expr:
         """Elements from the storage's start to one past the last element (for sizes >= 1)."""
         last = self.offset

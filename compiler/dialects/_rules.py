@@ -17,10 +17,16 @@ class Broken(Exception):
 
 
 class Report:
-    """Emits each complaint at its op and counts them; remembers types that were read."""
+    """Emits each complaint at its op and counts them; remembers types and attributes that were read.
+
+    ``views``: the sizes that a view names, by its map and the types of its source and result, for those that
+    agree.
+    """
 
     def __init__(self) -> None:
         self.complaints = 0
+        self.views: dict[tuple[ir.Attribute, ir.Type, ir.Type], frozenset[str]] = {}
+        self._lists: dict[ir.Attribute, tuple[str, ...]] = {}
         self._specs: dict[ir.Type, TensorSpec | None] = {}
         self._texts: dict[ir.Type, str] = {}
 
@@ -39,12 +45,15 @@ class Report:
 
     def spec(self, type_: ir.Type) -> TensorSpec | None:
         """The layout of a tensor type, None for another type.  Raises ValueError for a malformed layout."""
-        if type_ not in self._specs:
-            spec = TensorSpec.of(type_) if isinstance(type_, ir.RankedTensorType) else None
-            if spec is not None and spec.element not in ELEMENT_BYTES:
-                raise Broken(f"expected an element type of {', '.join(ELEMENT_BYTES)}, got {type_}")
-            self._specs[type_] = spec
-        return self._specs[type_]
+        try:
+            return self._specs[type_]
+        except KeyError:
+            pass
+        spec = TensorSpec.of(type_) if isinstance(type_, ir.RankedTensorType) else None
+        if spec is not None and spec.element not in ELEMENT_BYTES:
+            raise Broken(f"expected an element type of {', '.join(ELEMENT_BYTES)}, got {type_}")
+        self._specs[type_] = spec
+        return spec
 
     def tensor(self, value: ir.Value, what: str) -> TensorSpec:
         """The layout of a value that must be a tensor."""
@@ -52,6 +61,13 @@ class Report:
         if spec is None:
             raise Broken(f"expected {what} to be a ranked tensor, got {value.type}")
         return spec
+
+    def texts(self, attribute: ir.Attribute, what: str) -> tuple[str, ...]:
+        """``texts_of``."""
+        known = self._lists.get(attribute)
+        if known is None:
+            known = self._lists[attribute] = texts_of(attribute, what)
+        return known
 
     def text(self, type_: ir.Type) -> str:
         """``str(type_)``."""

@@ -1,6 +1,6 @@
 """Rules of graph functions (``@main``, ordered groups): sizes, views, calls, mutation, lifetimes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from ..analysis.index import Expr, parse
@@ -17,7 +17,6 @@ from ._rules import (
     items_of,
     listed,
     text_of,
-    texts_of,
 )
 from ._verify_extern import result_symbols
 from ._verify_kernel import KERNEL_OPS, Accesses
@@ -32,12 +31,42 @@ CALLEE_KINDS = {
 _PLANNED_OPS = ("fuse.alloc", "fuse.reuse", "fuse.free")
 
 
+@dataclass(frozen=True)
+class Signature:
+    """What calls of a function have to know of it."""
+
+    kind: str  #: one of ``CALLEE_KINDS``
+    defines: tuple[tuple[int, str], ...]  #: (result, the size that it is)
+    shared: dict[int, int]  #: result -> operand whose storage it shares
+    sizes: tuple[tuple[str, int], ...]  #: (size that the types of a kernel or launch name, its argument)
+
+
+@dataclass
+class Callee:
+    """What was found out about a function; holds as long as the function does not change.
+
+    kind: one of the values of ``CALLEE_KINDS``, or "graph".  accesses: those of a scalar kernel.
+    signature: read when the first call is checked.
+    """
+
+    kind: str = "graph"
+    accesses: Accesses | None = None
+    signature: Signature | None = None
+
+
 @dataclass
 class Callees:
     """The module's functions, and what their verification found out."""
 
     functions: dict[str, ir.Operation]
-    accesses: dict[str, Accesses] = field(default_factory=dict)  #: of scalar kernels
+    known: dict[str, Callee] = field(default_factory=dict)
+
+    def signature(self, name: str, report: Report) -> Signature:
+        """Of the function ``name``."""
+        callee = self.known[name]
+        if callee.signature is None:
+            callee.signature = _signature(name, self.functions[name], report)
+        return callee.signature
 
 
 @dataclass
@@ -119,9 +148,9 @@ def _alive(graph: _Graph, op: ir.Operation) -> None:
 # --- sizes --------------------------------------------------------------------------------------------------
 
 
-def _syms(graph: _Graph, op: ir.Operation, operands: list[ir.Value], used: set[str]) -> None:
+def _syms(graph: _Graph, op: ir.Operation, operands: list[ir.Value], used: Set[str]) -> None:
     """``syms`` names the index operands one by one, and every symbol that is used is among them."""
-    names = texts_of(op.attributes["syms"], "syms")
+    names = graph.report.texts(op.attributes["syms"], "syms")
     if len(names) != len(operands):
         raise Broken(f"expected syms to name {len(operands)} index operands, got {len(names)} names")
     for name, value in zip(names, operands, strict=True):
@@ -196,25 +225,36 @@ def _give_back(graph: _Graph, value: ir.Value, why: str) -> None:
 
 
 def _view(graph: _Graph, op: ir.Operation) -> None:
-    source = graph.report.tensor(op.operands[0], "the source")
-    result = graph.report.tensor(op.results[0], "the result")
-    coords = expressions_of(op.attributes["map"], "map")
+    operands, result = list(op.operands), op.results[0]
+    source, map_ = operands[0], op.attributes["map"]
+    key = (map_, source.type, result.type)
+    needed = graph.report.views.get(key)
+    if needed is not None:
+        _syms(graph, op, operands[1:], needed)
+    else:
+        coords, needed = _view_map(graph.report, source, result, map_)
+        _syms(graph, op, operands[1:], needed)
+        _same_address(TensorSpec.of(source.type), TensorSpec.of(result.type), coords)
+        graph.report.views[key] = needed
+    graph.roots[result] = graph.root(source)
+
+
+def _view_map(
+    report: Report, from_: ir.Value, to: ir.Value, map_: ir.Attribute
+) -> tuple[tuple[Expr, ...], frozenset[str]]:
+    """The coordinates of a map between two values, and the sizes that it and the view's type name."""
+    source, result = report.tensor(from_, "the source"), report.tensor(to, "the result")
+    coords = expressions_of(map_, "map")
     if len(coords) != source.rank:
-        raise Broken(
-            f"expected {source.rank} coordinates, one a dim of {op.operands[0].type}, got {len(coords)}"
-        )
+        raise Broken(f"expected {source.rank} coordinates, one a dim of {from_.type}, got {len(coords)}")
     if source.element != result.element or (source.device or "") != (result.device or ""):
-        raise Broken(
-            f"expected the element type and device of {op.operands[0].type}, got {op.results[0].type}"
-        )
+        raise Broken(f"expected the element type and device of {from_.type}, got {to.type}")
     dims = {f"v{n}" for n in range(result.rank)}
     used: set[str] = set().union(*(c.symbols() for c in coords))
     wrong = {n for n in used if n[0] == "v" and n[1:].isdigit()} - dims
     if wrong:
         raise Broken(f"expected a map over the dims {listed(dims)} of the result, got {listed(wrong)}")
-    _syms(graph, op, list(op.operands)[1:], (used - dims) | set(result.symbols))
-    _same_address(source, result, coords)
-    graph.roots[op.results[0]] = graph.root(op.operands[0])
+    return coords, frozenset((used - dims) | set(result.symbols))
 
 
 def _same_address(source: TensorSpec, result: TensorSpec, coords: tuple[Expr, ...]) -> None:
@@ -254,20 +294,31 @@ def _corners(sizes: list[int]) -> list[dict[str, int]]:
 
 def _call(graph: _Graph, op: ir.Operation) -> None:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-    callee = graph.callees.functions.get(name)
-    if callee is None:
+    if name not in graph.callees.functions:
         raise Broken(f"calls @{name}, and the module has no such function")
+    callee = graph.callees.signature(name, graph.report)
+    for number, symbol in callee.defines:
+        graph.define(symbol, op.results[number])
+    operands = list(op.operands)
+    for result, operand in callee.shared.items():
+        graph.roots[op.results[result]] = graph.root(operands[operand])
+    if callee.kind in ("kernel", "launch"):
+        for symbol, number in callee.sizes:
+            if graph.names.get(operands[number]) != symbol:
+                found = graph.names.get(operands[number], "another value")
+                raise Broken(
+                    f"expected operand {number} to be the size '{symbol}' of the callee's types, got {found}"
+                )
+        _destinations(graph, op, operands, name, tuple(callee.shared.values()))
+
+
+def _signature(name: str, callee: ir.Operation, report: Report) -> Signature:
     kind = next((k for attribute, k in CALLEE_KINDS.items() if attribute in callee.attributes), None)
     if kind is None:
         raise Broken(f"calls @{name}, which is no kernel, extern op, launch or ordered group")
-    for number, (symbol, _) in result_symbols(callee).items():
-        graph.define(symbol, op.results[number])
-    shared = _shared_storage(callee, kind)
-    for result, operand in shared.items():
-        graph.roots[op.results[result]] = graph.root(op.operands[operand])
-    if kind in ("kernel", "launch"):
-        _sizes_of_call(graph, op, callee)
-        _destinations(graph, op, name, tuple(shared.values()))
+    defines = tuple((number, symbol) for number, (symbol, _) in result_symbols(callee).items())
+    sizes = _named_sizes(callee, report) if kind in ("kernel", "launch") else ()
+    return Signature(kind, defines, _shared_storage(callee, kind), sizes)
 
 
 def _shared_storage(callee: ir.Operation, kind: str) -> dict[int, int]:
@@ -282,36 +333,32 @@ def _shared_storage(callee: ir.Operation, kind: str) -> dict[int, int]:
     return {r: o for r, o in pairs.items() if r < len(type_.results) and 0 <= o < len(type_.inputs)}
 
 
-def _sizes_of_call(graph: _Graph, op: ir.Operation, callee: ir.Operation) -> None:
-    """A size that the callee's types name is the same size here."""
+def _named_sizes(callee: ir.Operation, report: Report) -> tuple[tuple[str, int], ...]:
+    """A size that the callee's types name is the same size at the call: (size, its argument)."""
     named: set[str] = set()
     for type_ in function_type(callee).inputs:
-        spec = graph.report.spec(type_)
+        spec = report.spec(type_)
         if spec is not None:
             named.update(spec.symbols)
-    if not named:
-        return
-    for symbol, number in argument_symbols(callee).items():
-        if symbol in named and graph.names.get(op.operands[number]) != symbol:
-            found = graph.names.get(op.operands[number], "another value")
-            raise Broken(
-                f"expected operand {number} to be the size '{symbol}' of the callee's types, got {found}"
-            )
+    return tuple(item for item in argument_symbols(callee).items() if item[0] in named) if named else ()
 
 
-def _destinations(graph: _Graph, op: ir.Operation, name: str, destinations: tuple[int, ...]) -> None:
+def _destinations(
+    graph: _Graph, op: ir.Operation, operands: list[ir.Value], name: str, destinations: tuple[int, ...]
+) -> None:
     """No two destinations share storage; what shares one's storage is read only where that is written."""
-    roots = {number: graph.root(op.operands[number]) for number in destinations}
+    roots = {number: graph.root(operands[number]) for number in destinations}
     if len(set(roots.values())) != len(roots):
         raise Broken("expected destinations in different storage, got two in the same")
-    accesses = graph.callees.accesses.get(name)
+    accesses = graph.callees.known[name].accesses
     if accesses is None:
         return
-    for number, value in enumerate(op.operands):
-        if number in roots or number not in accesses.loads or not isinstance(value.type, ir.RankedTensorType):
+    for number in sorted(accesses.loads):
+        if number in roots:
             continue
+        value_root = graph.root(operands[number])
         for destination, root in roots.items():
-            if graph.root(value) == root and not _same_elements(graph, op, accesses, number, destination):
+            if value_root == root and not _same_elements(graph, op, accesses, number, destination):
                 raise Broken(
                     f"operand {number} shares the storage of destination {destination}, "
                     "and the kernel reads it at other elements than it writes"

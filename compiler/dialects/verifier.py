@@ -6,13 +6,15 @@ groups), ``_verify_kernel`` (scalar kernels), ``_verify_tiled`` (tile code, laun
 what was found.
 """
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 
 from ..analysis.dependences import check_order
 from ..mlir import ir
 from ._rules import Broken, Report, expressions_of, integers_of, items_of, text_of, texts_of
 from ._verify_extern import verify_extern
-from ._verify_graph import CALLEE_KINDS, Callees, verify_graph
+from ._verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
 from ._verify_kernel import verify_kernel
 from ._verify_level import POSTCONDITIONS, check_level
 from ._verify_tiled import symbol_name, verify_launch, verify_tiled, verify_tt_func
@@ -27,11 +29,33 @@ def verify(module: ir.Module) -> None:
 
     Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics.
     """
-    module.operation.verify()
-    report = Report()
-    with module.context, ir.Location.unknown(module.context):
-        _verify(module, report)
-    _raise_if_broken(report)
+    Verifier().verify(module)
+
+
+@dataclass
+class Verifier:
+    """Checks a module again and again while passes change it, and reads again only what changed.
+
+    A function is known by its bytecode, which holds all of it: one that was found right is not read a second
+    time.  So no pass is trusted, and a function that did not change costs a fifth of reading it.  ``@main``
+    and what depends on several functions is checked wherever any of them changed.
+    """
+
+    _right: dict[Hashable, Callee] = field(default_factory=dict)  #: functions found right, see ``_identity``
+    _report: Report = field(default_factory=Report)
+
+    def verify(self, module: ir.Module) -> None:
+        """Checks the whole module.
+
+        Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics.
+        """
+        module.operation.verify()
+        report, known = self._report, self._right
+        report.complaints, self._right = 0, {}
+        with module.context, ir.Location.unknown(module.context):
+            found = _verify(module, known, report)
+        _raise_if_broken(report)
+        self._right = found
 
 
 def verify_level(module: ir.Module, level: str) -> None:
@@ -53,44 +77,77 @@ def _raise_if_broken(report: Report) -> None:
         raise VerificationError(f"the module breaks {rules} of the dialect")
 
 
-def _verify(module: ir.Module, report: Report) -> None:
+def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report) -> dict[Hashable, Callee]:
+    """Checks what is not ``known`` to be right; gives every function of the module."""
     report.check(module.operation, _device, module)
     operations = [op.operation for op in module.body.operations]
     functions = {symbol_name(op): op for op in operations if op.name == "func.func"}
     tt_functions = {symbol_name(op): op for op in operations if op.name == "tt.func"}
+    found: dict[Hashable, Callee] = {}
     callees = Callees(functions)
-    graphs: list[ir.Operation] = []
     for op in operations:
         if op.name == "tt.func":
-            verify_tt_func(op, report)
+            code = _identity(op)
+            if code not in known:
+                verify_tt_func(op, report)
+            found[code] = Callee()
         elif op.name != "func.func":
             report.complain(op, "is not allowed at the top of a module: expected func.func and tt.func")
     for name, op in functions.items():
-        kind = report.check(op, _kind, op)
-        if kind == "extern":
-            verify_extern(op, report)
-        elif kind == "launch":
+        code = _identity(op)
+        callee = known.get(code)
+        if callee is None:
+            callee = _function(op, report)
+        found[code] = callees.known[name] = callee
+    if found.keys() == known.keys():
+        return found
+    for name, op in functions.items():
+        if callees.known[name].kind == "launch":
             verify_launch(op, tt_functions, report)
-        elif kind == "kernel" and "fuse.grid" in op.attributes:
-            verify_tiled(op, report)
-        elif kind == "kernel":
-            accesses = verify_kernel(op, report)
-            if accesses is not None:
-                callees.accesses[name] = accesses
-        elif len(op.regions[0].blocks):
-            graphs.append(op)
-    for op in graphs:
-        verify_graph(op, callees, report)
+    for name, op in functions.items():
+        if callees.known[name].kind in ("graph", "ordered group") and len(op.regions[0].blocks):
+            verify_graph(op, callees, report)
     if not report.complaints and "main" in functions and len(functions["main"].regions[0].blocks):
         violation = check_order(module)
         if violation is not None:
             report.complain(violation.reader, violation.message)
+    return found
+
+
+def _function(op: ir.Operation, report: Report) -> Callee:
+    """Checks what a ``func.func`` says by itself."""
+    kind = report.check(op, _kind, op) or "graph"
+    if kind == "extern":
+        verify_extern(op, report)
+    elif kind == "kernel" and "fuse.grid" in op.attributes:
+        verify_tiled(op, report)
+    elif kind == "kernel":
+        return Callee(kind, verify_kernel(op, report))
+    return Callee(kind)
+
+
+def _identity(op: ir.Operation) -> Hashable:
+    """All that an operation is: of an extern op its attributes, of others also types, body and locations."""
+    attributes = op.attributes
+    if "fuse.extern" in attributes and not len(op.regions[0].blocks):
+        present = tuple([(name, attributes[name]) for name in _DECLARED if name in attributes])
+        if len(present) == len(attributes):
+            return present
+    stream = io.BytesIO()
+    op.write_bytecode(stream)
+    return stream.getvalue()
 
 
 def _device(module: ir.Module) -> None:
     if "fuse.device" in module.operation.attributes:
         text_of(module.operation.attributes["fuse.device"], "fuse.device")
 
+
+#: The attributes of declarations of extern ops.
+_DECLARED = (
+    "sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs",
+    "fuse.extern", "fuse.args", "fuse.kwargs", "fuse.mutated", "fuse.aliases", "fuse.effect",
+)  # fmt: skip
 
 #: How attributes of functions are read, whatever the function is.
 _READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
