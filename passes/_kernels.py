@@ -192,13 +192,23 @@ def named_attributes(op: ir.Operation) -> Iterable[ir.NamedAttribute]:
 
 
 def _collect(op: ir.Operation, used: set[str]) -> None:
+    """Adds the functions that ``op`` refers to: a kernel and an extern op refer to none."""
+
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        for named in named_attributes(inner.operation):
-            if isinstance(named.attr, ir.FlatSymbolRefAttr):
-                used.add(named.attr.value)
+        _references(inner.operation, used)
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    if not is_kernel(op) and "fuse.extern" not in op.attributes:
+        op.walk(visit)
+
+
+def _references(op: ir.Operation, used: set[str]) -> None:
+    if op.name == "func.call":
+        used.add(symbol(op.attributes["callee"]))
+    elif not op.name.startswith("fuse."):
+        for named in named_attributes(op):
+            if isinstance(named.attr, ir.FlatSymbolRefAttr):
+                used.add(named.attr.value)
 
 
 def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:

@@ -6,8 +6,8 @@ function changes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
 
 from ..mlir import ir
 from .index import Expr, const
@@ -65,6 +65,28 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
+class Form:
+    """What planning reads of a summary, once for all kernels that differ in their names only: ``form_of``."""
+
+    dims: tuple[tuple[str, Expr], ...]
+    symbols: tuple[str, ...]
+    ties: tuple[int, ...]
+    reads: tuple[Read, ...]
+    writes: tuple[Write, ...]
+    crossings: tuple[Crossing, ...]
+    asserts: int
+    ops: int
+    weight: int
+
+    def summary(self, name: str) -> "Summary":
+        """The summary of a kernel of this form."""
+        return Summary(name, dict(self.dims), *(getattr(self, f.name) for f in fields(self)[1:]))
+
+
+form_of = lru_cache(maxsize=1 << 12)(Form)
+
+
+@dataclass(frozen=True, eq=False)
 class Summary:
     """One kernel.  ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point."""
 
@@ -119,6 +141,12 @@ class Summary:
             weight=sum(slots(name) for name in names),
         )
 
+    @cached_property
+    def form(self) -> Form:
+        """The summary without its name: equal ones are the same object."""
+        rest = (getattr(self, f.name) for f in fields(self)[2:])
+        return form_of(tuple(self.dims.items()), *rest)
+
     @property
     def is_pointwise(self) -> bool:
         """Whether every value belongs to one point: no reduction and no scan."""
@@ -133,7 +161,7 @@ class Summary:
     def accesses(self) -> int:
         return len(self.reads) + len(self.writes)
 
-    @property
+    @cached_property
     def points(self) -> Expr:
         """Size of the iteration space."""
         return points(self.dims, self.dims)

@@ -7,6 +7,7 @@ the groups.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..mlir import ir
 from .accesses import Summary
@@ -21,8 +22,7 @@ from .layout import TensorSpec
 class GroupGraph:
     """The partition.
 
-    ``group_of[node]``; ``members[group]`` ascending; ``after[group]``: bit set of the nodes that must follow
-    it.
+    ``group_of[node]``; ``members[group]`` ascending.
     """
 
     deps: Dependences
@@ -31,14 +31,15 @@ class GroupGraph:
     summaries: dict[int, Summary] = field(default_factory=dict)  #: of the nodes that are scalar kernels
     group_of: list[int] = field(default_factory=list)
     members: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    bits: dict[int, int] = field(default_factory=dict)
-    after: dict[int, int] = field(default_factory=dict)
     following: list[list[int]] = field(default_factory=list)
     partners: dict[int, list[int]] = field(
         default_factory=dict
     )  #: kernels that read what a kernel made, both ways
-    sizes: dict[int, int] = field(default_factory=dict)
-    devices: dict[int, str] = field(default_factory=dict)
+    _sizes: dict[int, int] = field(default_factory=dict)
+    _devices: dict[int, str] = field(default_factory=dict)
+    _escaping: dict[tuple[int, ...], frozenset[int]] = field(default_factory=dict)
+    _values: dict[tuple[int, ...], tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
+    _made: dict[int, tuple[tuple[int, frozenset[int]], ...]] = field(default_factory=dict)
 
     @staticmethod
     def of(module: ir.Module, grouped_only: bool = False) -> "GroupGraph":
@@ -62,12 +63,7 @@ class GroupGraph:
         count = len(deps.nodes)
         graph.group_of = list(range(count))
         graph.members = {i: (i,) for i in range(count)}
-        graph.bits = {i: 1 << i for i in range(count)}
         graph.following = deps.successors()
-        graph.after = dict.fromkeys(range(count), 0)
-        for i in reversed(range(count)):
-            for j in graph.following[i]:
-                graph.after[i] |= graph.bits[j] | graph.after[j]
         for edge in deps.edges:
             if edge.strength == "exact" and edge.before in graph.summaries and edge.after in graph.summaries:
                 graph.partners.setdefault(edge.before, []).append(edge.after)
@@ -78,9 +74,24 @@ class GroupGraph:
             if "fuse.group" in attributes:
                 number = ir.IntegerAttr(attributes["fuse.group"]).value
                 if number in given:
-                    graph.merge(graph.group_of[given[number]], graph.group_of[i])
+                    graph._join(graph.group_of[given[number]], graph.group_of[i])
                 given.setdefault(number, i)
         return graph
+
+    @cached_property
+    def _reach(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Bit sets by group: its nodes, and the nodes that must follow it.  ``materialize-fusion`` needs
+        neither.
+        """
+        count = len(self.following)
+        bits, after = {i: 1 << i for i in range(count)}, dict.fromkeys(range(count), 0)
+        for i in reversed(range(count)):
+            for j in self.following[i]:
+                after[i] |= bits[j] | after[j]
+        for group, nodes in self.members.items():
+            for node in nodes[1:]:
+                _absorb(bits, after, group, node)
+        return bits, after
 
     def member(self, node: int) -> Member:
         """A call for planning."""
@@ -92,42 +103,58 @@ class GroupGraph:
     def merge(self, a: int, b: int) -> int:
         """Makes two groups one, named by its first node; returns that name."""
         keep, gone = min(a, b), max(a, b)
-        self.members[keep] = tuple(sorted(self.members[a] + self.members.pop(gone)))
+        _absorb(*self._reach, keep, gone)
+        self._join(keep, gone)
+        return keep
+
+    def _join(self, a: int, b: int) -> None:
+        keep, gone = min(a, b), max(a, b)
+        self.members[keep] = tuple(sorted(self.members[keep] + self.members.pop(gone)))
         for node in self.members[keep]:
             self.group_of[node] = keep
-        self.bits[keep] |= self.bits.pop(gone)
-        self.after[keep] |= self.after.pop(gone)
-        mine, behind = self.bits[keep], self.bits[keep] | self.after[keep]
-        for group, after in self.after.items():
-            if after & mine:
-                self.after[group] = after | behind
-        return keep
 
     def has_path_around(self, a: int, b: int) -> int | None:
         """A node outside both groups that must run after one and before the other, or None."""
+        bits, after = self._reach
         for first, last in ((a, b), (b, a)):
             for node in self.members[first]:
                 for follower in self.following[node]:
                     group = self.group_of[follower]
-                    if group not in (a, b) and self.after[group] & self.bits[last]:
+                    if group not in (a, b) and after[group] & bits[last]:
                         return follower
         return None
 
     def must_precede(self, a: int, b: int) -> bool:
         """Whether some node of ``a`` must run before some node of ``b``."""
-        return bool(self.after[a] & self.bits[b])
+        bits, after = self._reach
+        return bool(after[a] & bits[b])
 
     def escaping(self, nodes: Iterable[int]) -> frozenset[int]:
         """Values made by ``nodes`` that others use, or whose storage is not a fresh ``fuse.empty``."""
-        inside = set(nodes)
-        found: set[int] = set()
-        for i in sorted(inside):
-            node = self.deps.nodes[i]
-            for result, destination in zip(node.results, node.destinations, strict=True):
-                users = (u for u in self.deps.users[result] if self.deps.nodes[u].op.name != "fuse.after")
-                if any(u not in inside for u in users) or not self.is_fresh(destination):
-                    found.add(result)
-        return frozenset(found)
+        key = tuple(sorted(set(nodes)))
+        known = self._escaping.get(key)
+        if known is None:
+            inside = frozenset(key)
+            known = self._escaping[key] = frozenset(
+                result for n in key for result, users in self._results(n) if not users <= inside
+            )
+        return known
+
+    def _results(self, node: int) -> tuple[tuple[int, frozenset[int]], ...]:
+        """The results of a node with the nodes that use each, -1 among them where the storage must be
+        written.
+        """
+        known = self._made.get(node)
+        if known is None:
+            made, nodes = self.deps.nodes[node], self.deps.nodes
+            found = []
+            for result, destination in zip(made.results, made.destinations, strict=True):
+                users = {u for u in self.deps.users[result] if nodes[u].kind != "fuse.after"}
+                if not self.is_fresh(destination):
+                    users.add(-1)
+                found.append((result, frozenset(users)))
+            known = self._made[node] = tuple(found)
+        return known
 
     def is_fresh(self, value: int) -> bool:
         """Whether a destination is a ``fuse.empty`` itself."""
@@ -136,23 +163,29 @@ class GroupGraph:
 
     def shared(self, a: int, b: int) -> list[int]:
         """Values made by one of the groups and read by the other, in order."""
-        found = set()
-        for first, last in ((a, b), (b, a)):
-            made = {r for node in self.members[first] for r in self.deps.nodes[node].results}
-            found |= made & {v for node in self.members[last] for v in self.deps.nodes[node].reads}
-        return sorted(found)
+        (made, read), (other_made, other_read) = self._touched(a), self._touched(b)
+        return sorted((made & other_read) | (other_made & read))
 
     def common_inputs(self, a: int, b: int) -> list[int]:
         """Values that both groups read and neither makes, in order."""
-        reads = [{v for node in self.members[g] for v in self.deps.nodes[node].reads} for g in (a, b)]
-        return sorted(reads[0] & reads[1])
+        return sorted(self._touched(a)[1] & self._touched(b)[1])
+
+    def _touched(self, group: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The values that a group makes, and those that it reads."""
+        members = self.members[group]
+        known = self._values.get(members)
+        if known is None:
+            nodes = [self.deps.nodes[n] for n in members]
+            made = frozenset(v for n in nodes for v in n.results)
+            known = self._values[members] = made, frozenset(v for n in nodes for v in n.reads)
+        return known
 
     def bytes_of(self, value: int) -> int:
         """Bytes of a tensor under the hints."""
-        if value not in self.sizes:
+        if value not in self._sizes:
             spec = TensorSpec.of(self.deps.values[value].type)
-            self.sizes[value] = evaluate(spec.numel, self.hints) * spec.element_bytes
-        return self.sizes[value]
+            self._sizes[value] = evaluate(spec.numel, self.hints) * spec.element_bytes
+        return self._sizes[value]
 
     def saved_bytes(self, a: int, b: int) -> int:
         """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
@@ -165,8 +198,12 @@ class GroupGraph:
 
     def device(self, node: int) -> str:
         """Where a kernel runs: the device of its first destination, "" for the module's."""
-        destinations = self.deps.nodes[node].destinations
-        return (TensorSpec.of(self.deps.values[destinations[0]].type).device or "") if destinations else ""
+        known = self._devices.get(node)
+        if known is None:
+            destinations = self.deps.nodes[node].destinations
+            spec = TensorSpec.of(self.deps.values[destinations[0]].type) if destinations else None
+            known = self._devices[node] = (spec.device or "") if spec is not None else ""
+        return known
 
     def assign(self) -> None:
         """Writes ``fuse.group`` onto the calls: groups of two or more, numbered in program order."""
@@ -180,6 +217,16 @@ class GroupGraph:
                 elif "fuse.group" in attributes:
                     del attributes["fuse.group"]
             number += len(nodes) > 1
+
+
+def _absorb(bits: dict[int, int], after: dict[int, int], keep: int, gone: int) -> None:
+    """The group ``gone`` becomes part of ``keep``."""
+    bits[keep] |= bits.pop(gone)
+    after[keep] |= after.pop(gone)
+    mine, behind = bits[keep], bits[keep] | after[keep]
+    for group, follows in after.items():
+        if follows & mine:
+            after[group] = follows | behind
 
 
 def summarise(kernel: ir.Operation) -> Summary | None:

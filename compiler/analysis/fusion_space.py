@@ -18,12 +18,12 @@ kernels give the same plan: ``fuse-vertical`` plans to decide and ``materialize-
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
-from .accesses import Read, Summary, Write
+from .accesses import Form, Read, Summary, Write
 from .index import Expr, Facts, Solution, const, is_bijection, simplify, solve, sym
 from .index_expr import FloorDiv, Mod
 from .index_facts import is_indirect
@@ -97,7 +97,12 @@ class Plan:
         """An access's coordinates over the dims of the space."""
         return _placed(access.coords, _items(instance.dims), self.facts)
 
-    @property
+    def of(self, members: Sequence[Member]) -> "Plan":
+        """The same plan of other kernels of the same forms; nothing mutable is shared."""
+        instances = tuple(replace(i, dims=dict(i.dims), sources=dict(i.sources)) for i in self.instances)
+        return Plan(tuple(members), dict(self.extents), instances, self.facts)
+
+    @cached_property
     def crossed(self) -> frozenset[str]:
         """Dims that some reduction or scan crosses."""
         found: set[str] = set()
@@ -106,7 +111,7 @@ class Plan:
                 found |= self.image(instance, crossing.over)
         return frozenset(found)
 
-    @property
+    @cached_property
     def parallel(self) -> frozenset[str]:
         """Dims that no reduction or scan crosses, those of extent 1 left out."""
         return frozenset(d for d, e in self.extents.items() if e.constant != 1) - self.crossed
@@ -130,11 +135,44 @@ def plan_group(
     facts:    bounds of the size symbols.  hints: likely values of them, for the cost of computing something
               twice.
     """
-    planner = _Planner(tuple(members), escaping, facts, hints or {})
-    try:
-        return planner.plan()
+    numbers: dict[int, int] = {}
+    calls = tuple(
+        (
+            m.summary.form,
+            tuple([numbers.setdefault(v, len(numbers)) for v in m.operands]),
+            tuple([numbers.setdefault(v, len(numbers)) for v in m.results]),
+        )
+        for m in members
+    )
+    kept = frozenset(numbers[v] for v in escaping if v in numbers)
+    plan = _plan_form(calls, kept, facts, tuple((hints or {}).items()))
+    if isinstance(plan, Plan):
+        return plan.of(members)
+    try:  # again, for a message with the names of these kernels
+        return _Planner(tuple(members), escaping, facts, hints or {}).plan()
     except Refused as refused:
         return refused.refusal
+
+
+@lru_cache(maxsize=1 << 10)
+def _plan_form(
+    calls: tuple[tuple[Form, tuple[int, ...], tuple[int, ...]], ...],
+    escaping: frozenset[int],
+    facts: Facts,
+    hints: tuple[tuple[str, int], ...],
+) -> Plan | None:
+    """The plan of kernels known by their form, operands and results; None where there is none.
+
+    A model repeats its layers, and passes plan a group more than once: the same calls have the same plan.
+    """
+    members = tuple(
+        Member(i, form.summary(f"k{i}"), operands, results)
+        for i, (form, operands, results) in enumerate(calls)
+    )
+    try:
+        return _Planner(members, escaping, facts, dict(hints)).plan()
+    except Refused:
+        return None
 
 
 @lru_cache(maxsize=1 << 14)

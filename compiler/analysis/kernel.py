@@ -10,6 +10,8 @@ from ..mlir import ir
 from .index import Expr, Facts, parse
 from .layout import TensorSpec
 
+_NO_DIMS: frozenset[str] = frozenset()
+
 #: Ops that remove the dims ``over`` from their operand's dim set.
 REDUCTIONS = ("fuse.reduce", "fuse.argreduce", "fuse.welford", "fuse.online_softmax", "fuse.dot")
 
@@ -33,7 +35,7 @@ def is_tiled(op: ir.Operation) -> bool:
 
 def strings(attribute: ir.Attribute) -> tuple[str, ...]:
     """The values of an array of strings."""
-    return tuple(ir.StringAttr(a).value for a in ir.ArrayAttr(attribute))
+    return tuple([ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)])
 
 
 def string(attribute: ir.Attribute) -> str:
@@ -109,8 +111,11 @@ class Kernel:
         return TensorSpec.of(self.arguments[argument].type)
 
     def _read(self, op: ir.Operation, number: dict[ir.Value, int]) -> None:
-        dims = frozenset().union(*(self.value_dims.get(v, frozenset()) for v in op.operands))
-        name = op.name
+        dims, name = _NO_DIMS, op.name
+        for operand in op.operands:
+            more = self.value_dims.get(operand)
+            if more and not more <= dims:
+                dims = dims | more
         if name in ("fuse.load", "fuse.store"):
             coords = tuple(parse(c) for c in strings(op.attributes["at"]))
             used = frozenset().union(*(c.symbols() for c in coords))
@@ -135,7 +140,7 @@ class Kernel:
         self.op_dims[op] = dims
         result_dims = dims - set(over(op)) if name in REDUCTIONS else dims
         if name == "fuse.store":
-            result_dims = frozenset()
+            result_dims = _NO_DIMS
         for result in op.results:
             self.value_dims[result] = result_dims
 
