@@ -18,7 +18,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from ..passes.manager import Observer, PassManager
+from ..passes.manager import Observer, PassManager, PassTime
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
@@ -26,6 +26,7 @@ from ..passes.pipeline_text import parse_pipeline
 from .analysis.provenance import Launch, launches
 from .analysis.remarks import Remarks
 from .codegen.launches import KernelSource, kernel_sources
+from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import verify_level
 from .frontend.attention import fuse_attention
@@ -50,8 +51,9 @@ class CompiledGraph:
     when imported and when lowered.
     launches: the kernels and torch ops that run, in order, each with the FX nodes and the user's lines that
     it came from.
-    externs: calls of torch ops.  seconds: compile time by stage.  call: what runs, a function from the list
-    of arguments to the list of results.
+    externs: calls of torch ops.  seconds: compile time by stage; ``passes``: what each pass and the verifier
+    after it took of ``seconds["passes"]``, in order.  call: what runs, a function from the list of arguments
+    to the list of results.
     """
 
     name: str
@@ -63,6 +65,7 @@ class CompiledGraph:
     launches: tuple[Launch, ...]
     externs: int
     seconds: dict[str, float]
+    passes: tuple[PassTime, ...]
     source: str
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
 
@@ -112,7 +115,7 @@ def compile_graph(
         gm.recompile()
     device = graph_device(gm)
     on_gpu = device.startswith("cuda") and options.execute == "auto"
-    with clock("import"):
+    with clock("import"), collector_paused():
         context = make_context()
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     remarks = imported.remarks
@@ -124,10 +127,9 @@ def compile_graph(
         observers.append(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
-    with clock("passes"):
-        PassManager(_passes(options, on_gpu), options.verify != "off", observers).run(
-            imported.module, remarks
-        )
+    manager = PassManager(_passes(options, on_gpu), options.verify != "off", observers)
+    with clock("passes"), collector_paused():
+        manager.run(imported.module, remarks)
         if options.pipeline is None and options.verify != "off":
             verify_level(imported.module, _level(options, on_gpu))
     with clock("kernels"):
@@ -145,6 +147,7 @@ def compile_graph(
         launches=run,
         externs=_count(run, "torch"),
         seconds=seconds,
+        passes=tuple(manager.times),
         source=program.source,
         call=_boxed(program.run, imported),
     )
