@@ -112,6 +112,13 @@ class Input:
             values = values / 8
         return LAYOUTS[self.layout](values.to(self.dtype), self.shape)
 
+    @property
+    def mutable(self) -> bool:
+        """Whether it may be written in place. AOTAutograd itself, with the backend "aot_eager", loses what is
+        written to a float64 scalar on the CPU.
+        """
+        return self.layout in MUTABLE and (self.shape != () or self.dtype != torch.float64)
+
 
 # ---- programs ----------------------------------------------------------------------------------------------
 
@@ -157,7 +164,7 @@ class Program:
             i, j = (len(pool) - 1 - k % len(pool) for k in (step.first, step.second))
             if step.name in MUTATIONS:
                 k = step.first % len(args)
-                if self.inputs[k].layout in MUTABLE and not args[k].requires_grad:
+                if self.inputs[k].mutable and not args[k].requires_grad:
                     MUTATIONS[step.name](args[k], pool[j], step.n)
                     if step.name in ROUNDING_MUTATIONS:
                         exact = [e and kind(v) != "float" for e, v in zip(exact, pool, strict=True)]

@@ -89,5 +89,13 @@ def test_a_wrong_answer_would_be_noticed(monkeypatch):
         check_program(program)
 
 
+def test_gradients_at_the_kinks_of_hardswish():
+    """At -3 its derivative is 0 and at 3 it is 1, in every float dtype."""
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        x = Input((10, 80), dtype)
+        assert {-3.0, 3.0} <= set(x.make().flatten().tolist())
+        assert check_program(Program((x,), (Step("hardswish"),)), gradient=True) is not None
+
+
 def test_exact_ops_are_in_the_table():
     assert OPS.keys() > EXACT

@@ -132,8 +132,8 @@ def hardswish(k: K, x: Scalar) -> Scalar:
 @pointwise("aten.hardswish_backward.default")
 def hardswish_backward(k: K, grad: Scalar, x: Scalar) -> Scalar:
     middle = k.mul(grad, k.add(k.div(x, 3), 0.5))
-    inner = k.select(k.compare("le", x, 3), middle, grad)
-    return k.select(k.compare("lt", x, -3), 0, inner)
+    inner = k.select(k.compare("lt", x, 3), middle, grad)
+    return k.select(k.compare("le", x, -3), 0, inner)
 
 
 @pointwise("aten.softplus.default", over=("self",))
