@@ -32,6 +32,7 @@ from .dialects.verifier import verify_level
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
 from .frontend.decompositions import decomposition_table
+from .frontend.gathers import sink_gathers
 from .frontend.importer import ImportedGraph, OutputResult, import_graph
 from .mlir import ir
 from .options import Options
@@ -117,6 +118,7 @@ def compile_graph(
     on_gpu = device.startswith("cuda") and options.execute == "auto"
     with clock("import"), collector_paused():
         context = make_context()
+        sink_gathers(gm)
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     remarks = imported.remarks
     launches_before = _count(launches(imported.module), "kernel")

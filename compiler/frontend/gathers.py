@@ -1,0 +1,103 @@
+"""Gathers move in front of what is computed for every element: ``gather(x - m, idx)`` becomes
+``gather(x, idx) - m``.
+
+Cross-entropy is the example: of the log-softmax of a row one element is needed, and computing it from the
+logits and the row's two sums keeps the log-softmax of all classes out of memory.  The same scalar operations
+run on the gathered elements, so that numbers do not change.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+_aten = torch.ops.aten
+#: Ops that compute each element from the elements of their tensor arguments at the same place.
+_POINTWISE: frozenset[Any] = frozenset(
+    {_aten.sub.Tensor, _aten.add.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten._to_copy.default}
+)
+
+
+def sink_gathers(gm: GraphModule) -> int:
+    """Rewrites a functional graph with ``meta["val"]`` in place; the number of gathers that moved.
+
+    Fires on ``aten.gather`` along one dim, of a pointwise op's result, where the index has the extents of the
+    source in the other dims and no more points than it along that one.  Operands with one point along the
+    dim, and numbers, are taken as they are.  Does not fire where the op changes more than the element type.
+    """
+    moved = 0
+    for gather in [n for n in gm.graph.nodes if n.target is _aten.gather.default]:
+        while (made := _moved(gather)) is not None:
+            moved += 1
+            gather.replace_all_uses_with(made.result)
+            gm.graph.erase_node(gather)
+            gather = made.gather
+    if moved:
+        gm.graph.eliminate_dead_code()
+        gm.recompile()
+    return moved
+
+
+class _Made:
+    """A new gather, and the pointwise op on its result."""
+
+    def __init__(self, gather: Node, result: Node) -> None:
+        self.gather, self.result = gather, result
+
+
+def _moved(gather: Node) -> _Made | None:
+    source, dim, index = gather.args[:3]
+    if not isinstance(source, Node) or source.target not in _POINTWISE or not isinstance(index, Node):
+        return None
+    if source.target is _aten._to_copy.default and set(source.kwargs) - {"dtype", "layout", "device"}:
+        return None
+    whole, wanted = source.meta["val"], index.meta["val"]
+    rank = whole.dim()
+    if rank == 0 or wanted.dim() != rank or not isinstance(dim, int):
+        return None
+    dim %= rank
+    if any(type(s) is not int for s in (*whole.shape, *wanted.shape)):
+        return None
+    pairs = zip(wanted.shape, whole.shape, strict=True)
+    if any(w != s if i != dim else w > s for i, (w, s) in enumerate(pairs)):
+        return None
+    if source.target is _aten._to_copy.default and _operand(source).device != whole.device:
+        return None
+    full = _full(source, whole, dim)
+    if len(full) != 1:  # several gathers for one would read more
+        return None
+    [tensor] = full
+    graph = gather.graph
+    with graph.inserting_before(gather):
+        inner = _node(graph.call_function, _aten.gather.default, (tensor, dim, index), {}, gather)
+        args = tuple(inner if a is tensor else a for a in source.args)
+        result = _node(graph.call_function, source.target, args, dict(source.kwargs), source)
+    assert result.meta["val"].shape == gather.meta["val"].shape
+    return _Made(inner, result)
+
+
+def _operand(source: Node) -> torch.Tensor:
+    return source.args[0].meta["val"]  # type: ignore[union-attr]
+
+
+def _full(source: Node, whole: torch.Tensor, dim: int) -> list[Node]:
+    """The operands that vary along ``dim``; one that would have to be broadcast first counts twice."""
+    full: list[Node] = []
+    for argument in source.args:
+        if not isinstance(argument, Node):
+            continue
+        shape = argument.meta["val"].shape
+        if tuple(shape) == tuple(whole.shape):
+            full.append(argument)
+        elif len(shape) >= whole.dim() - dim and shape[dim - whole.dim()] != 1:
+            full += [argument, argument]
+    return full
+
+
+def _node(create: Callable[..., Node], target: Any, args: tuple, kwargs: dict[str, Any], like: Node) -> Node:
+    node = create(target, args, kwargs)
+    node.meta = {k: v for k, v in like.meta.items() if k in ("stack_trace", "nn_module_stack", "from_node")}
+    values = [a.meta["val"] if isinstance(a, Node) else a for a in args]
+    node.meta["val"] = target(*values, **kwargs)
+    return node
