@@ -9,7 +9,7 @@ device            kernels on different devices
 size              a kernel with too many accesses or scalar operations
 cycle             groups with a third operation that must run between them
 index-mismatch    reads that no placement of the producer serves (``order``, ``atomic`` are found there too)
-reduction-dims    reductions that would cross different dims
+reduction-dims    reductions that would cross different dims, but for row and column sums of one matrix
 lost-parallelism  a reduction that would run again for each point of a dim that it does not depend on
 too-long-row      a reduction of few long rows with what needs its result at every point: one program's work
 uneven            a tensor that others need and that varies along some of the parallel dims only
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from .accesses import points
 from .fusion_graph import GroupGraph
+from .fusion_order import both_orders
 from .fusion_space import Plan, Refusal, evaluate, plan_group
 
 
@@ -33,6 +34,9 @@ class Limits:
     cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
     row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its
                     readers apart.
+    held:           fewest and most elements of a row whose column sums stay in one program's registers.
+    walked:         fewest rows for which that pays.
+    slices:         fewest and most slices that the rows are cut into (one or two programs each SM).
     slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
 
@@ -43,6 +47,9 @@ class Limits:
     slots_per_byte: int = 4
     row: int = 32768
     rows: int = 264
+    held: tuple[int, int] = (256, 8192)
+    walked: int = 2048
+    slices: tuple[int, int] = (132, 264)
 
 
 @dataclass
@@ -54,6 +61,7 @@ class Candidate:
     second: int
     limits: Limits
     plan: Plan | None = None
+    walks: bool = False  #: rows are reduced on the way down the columns; ``reduction_dims`` finds out
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -119,7 +127,7 @@ def index_mismatch(c: Candidate) -> Refusal | None:
 
 
 def reduction_dims(c: Candidate) -> Refusal | None:
-    """All reductions and scans cross the same dims."""
+    """All reductions and scans cross the same dims, or are row and column sums that one read serves."""
     plan = c.planned
     found: dict[frozenset[str], str] = {}
     for instance in plan.instances:
@@ -129,6 +137,9 @@ def reduction_dims(c: Candidate) -> Refusal | None:
             if crossed:
                 found.setdefault(crossed, summary.name)
     if len(found) < 2:
+        return None
+    if len(found) == 2 and both_orders(c, *found):
+        c.walks = True
         return None
     text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
     return Refusal(
@@ -160,6 +171,8 @@ def lost_parallelism(c: Candidate) -> Refusal | None:
 def too_long_row(c: Candidate) -> Refusal | None:
     """What visits a row again after its reduction does so in the same program: not with few long rows."""
     plan = c.planned
+    if c.walks:
+        return None  # each row is short, and the columns are shared among programs
     crossed = plan.crossed
     length = evaluate(points(plan.extents, crossed), c.graph.hints)
     rows = evaluate(points(plan.extents, plan.parallel), c.graph.hints)

@@ -13,9 +13,13 @@ from .sizes import floor_power
 
 #: A slice is at least this long, so that its reads pay for its start.
 SLICE_BYTES = 16 * 1024
+#: Fewer slices than this gain less than the kernel that combines them costs.
+FEWEST = 3
 #: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
 #: two where columns are kept in registers.
 _MANY, _FEW = 8, 2
+#: Rows that are enough to be shared by all programs, when rows and columns are reduced together.
+_ENOUGH = 1024
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | N
     points = shape.points(crossed)
     aim = (_FEW if len(shape.reduced_classes) > 1 else _MANY) * hardware.sm_count
     wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SLICE_BYTES)
-    if wanted < 2:
+    if wanted < FEWEST:
         return Refusal("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
     dim = _dim(shape, crossed, wanted)
     if any(dim in over(op) and set(over(op)) != set(crossed) for op in kernel.reductions):
@@ -102,13 +106,20 @@ def _programs(shape: KernelShape) -> int:
 
 def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
     """The crossed dims of the reductions to split: of those that feed no reduction over other dims, the ones
-    with the most points.
+    with the most points; but rows that lie together in memory stay whole where there are enough of them.
     """
     groups: dict[tuple[str, ...], list[ir.Operation]] = {}
     for op in shape.kernel.reductions:
         groups.setdefault(tuple(sorted(over(op))), []).append(op)
     last = [dims for dims, ops in groups.items() if not any(_feeds(shape, op, set(dims)) for op in ops)]
-    return max(last or list(groups), key=lambda dims: (shape.points(dims), dims), default=None)
+    main = shape.main_access
+    along = shape.contiguous_dim(main) if main is not None else None
+
+    def preference(dims: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
+        points = shape.points(dims)
+        return along not in dims and points >= _ENOUGH, points, dims
+
+    return max(last or list(groups), key=preference, default=None)
 
 
 def _feeds(shape: KernelShape, op: ir.Operation, dims: set[str]) -> bool:

@@ -25,6 +25,11 @@ SHORT_ROW_BYTES = 4096
 _WARP_BYTES = 2048
 #: Registers for values that a thread may hold before tiles shrink, and before a row is looped over.
 SMALL_REGISTERS, ROW_REGISTERS, LARGE_REGISTERS = 64, 128, 160
+#: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step: the
+#: next rows are loaded meanwhile, three of them where two programs' rows fit into shared memory (measured:
+#: two, three, four stages reach 0.69, 0.90, 0.90 of a copy in layer norm's backward pass, and
+#: 0.46, 0.67, 0.72 in bf16).
+_WALK_STAGES = 4
 
 
 class NoTiling(Exception):
@@ -46,7 +51,7 @@ def choose(shape: KernelShape, hardware: Hardware) -> Choice:
     if not shape.reduced:
         return _pointwise(shape, hardware)
     if len(shape.reduced_classes) > 1:
-        return _several_reductions(shape)
+        return _several_reductions(shape, hardware)
     if _is_inner(shape):
         return _row_reduction(shape, hardware)
     return _column_reduction(shape, hardware)
@@ -292,9 +297,9 @@ def _column_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
     return Choice(Tile((*_axes(outer, 1, (axis,)), Axis(inner, columns, "grid")), warps), rule)
 
 
-def _several_reductions(shape: KernelShape) -> Choice:
-    """Reductions over different dims: each class of dims is an axis; the largest is looped over, the others
-    are held.
+def _several_reductions(shape: KernelShape, hardware: Hardware) -> Choice:
+    """Reductions over different dims: each class of dims is an axis; one is looped over, the others are held.
+    That one is the largest along which memory is not contiguous, so that rows are read as wholes.
     """
     classes = shape.reduced_classes
     bounds = [shape.bound(c) for c in classes]
@@ -309,7 +314,12 @@ def _several_reductions(shape: KernelShape) -> Choice:
         total *= ceil_power(b) if b is not None else 1
     looped = unbounded[0] if unbounded else None
     if looped is None and total > ROW_ELEMENTS // 2:
-        looped = max(range(len(classes)), key=lambda i: bounds[i] or 0)
+        along = shape.contiguous_dim(shape.main_access) if shape.main_access is not None else None
+        fits = {
+            i: along not in c and total // ceil_power(bounds[i] or 1) <= ROW_ELEMENTS // 2
+            for i, c in enumerate(classes)
+        }
+        looped = max(range(len(classes)), key=lambda i: (fits[i], bounds[i] or 0))
     if looped is not None and both_ways(shape):
         raise NoTiling(
             "forward and reverse scans must hold the whole axis, "
@@ -330,5 +340,13 @@ def _several_reductions(shape: KernelShape) -> Choice:
     elements = 1
     for axis in axes:
         elements *= axis.block
-    warps = max(1, min(16, floor_power(elements // 256)))
-    return Choice(Tile(_axes(shape.parallel, 1, tuple(axes)), warps), "several-reductions")
+    warps = max(1, min(hardware.max_warps, floor_power(elements // 256)))
+    stages = 1 if looped is None else _walk_stages(shape, elements, hardware)
+    return Choice(Tile(_axes(shape.parallel, 1, tuple(axes)), warps, stages), "several-reductions")
+
+
+def _walk_stages(shape: KernelShape, elements: int, hardware: Hardware) -> int:
+    """Stages of a loop: all but one hold a block of every load at all reduced points in shared memory."""
+    loads = [a for a in shape.kernel.loads if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
+    step = elements * sum(shape.element_bytes(a) for a in loads)
+    return min(_WALK_STAGES, 1 + hardware.shared_bytes // 2 // max(step, 1))

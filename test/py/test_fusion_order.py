@@ -1,0 +1,67 @@
+"""Row and column reductions in one kernel: when they fuse, and what they compute when tiled."""
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.importer import import_graph
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pipeline import default_pipeline
+
+
+def compiled(function, *args, level: str = "tiled") -> tuple[ir.Module, Remarks]:
+    gm = make_fx(function, decomposition_table=decomposition_table(), tracing_mode="fake")(*args)
+    imported = import_graph(gm, args, context=make_context(), device="cpu", strict=True)
+    PassManager(default_pipeline(level, "h200")).run(imported.module, imported.remarks)
+    return imported.module, imported.remarks
+
+
+def kernels(module: ir.Module) -> int:
+    return sum("fuse.kernel" in op.operation.attributes for op in module.body.operations)
+
+
+def backward(dy, x, mean, rstd, w, b):
+    return torch.ops.aten.native_layer_norm_backward(dy, x, [x.shape[1]], mean, rstd, w, b, [True] * 3)
+
+
+def test_layer_norm_backward_reads_its_inputs_once():
+    rows, columns = 2112, 256
+    x, dy, w, b = (torch.randn(*s) for s in ((rows, columns), (rows, columns), (columns,), (columns,)))
+    _, mean, rstd = torch.native_layer_norm(x, [columns], w, b, 1e-5)
+    args = (dy, x, mean, rstd, w, b)
+    module, _ = compiled(backward, *args)
+    assert kernels(module) == 2
+    results = run_module(module, list(args))
+    expected = backward(*(a.double() for a in args))
+    for result, wanted in zip(results, expected, strict=True):
+        assert (result.double() - wanted).norm() <= 3e-6 * wanted.norm()
+
+
+def test_row_means_and_column_variances_share_a_read():
+    x = torch.randn(2112, 256) + 3
+
+    def both(x):
+        return x.mean(1), x.var(0)
+
+    module, _ = compiled(both, x)
+    assert kernels(module) == 2
+    for result, wanted in zip(run_module(module, [x]), both(x.double()), strict=True):
+        assert (result.double() - wanted).norm() <= 3e-6 * wanted.norm()
+
+
+@pytest.mark.parametrize(
+    "shape", [(2111, 256), (1024, 256), (2112, 128), (2112, 16384)], ids=["uneven", "few", "narrow", "wide"]
+)
+def test_kept_apart(shape):
+    _, remarks = compiled(lambda x: (x.sum(1), x.sum(0)), torch.empty(*shape), level="scheduled")
+    assert "reduction-dims" in {r.rule for r in remarks.items}
+
+
+def test_columns_that_points_wait_for_are_kept_apart():
+    _, remarks = compiled(lambda x: (x.sum(1), x - x.sum(0)), torch.empty(2112, 256), level="scheduled")
+    assert "reduction-dims" in {r.rule for r in remarks.items}
