@@ -157,7 +157,7 @@ def _syms(graph: _Graph, op: ir.Operation, operands: list[ir.Value], used: Set[s
         if graph.names.get(value) != name:
             found = graph.names.get(value, "another value")
             raise Broken(f"expected the operand for '{name}' to be that size, got {found}")
-    missing = used.difference(names)
+    missing = used - set(names)
     if missing:
         raise Broken(
             f"needs the size {listed(missing)}, which is not among its operands (syms: {listed(names)})"
