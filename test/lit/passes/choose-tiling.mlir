@@ -192,3 +192,20 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64xf32>
   }
 }
+
+// -----
+
+// Rows are reduced on the way down the columns: rows are held, the walk is the loop, and the next rows are loaded meanwhile.
+// CHECK-LABEL: func.func private @rows_and_columns
+// CHECK-SAME: fuse.tile = {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 1 : i64, dims = ["d0"], kind = "looped"}, {block = 4096 : i64, dims = ["d1"], kind = "resident"}], num_stages = 4 : i64, num_warps = 16 : i64}
+func.func private @rows_and_columns(%x: tensor<16384x4096xf32>, %o: tensor<16384xf32>, %p: tensor<256x4096xf32>) -> (tensor<16384xf32>, tensor<256x4096xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096", d2 = "256"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0 + d2*64", "d1"]} : (tensor<16384x4096xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0 + d2*64"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<256x4096xf32>, f32, i1) -> tensor<256x4096xf32>
+  return %r, %q : tensor<16384xf32>, tensor<256x4096xf32>
+}

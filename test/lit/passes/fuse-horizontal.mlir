@@ -81,3 +81,37 @@ module attributes {fuse.device = "cpu"} {
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
+
+// -----
+
+// Row and column sums of one matrix: one walk over its rows gives both.
+// CHECK-LABEL: func.func @main
+// CHECK: call @row_sum({{.*}}) {fuse.group = 0 : i64}
+// CHECK: call @column_sum({{.*}}) {fuse.group = 0 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x512xf32>) -> (tensor<4096xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %a = call @row_sum(%x, %o) : (tensor<4096x512xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %b = call @column_sum(%x, %p) : (tensor<4096x512xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %a, %b : tensor<4096xf32>, tensor<512xf32>
+  }
+  func.func private @row_sum(%x: tensor<4096x512xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x512xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %r : tensor<4096xf32>
+  }
+  func.func private @column_sum(%x: tensor<4096x512xf32>, %o: tensor<512xf32>) -> tensor<512xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x512xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %r : tensor<512xf32>
+  }
+}
