@@ -9,7 +9,7 @@ columns.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .accesses import points
+from .accesses import Read, Write, points
 from .fusion_space import Instance, Plan
 from .index import Expr, const
 from .layout import TensorSpec
@@ -60,12 +60,14 @@ def _contiguous(c: "Candidate", row: frozenset[str], everything: frozenset[str])
 
 def _offsets(c: "Candidate") -> Iterator[tuple[frozenset[str], Expr]]:
     """The dims and the storage offset of each access that the fused kernel makes."""
-    plan = c.planned
+    plan, kept = c.planned, c.graph.escaping(c.nodes)
     for instance in plan.instances:
         member = plan.members[instance.member]
-        kept = c.graph.escaping(c.nodes)
-        accesses = [r for i, r in enumerate(member.summary.reads) if i not in instance.sources]
-        for access in [*accesses, *(w for w in member.summary.writes if member.results[w.result] in kept)]:
+        accesses: list[Read | Write] = [
+            r for i, r in enumerate(member.summary.reads) if i not in instance.sources
+        ]
+        accesses += [w for w in member.summary.writes if member.results[w.result] in kept]
+        for access in accesses:
             spec = TensorSpec.of(c.graph.deps.values[member.operands[access.argument]].type)
             total = const(0)
             for coordinate, stride in zip(plan.coords(instance, access), spec.strides, strict=True):
