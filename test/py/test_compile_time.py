@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+import fuse_mlir
 from fuse_mlir.bench.compile_time import growth_of, measure_layers
 from fuse_mlir.compiler.collector import collector_paused
 from fuse_mlir.compiler.context import make_context
@@ -129,7 +130,7 @@ def test_a_compiled_graph_says_what_each_pass_took() -> None:
     compiled: list[Any] = []
     torch._dynamo.reset()
     options = {"on_compiled": compiled.append}
-    torch.compile(lambda x: x.exp().sum(), backend="fuse", options=options)(torch.ones(8))
+    torch.compile(lambda x: x.exp().sum(), backend=fuse_mlir.backend, options=options)(torch.ones(8))
     (graph,) = compiled
     assert [p.name for p in graph.passes][:2] == ["lower-control-deps", "eliminate-dead"]
     assert 0 < sum(p.run + p.verify for p in graph.passes) <= graph.seconds["passes"]
