@@ -8,7 +8,7 @@ kernels get addresses.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,17 +110,23 @@ class _Writer:
         source = "def run(args):\n" + "\n".join(self.lines) + "\n"
         return Plan(source, self.kernels, list(self.externs.values()), torch.device(self.device).index or 0)
 
-    def _mutated_arguments(self) -> set[ir.Value]:
-        roots: set[ir.Value] = set()
+    def _launches(self) -> Iterator[tuple[ir.Operation, ir.Operation]]:
+        """The calls of ``@main`` that launch a kernel, each with its declaration."""
         for op in self.main.regions[0].blocks[0].operations:
             if op.operation.name == "func.call":
                 callee = self.functions[callee_name(op.operation)]
                 if "fuse.launch" in callee.attributes:
-                    roots.update(
-                        self.storage.root(op.operands[i])
-                        for i in aliased_operands(op.operation, callee).values()
-                    )
-        return roots
+                    yield op.operation, callee
+
+    def _mutated_arguments(self) -> set[ir.Value]:
+        return {
+            self.storage.root(op.operands[i])
+            for op, callee in self._launches()
+            for i in aliased_operands(op, callee).values()
+        }
+
+    def _launched_arguments(self) -> set[ir.Value]:
+        return {self.storage.root(value) for op, _ in self._launches() for value in op.operands}
 
     def _finished_arguments(self) -> dict[int, list[ir.Value]]:
         """Tensor arguments by the position of the last op that uses them: activations saved for backward
@@ -137,16 +143,6 @@ class _Writer:
             if isinstance(argument.type, ir.RankedTensorType) and last.get(argument, end) < end and not kept:
                 finished.setdefault(last[argument], []).append(argument)
         return finished
-
-    def _launched_arguments(self) -> set[ir.Value]:
-        roots: set[ir.Value] = set()
-        for op in self.main.regions[0].blocks[0].operations:
-            if (
-                op.operation.name == "func.call"
-                and "fuse.launch" in self.functions[callee_name(op.operation)].attributes
-            ):
-                roots.update(self.storage.root(v) for v in op.operands)
-        return roots
 
     def _prologue(self, written: set[ir.Value]) -> None:
         """Unpacks the arguments; those that kernels address are brought to 16-byte alignment (and brought
