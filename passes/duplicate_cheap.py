@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.accesses import Summary
-from ..compiler.analysis.fusion_graph import summarise, symbol_hints
-from ..compiler.analysis.fusion_space import evaluate
+from ..compiler.analysis.fusion_graph import summarise
 from ..compiler.analysis.kernel import is_kernel, string
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.sizes import estimate, hints_of
 from ..compiler.mlir import ir
 from ._kernels import Program
 from .pass_base import Pass
@@ -47,7 +47,7 @@ class DuplicateCheap(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
-        hints = symbol_hints(program.main)
+        hints = hints_of(program.main)
         summaries: dict[str, Summary | None] = {}
         for call, kernel in program.kernel_calls():
             if len(call.results) != 1 or len(list(call.results[0].uses)) < 2:
@@ -107,7 +107,7 @@ def _may_write(program: Program, use: ir.OpOperand) -> bool:
 
 def _bytes(value: ir.Value, hints: dict[str, int]) -> int:
     spec = TensorSpec.of(value.type)
-    return evaluate(spec.numel, hints) * spec.element_bytes
+    return estimate(spec.numel, hints) * spec.element_bytes
 
 
 def _split(program: Program, call: ir.Operation, kernel: ir.Operation) -> None:

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from ..compiler.analysis.accesses import is_true
 from ..compiler.analysis.fusion_graph import GroupGraph
-from ..compiler.analysis.fusion_space import Instance, Plan, Refusal, plan_group
+from ..compiler.analysis.fusion_placement import plan_group
+from ..compiler.analysis.fusion_plan import Instance, Plan, Refusal
 from ..compiler.analysis.index import Expr, parse, simplify, sym
 from ..compiler.analysis.kernel import REDUCTIONS, Kernel, natural, over, string, strings
 from ..compiler.analysis.remarks import Remarks
@@ -43,9 +44,9 @@ class MaterializeFusion(Pass):
 
         %b = call @fused_exp_neg_0(%x, %o1)                  // stores -exp(x) at ["d0"]
 
-    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion_space.py``); a load
-    of a tensor that the group makes becomes the stored value, ``select``ed by the load's guard; where the
-    load may lie outside, its guard is ANDed into the copy's loads.  A store stays only when something outside
+    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion_placement.py``); a
+    load of a tensor that the group makes becomes the stored value, ``select``ed by the load's guard; where it
+    may lie outside, its guard is ANDed into the loads of the copy.  A store stays only when something outside
     the group uses the tensor or owns its storage. Operations move: groups are scheduled by their first call,
     after everything that they depend on.
 
@@ -83,7 +84,7 @@ class MaterializeFusion(Pass):
 
 def _plan(graph: GroupGraph, group: int) -> Plan:
     nodes = graph.members[group]
-    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(nodes), graph.facts, graph.hints)
+    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(nodes), graph.facts)
     if isinstance(plan, Refusal):
         raise PassError(
             f"the calls of this group cannot become one kernel: {plan.message}",

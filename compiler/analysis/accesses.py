@@ -1,12 +1,12 @@
 """A kernel as scheduling sees it: what it reads and writes where, what it reduces, what it costs.  Plain
 data, no IR.
 
-A summary is made once for each kernel function and shared by all its calls; it becomes stale when the
-function changes.
+A summary is made once for each kernel function and shared by all its calls, and by those of equal kernels; it
+becomes stale when the function changes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ..mlir import ir
@@ -65,33 +65,13 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
-    """What planning reads of a summary, once for all kernels that differ in their names only: ``form_of``."""
-
-    dims: tuple[tuple[str, Expr], ...]
-    symbols: tuple[str, ...]
-    ties: tuple[int, ...]
-    reads: tuple[Read, ...]
-    writes: tuple[Write, ...]
-    crossings: tuple[Crossing, ...]
-    asserts: int
-    ops: int
-    weight: int
-
-    def summary(self, name: str) -> "Summary":
-        """The summary of a kernel of this form."""
-        return Summary(name, dict(self.dims), *(getattr(self, f.name) for f in fields(self)[1:]))
-
-
-form_of = lru_cache(maxsize=1 << 12)(Form)
-
-
-@dataclass(frozen=True, eq=False)
 class Summary:
-    """One kernel.  ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point."""
+    """What kernels that differ in their names only have in common: equal ones are the same object.
 
-    name: str
-    dims: Mapping[str, Expr]
+    ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point.
+    """
+
+    extents: tuple[tuple[str, Expr], ...]
     symbols: tuple[str, ...]
     ties: tuple[int, ...]
     reads: tuple[Read, ...]
@@ -128,9 +108,8 @@ class Summary:
             Crossing(op.name, over(op), kernel.op_dims[op]) for op in (*kernel.reductions, *kernel.scans)
         )
         names = [op.operation.name for op in body]
-        return Summary(
-            name=kernel.name,
-            dims=kernel.dims,
+        return _summary(
+            extents=tuple(kernel.dims.items()),
             symbols=tuple(sorted(kernel.symbols)),
             ties=kernel.ties,
             reads=reads,
@@ -142,10 +121,9 @@ class Summary:
         )
 
     @cached_property
-    def form(self) -> Form:
-        """The summary without its name: equal ones are the same object."""
-        rest = (getattr(self, f.name) for f in fields(self)[2:])
-        return form_of(tuple(self.dims.items()), *rest)
+    def dims(self) -> Mapping[str, Expr]:
+        """The extent of each dim, in natural order."""
+        return dict(self.extents)
 
     @property
     def is_pointwise(self) -> bool:
@@ -169,6 +147,9 @@ class Summary:
     def reads_of(self, argument: int) -> tuple[tuple[int, Read], ...]:
         """(position in ``reads``, read) of every load of an argument."""
         return tuple((i, r) for i, r in enumerate(self.reads) if r.argument == argument)
+
+
+_summary = lru_cache(maxsize=1 << 12)(Summary)
 
 
 def slots(name: str) -> int:

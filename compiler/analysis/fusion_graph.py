@@ -12,10 +12,11 @@ from functools import cached_property
 from ..mlir import ir
 from .accesses import Summary
 from .dependences import Dependences
-from .fusion_space import Member, evaluate
+from .fusion_plan import Member
 from .index import Facts
-from .kernel import attribute_items, is_tiled, kernel_facts, string
+from .kernel import is_tiled, kernel_facts
 from .layout import TensorSpec
+from .sizes import estimate, hints_of
 
 
 @dataclass
@@ -49,7 +50,7 @@ class GroupGraph:
         ``grouped_only`` summarises only the kernels of calls that have a group.
         """
         deps = Dependences.of(module)
-        graph = GroupGraph(deps, kernel_facts(deps.main), symbol_hints(deps.main))
+        graph = GroupGraph(deps, kernel_facts(deps.main), hints_of(deps.main))
         by_name: dict[str, Summary | None] = {}
         for node in deps.nodes:
             if node.kind != "kernel" or node.callee is None:
@@ -97,7 +98,12 @@ class GroupGraph:
         """A call for planning."""
         n = self.deps.nodes[node]
         return Member(
-            node, self.summaries[node], n.operands, n.results, tuple(self.deps.roots[v] for v in n.operands)
+            node,
+            n.name,
+            self.summaries[node],
+            n.operands,
+            n.results,
+            tuple(self.deps.roots[v] for v in n.operands),
         )
 
     def merge(self, a: int, b: int) -> int:
@@ -184,7 +190,7 @@ class GroupGraph:
         """Bytes of a tensor under the hints."""
         if value not in self._sizes:
             spec = TensorSpec.of(self.deps.values[value].type)
-            self._sizes[value] = evaluate(spec.numel, self.hints) * spec.element_bytes
+            self._sizes[value] = estimate(spec.numel, self.hints) * spec.element_bytes
         return self._sizes[value]
 
     def saved_bytes(self, a: int, b: int) -> int:
@@ -239,15 +245,3 @@ def summarise(kernel: ir.Operation) -> Summary | None:
         return Summary.of(kernel)
     except ValueError:
         return None
-
-
-def symbol_hints(main: ir.Operation) -> dict[str, int]:
-    """``fuse.hint`` of the size symbols that are arguments of ``@main``."""
-    hints: dict[str, int] = {}
-    if "arg_attrs" not in main.attributes:
-        return hints
-    for attributes in ir.ArrayAttr(main.attributes["arg_attrs"]):
-        named = dict(attribute_items(attributes))
-        if "fuse.sym" in named and "fuse.hint" in named:
-            hints[string(named["fuse.sym"])] = ir.IntegerAttr(named["fuse.hint"]).value
-    return hints

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .accesses import Read, Write, points
-from .fusion_space import Instance, Plan
+from .fusion_plan import Instance, Plan
 from .index import Expr, const
 from .layout import TensorSpec
 

@@ -24,7 +24,9 @@ from dataclasses import dataclass
 from .accesses import points
 from .fusion_graph import GroupGraph
 from .fusion_order import both_orders
-from .fusion_space import Plan, Refusal, evaluate, plan_group
+from .fusion_placement import plan_group
+from .fusion_plan import Plan, Refusal
+from .sizes import estimate
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def cycle(c: Candidate) -> Refusal | None:
 def index_mismatch(c: Candidate) -> Refusal | None:
     """One placement of every member serves all reads inside the group."""
     members = tuple(c.graph.member(n) for n in c.nodes)
-    plan = plan_group(members, c.graph.escaping(c.nodes), c.graph.facts, c.graph.hints)
+    plan = plan_group(members, c.graph.escaping(c.nodes), c.graph.facts)
     if isinstance(plan, Refusal):
         return plan
     c.plan = plan
@@ -135,7 +137,7 @@ def reduction_dims(c: Candidate) -> Refusal | None:
         for crossing in summary.crossings:
             crossed = plan.image(instance, crossing.over)
             if crossed:
-                found.setdefault(crossed, summary.name)
+                found.setdefault(crossed, plan.members[instance.member].name)
     if len(found) < 2:
         return None
     if len(found) == 2 and both_orders(c, *found):
@@ -158,11 +160,12 @@ def lost_parallelism(c: Candidate) -> Refusal | None:
         for crossing in summary.crossings:
             missing = parallel - plan.image(instance, crossing.dims)
             if missing and plan.image(instance, crossing.over):
-                repeats = evaluate(points(plan.extents, missing), c.graph.hints)
+                repeats = estimate(points(plan.extents, missing), c.graph.hints)
+                name = plan.members[instance.member].name
                 numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
                 return Refusal(
                     "lost-parallelism",
-                    f"the reduction of {summary.name} would run again along other dims: keep it apart",
+                    f"the reduction of {name} would run again along other dims: keep it apart",
                     numbers,
                 )
     return None
@@ -174,8 +177,8 @@ def too_long_row(c: Candidate) -> Refusal | None:
     if c.walks:
         return None  # each row is short, and the columns are shared among programs
     crossed = plan.crossed
-    length = evaluate(points(plan.extents, crossed), c.graph.hints)
-    rows = evaluate(points(plan.extents, plan.parallel), c.graph.hints)
+    length = estimate(points(plan.extents, crossed), c.graph.hints)
+    rows = estimate(points(plan.extents, plan.parallel), c.graph.hints)
     if length <= c.limits.row or rows >= c.limits.rows:
         return None
     reduced: set[int] = set()
@@ -189,7 +192,8 @@ def too_long_row(c: Candidate) -> Refusal | None:
                 ("rows", rows),
                 ("min_rows", c.limits.rows),
             )
-            message = f"{summary.name} visits few long rows again after they are reduced: split the reduction"
+            name = plan.members[instance.member].name
+            message = f"{name} visits few long rows again after they are reduced: split the reduction"
             return Refusal("too-long-row", message, numbers)
         if after or summary.crossings:
             reduced.add(number)
@@ -206,7 +210,7 @@ def uneven(c: Candidate) -> Refusal | None:
             missing = plan.parallel - plan.image(instance, write.dims)
             if missing and member.results[write.result] in escaping:
                 numbers = (("dims", ", ".join(sorted(missing))),)
-                message = f"{member.summary.name} would store at fewer points than others: keep it apart"
+                message = f"{member.name} would store at fewer points than others: keep it apart"
                 return Refusal("uneven", message, numbers)
     return None
 
@@ -220,12 +224,12 @@ def recompute(c: Candidate) -> Refusal | None:
         over = plan.image(instance, instance.dims)
         if not instance.inlined:
             over |= parallel
-        visits[instance.member] = visits.get(instance.member, 0) + evaluate(
+        visits[instance.member] = visits.get(instance.member, 0) + estimate(
             points(plan.extents, over), c.graph.hints
         )
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
-        before = evaluate(summary.points, c.graph.hints)
+        before = estimate(summary.points, c.graph.hints)
         if now <= before or (summary.weight <= c.limits.cheap and len(summary.reads) <= c.limits.loads):
             continue
         saved = 2 * sum(map(c.graph.bytes_of, plan.members[number].results))  # written and read once each
@@ -239,7 +243,7 @@ def recompute(c: Candidate) -> Refusal | None:
         )
         return Refusal(
             "recompute",
-            f"{summary.name} is expensive and would be computed at more points: keep its result",
+            f"{plan.members[number].name} is expensive and would be computed at more points: keep its result",
             numbers,
         )
     return None
@@ -276,7 +280,7 @@ def overwritten(c: Candidate) -> Refusal | None:
             if value != destination or plan.coords(instance, read) != at:
                 return Refusal(
                     "order",
-                    f"{member.summary.name} reads elsewhere in a storage that another member overwrites",
+                    f"{member.name} reads elsewhere in a storage that another member overwrites",
                 )
     return None
 

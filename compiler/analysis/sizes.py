@@ -1,5 +1,7 @@
 """Sizes as numbers for decisions: hints where a size is not known.  They never affect correctness."""
 
+from collections.abc import Mapping
+
 from ..mlir import ir
 from .index import Expr
 from .kernel import attribute_items, string
@@ -25,8 +27,10 @@ def hints_of(func: ir.Operation) -> dict[str, int]:
     return hints
 
 
-def estimate(e: Expr, hints: dict[str, int]) -> int:
+def estimate(e: Expr, hints: Mapping[str, int]) -> int:
     """The value of an expression over sizes with every size at its hint."""
+    if e.constant is not None:
+        return e.constant
     names = {n: hints.get(n, UNKNOWN) for n in e.symbols()}
     return int(e.evaluate(names))
 

@@ -1,0 +1,132 @@
+"""What fusing a group of kernels comes to: instances of kernels over the dims of one space, or why not."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from .accesses import Read, Summary, Write
+from .index import Expr, Facts, simplify
+from .index_expr import FloorDiv, Mod
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why kernels stay apart: a rule's kebab-case name, one sentence with the remedy, what was compared."""
+
+    rule: str
+    message: str
+    numbers: tuple[tuple[str, Any], ...] = ()
+
+    def about(self, names: Sequence[str]) -> "Refusal":
+        """The same with ``names`` in the place of "{0}", "{1}", .. in the sentence."""
+        return replace(self, message=self.message.format(*names))
+
+
+class Refused(Exception):
+    """Carries a Refusal out of planning."""
+
+    def __init__(self, rule: str, message: str, **numbers: Any) -> None:
+        super().__init__(message)
+        self.refusal = Refusal(rule, message, tuple(numbers.items()))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A call of the kernel ``name``: values are numbers of ``Dependences``, one per argument and result.
+
+    ``roots``: the storage of each argument.
+    """
+
+    node: int
+    name: str
+    summary: Summary
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    roots: tuple[int, ...] = ()
+
+
+@dataclass
+class Instance:
+    """One computation of a member.
+
+    ``dims``: member dim -> expression over the space.  ``sources``: read -> the instance that makes it.
+    ``guard``: the read (instance, position) whose guard says that the mapped point exists, for reads that may
+    lie outside.
+    """
+
+    member: int
+    cluster: int
+    dims: dict[str, Expr]
+    sources: dict[int, int] = field(default_factory=dict)
+    guard: tuple[int, int] | None = None
+    inlined: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``extents`` of the space, and the instances, makers before their readers."""
+
+    members: tuple[Member, ...]
+    extents: dict[str, Expr]
+    instances: tuple[Instance, ...]
+    facts: Facts
+
+    def image(self, instance: Instance, dims: Iterable[str]) -> frozenset[str]:
+        """The dims of the space that the instance's ``dims`` stand for, those of extent 1 left out."""
+        return image(instance.dims, dims, self.extents)
+
+    def coords(self, instance: Instance, access: Read | Write) -> tuple[Expr, ...]:
+        """An access's coordinates over the dims of the space."""
+        return placed(access.coords, items(instance.dims), self.facts)
+
+    def of(self, members: Sequence[Member]) -> "Plan":
+        """The same plan of other kernels of the same forms; nothing mutable is shared."""
+        instances = tuple(replace(i, dims=dict(i.dims), sources=dict(i.sources)) for i in self.instances)
+        return Plan(tuple(members), dict(self.extents), instances, self.facts)
+
+    @cached_property
+    def crossed(self) -> frozenset[str]:
+        """Dims that some reduction or scan crosses."""
+        found: set[str] = set()
+        for instance in self.instances:
+            for crossing in self.members[instance.member].summary.crossings:
+                found |= self.image(instance, crossing.over)
+        return frozenset(found)
+
+    @cached_property
+    def parallel(self) -> frozenset[str]:
+        """Dims that no reduction or scan crosses, those of extent 1 left out."""
+        return frozenset(d for d, e in self.extents.items() if e.constant != 1) - self.crossed
+
+
+def image(mapping: Mapping[str, Expr], dims: Iterable[str], extents: Mapping[str, Expr]) -> frozenset[str]:
+    """The symbols of the mapped dims that are dims of the space with more than one point."""
+    found: set[str] = set()
+    for dim in dims:
+        if dim in mapping:
+            found |= mapping[dim].symbols()
+    return frozenset(d for d in found if d in extents and extents[d].constant != 1)
+
+
+def is_plain(mapping: Mapping[str, Expr]) -> bool:
+    """Whether no expression divides: nothing was flattened."""
+    return not any(isinstance(atom, (FloorDiv, Mod)) for e in mapping.values() for atom in e.atoms())
+
+
+@lru_cache(maxsize=1 << 12)
+def within(facts: Facts, extents: tuple[tuple[str, Expr], ...]) -> Facts:
+    """The facts, and the extents of the dims of a space."""
+    return facts.with_extents(dict(extents))
+
+
+@lru_cache(maxsize=1 << 15)
+def placed(coords: tuple[Expr, ...], dims: tuple[tuple[str, Expr], ...], facts: Facts) -> tuple[Expr, ...]:
+    """Coordinates over a member's dims as coordinates over the space's."""
+    mapping = dict(dims)
+    return tuple(simplify(c.subs(mapping), facts) for c in coords)
+
+
+def items(table: Mapping[str, Expr]) -> tuple[tuple[str, Expr], ...]:
+    """A table as a key."""
+    return tuple(table.items())
