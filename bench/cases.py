@@ -1,4 +1,4 @@
-"""The memory-bound graphs: `GRAPHS[name]`.
+"""The memory-bound graphs: `GRAPHS[name]`.  Those of a subject of their own are in `cases_*.py`.
 
 Bytes are counted by hand for each graph, never deduced from its arguments: only needed elements count (the
 unique rows of an embedding, the part of a concatenation that survives its slice), each once.
@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .cases_blocks import BLOCKS, DROPOUT, INT64, angles, rotated
+from .cases_images import IMAGES
+from .cases_quantise import QUANTISE
 from .graph import Built, Graph, Source, graph_table
 from .models.optimizers import AdamStep
 
 FLOAT32 = (torch.float32,)
-INT64 = 8
-DROPOUT = 0.1
 
 
 # Pointwise
@@ -75,17 +76,8 @@ def _concat_slice(source: Source, rows: int, columns: int) -> Built:
 def _rotary(source: Source, batch: int, heads: int, length: int, width: int) -> Built:
     """x [b, h, t, d]; cos, sin [t, d] in the dtype."""
 
-    def rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        low, high = x.chunk(2, -1)
-        return x * cos + torch.cat((-high, low), -1) * sin
-
-    angles = source.normal(length, width, dtype=torch.float32)
-    args = (
-        source.normal(batch, heads, length, width),
-        angles.cos().to(source.dtype),
-        angles.sin().to(source.dtype),
-    )
-    return Built(rotary, args, (2 * batch * heads + 2) * length * width * source.size)
+    args = (source.normal(batch, heads, length, width), *angles(source, length, width))
+    return Built(rotated, args, (2 * batch * heads + 2) * length * width * source.size)
 
 
 # Rows
@@ -207,16 +199,20 @@ def _two(source: Source, rows: int, columns: int) -> tuple[Tensor, Tensor]:
 GRAPHS = graph_table(
     (
         Graph("gelu_gate_8192x4096", _gelu_gate, (8192, 4096), (16, 64)),
+        Graph("gelu_gate_8192x4097", _gelu_gate, (8192, 4097), (16, 65)),
         Graph("scale_add_8192x4096", _scale_add, (8192, 4096), (16, 64)),
         Graph("relu_add_8192x4096", _relu_add, (8192, 4096), (16, 64)),
         Graph("softmax_8192x4096", _softmax, (8192, 4096), (16, 64)),
         Graph("softmax_16384x4096", _softmax, (16384, 4096), (32, 64)),
         Graph("softmax_65536x1024", _softmax, (65536, 1024), (64, 16)),
+        Graph("softmax_8192x4097", _softmax, (8192, 4097), (16, 65)),
         Graph("softmax_512x131072", _softmax, (512, 131072), (2, 2048)),
         Graph("layer_norm_8192x4096", _layer_norm, (8192, 4096), (16, 64)),
+        Graph("layer_norm_8192x4097", _layer_norm, (8192, 4097), (16, 65)),
         Graph("rms_norm_residual_8192x4096", _rms_norm_residual, (8192, 4096), (16, 64)),
         Graph("layer_norm_backward_16384x4096", _layer_norm_backward, (16384, 4096), (32, 64)),
         Graph("cross_entropy_4096x50304", _cross_entropy, (4096, 50304), (16, 524), reduces=True, slack=8.0),
+        Graph("cross_entropy_4096x50257", _cross_entropy, (4096, 50257), (16, 525), reduces=True, slack=8.0),
         Graph("mean_square_2p27", _mean_square, (2**27,), (4096,), reduces=True, slack=8.0),
         Graph("row_mean_column_var_8192x8192", _row_mean_column_var, (8192, 8192), (48, 64), reduces=True),
         Graph("group_norm_silu_32x512x64x64", _group_norm_silu, (32, 512, 64, 32), (2, 16, 4, 4)),
@@ -227,5 +223,8 @@ GRAPHS = graph_table(
         Graph("concat_slice_8192x4096", _concat_slice, (8192, 4096), (16, 64)),
         Graph("dropout_residual_8192x4096", _dropout_residual, (8192, 4096), (64, 128), dropout=DROPOUT),
         Graph("adam_64x1024x1024", _adam, (64, 1024, 1024), (4, 8, 8), dtypes=FLOAT32, mutates=True),
+        *BLOCKS,
+        *IMAGES,
+        *QUANTISE,
     )
 )

@@ -75,6 +75,7 @@ class Graph:
     mutates: bool = False
     slack: float = 1.0
     dropout: float | None = None
+    then: Callable[[Tensor], Tensor] | None = None
 
     def new(self, dtype: torch.dtype, device: torch.device, *, small: bool = False, seed: int = 0) -> Built:
         """Function, arguments and bytes at the benchmark's size or the small one."""
