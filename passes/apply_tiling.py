@@ -28,7 +28,8 @@ are more than three, or y or z could exceed 65535, x counts all blocks, the last
       ... tt.addptr, tt.load with the mask lane < 1000 - %p*512, arith.addf, tt.store ...
       return %o : tensor<1000xf32>
 
-A store or assert that does not run over a grid axis happens in that axis' first program alone.  It does not
+``fuse.traffic`` keeps what the scalar body said of its bytes and operations, for estimates only.  A store or
+assert that does not run over a grid axis happens in that axis' first program alone.  It does not
 fire on functions without ``fuse.kernel`` or on kernels that are tiled; a kernel without ``fuse.tile`` is an
 error.
 """
@@ -39,6 +40,7 @@ from typing import ClassVar
 from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.tile import Tile
+from ..compiler.analysis.traffic import ATTRIBUTE, traffic_of
 from ..compiler.codegen.tile_kernel import TileKernel, TilingError
 from ..compiler.mlir import ir
 from .pass_base import Numerics, Pass, PassError
@@ -70,6 +72,7 @@ def apply_tiling(func: ir.Operation) -> None:
         raise PassError(f"apply-tiling: kernel @{name}: {error}", func.location) from None
     if problem is not None:
         raise PassError(f"apply-tiling: kernel @{name}: {problem}", func.location)
+    func.attributes[ATTRIBUTE] = traffic_of(kernel).attribute()
     try:
         grid = TileKernel(kernel, tile).rewrite()
     except TilingError as error:

@@ -41,7 +41,7 @@ from ..compiler.mlir import func, ir
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
-_KEPT = ("fuse.dims", "fuse.grid", "fuse.ties", "fuse.tile")
+_KEPT = ("fuse.dims", "fuse.grid", "fuse.ties", "fuse.tile", "fuse.traffic")
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,13 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import cast
 
+from ..compiler.analysis.estimate import estimates_text
+from ..compiler.analysis.hardware import Hardware, hardware_named
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
@@ -88,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         help="when a pass fails, write the module before it and the rest to run",
     )
     group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
+    group("--fuse-print-estimates", action="store_true", help="print to stderr what each call costs")
     group("--timing", action="store_true", help="print to stderr where the time went")
     group("--debug", action="store_true", help="print tracebacks of exceptions inside passes")
     return parser
@@ -119,6 +123,7 @@ def run(arguments: list[str]) -> int:
         for outcome in outcomes:
             if outcome.remarks.items:
                 sys.stderr.write(outcome.remarks.render(options.remarks) + "\n")
+    sys.stderr.write("".join(text for outcome in outcomes for text in outcome.analyses))
     outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
     if outputs:
         try:
@@ -157,6 +162,8 @@ def _session(options: argparse.Namespace, flags: list[str], source: Source) -> t
     )
     if not flags and options.pass_pipeline is None and not options.run_reproducer:
         session.level = options.default_pipeline
+    if options.fuse_print_estimates:
+        session.analyses.append(partial(estimates_text, hardware=_hardware(options.hardware)))
     _watch(session, options)
     return source, session
 
@@ -183,6 +190,13 @@ def _passes(options: argparse.Namespace, flags: list[str]) -> list[Pass]:
         name, equals, rest = flag[2:].partition("=")
         passes += parse_pipeline(f"{name}{{{rest}}}" if equals else name)
     return passes
+
+
+def _hardware(name: str) -> Hardware:
+    try:
+        return hardware_named(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _default_passes(level: str, hardware: str) -> list[Pass]:

@@ -38,6 +38,7 @@ class Outcome:
     remarks: Remarks = field(default_factory=Remarks)
     output: str | None = None
     ok: bool = False
+    analyses: list[str] = field(default_factory=list)  #: what the asked analyses say of the result
 
 
 @dataclass
@@ -58,6 +59,7 @@ class Session:
     watchers: Callable[[int], list[Watcher]] = lambda number: []
     checks: Callable[[int], Sequence[Observer]] = lambda number: []
     expected: tuple[type[Exception], ...] = (PassError, CompileError)
+    analyses: list[Callable[[ir.Module], str]] = field(default_factory=list)
     timing: Timing = field(default_factory=lambda: Timing("root"))
 
     def run(self, source: Source, number: int = 0) -> Outcome:
@@ -79,6 +81,7 @@ class Session:
         for remark in outcome.remarks.items:
             outcome.diagnostics.items.append(remark_diagnostic(remark, context))
         if outcome.ok:
+            outcome.analyses = [analyse(module) for analyse in self.analyses]
             with self.timing.measured("Output"):
                 outcome.output = self.style.text(module)
         return outcome

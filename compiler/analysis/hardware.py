@@ -17,17 +17,37 @@ class Hardware:
     warp: int = 32
     max_warps: int = 16  #: largest program that tiling makes
     bandwidth: int = 1500
+    clock: float = 1.5  #: GHz under load
+    tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
 
     @property
     def full_grid(self) -> int:
         """Programs that give every SM two: with fewer, some of the chip idles."""
         return 2 * self.sm_count
 
+    @property
+    def slots_per_second(self) -> float:
+        """Scalar operations that all lanes of all SMs issue in a second."""
+        return self.sm_count * 128 * self.clock * 1e9
+
+    def flops_per_second(self, element: str) -> float:
+        """Peak of matrix products of an element type (an MLIR spelling).  float32 counts as tf32."""
+        return self.tensor_tflops * 1e12 * _TENSOR_SPEED.get(element, 0.5)
+
+
+#: Speed of matrix products beside half precision.
+_TENSOR_SPEED = {"bf16": 1.0, "f16": 1.0, "f8E4M3FN": 2.0, "f8E5M2": 2.0, "i8": 2.0, "f32": 0.5, "f64": 0.07}
 
 PRESETS = {
-    "h200": Hardware("h200", 132, shared_bytes=227 * 1024, l2_bytes=50 << 20, bandwidth=4800),
-    "h100": Hardware("h100", 132, shared_bytes=227 * 1024, l2_bytes=50 << 20, bandwidth=3350),
-    "a100": Hardware("a100", 108, shared_bytes=163 * 1024, l2_bytes=40 << 20, bandwidth=2039),
+    "h200": Hardware(
+        "h200", 132, shared_bytes=227 * 1024, l2_bytes=50 << 20, bandwidth=4800, clock=1.7, tensor_tflops=990
+    ),
+    "h100": Hardware(
+        "h100", 132, shared_bytes=227 * 1024, l2_bytes=50 << 20, bandwidth=3350, clock=1.7, tensor_tflops=990
+    ),
+    "a100": Hardware(
+        "a100", 108, shared_bytes=163 * 1024, l2_bytes=40 << 20, bandwidth=2039, clock=1.4, tensor_tflops=312
+    ),
     "generic": Hardware("generic", 132),
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..mlir import ir
+from .estimate import Estimate, estimates
 from .kernel import string
 
 #: What a callee's attribute makes of a call.
@@ -27,13 +28,15 @@ class Launch:
 
     name: the kernel, or the torch op (``aten.mm.default``).  kind: "kernel", "torch", or, at the graph level,
     "group" (what ``control_deps`` orders).  nodes: the FX nodes that it computes.  lines: where the user
-    wrote them.  Both in order of first appearance, without repetition.
+    wrote them.  Both in order of first appearance, without repetition.  estimate: bytes and operations; None
+    where they are not known.
     """
 
     name: str
     kind: str
     nodes: tuple[str, ...]
     lines: tuple[Line, ...]
+    estimate: Estimate | None = None
 
     def __str__(self) -> str:
         where = ", ".join(f"{file}:{line}" for file, line in self.lines) or "no line of the program"
@@ -47,6 +50,7 @@ def launches(module: ir.Module) -> tuple[Launch, ...]:
         for op in module.body.operations
         if op.operation.name == "func.func"
     }
+    counted = estimates(module)
     found = []
     for op in functions["main"].regions[0].blocks[0].operations:
         if op.operation.name != "func.call":
@@ -59,11 +63,8 @@ def launches(module: ir.Module) -> tuple[Launch, ...]:
         if kind == "torch":
             name = string(attributes["fuse.extern"])
         location = op.operation.location
-        found.append(
-            Launch(
-                name, kind, tuple(dict.fromkeys(node_names(location))), tuple(dict.fromkeys(lines(location)))
-            )
-        )
+        nodes, where = dict.fromkeys(node_names(location)), dict.fromkeys(lines(location))
+        found.append(Launch(name, kind, tuple(nodes), tuple(where), counted.get(op.operation)))
     return tuple(found)
 
 
