@@ -31,6 +31,7 @@ from .context import make_context
 from .dialects.verifier import verify_level
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
+from .frontend.attention_masks import simplify_masks
 from .frontend.decompositions import decomposition_table
 from .frontend.gathers import sink_gathers
 from .frontend.importer import ImportedGraph, OutputResult, import_graph
@@ -85,6 +86,7 @@ def fuse(
     if chosen.attention:
         fuse_attention(gm)
         lay_out_queries(gm)
+        simplify_masks(gm)
 
     def compiler(name: str) -> Callable[..., Any]:
         return lambda graph, inputs: compile_graph(graph, inputs, chosen, name=name).call

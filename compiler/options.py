@@ -27,7 +27,8 @@ class Options:
     (eager).
     attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
-        without a copy; active dropout stays spelled out.
+        without a copy; masks that are causal whatever the arguments are said to be; active dropout stays
+        spelled out.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
     before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).

@@ -79,7 +79,7 @@ _WRITERS = frozenset({
     F.batch_norm, F.instance_norm, torch.batch_norm, torch.instance_norm,
 })  # fmt: skip
 
-#: Modules whose functions write only as ``_may_write`` can see.
+#: Modules whose functions write only as ``may_write`` can see.
 _KNOWN = frozenset(
     {"torch", "torch.functional", "torch.nn.functional", "torch._C._nn", "_operator", "builtins", "math"}
 )
@@ -288,12 +288,12 @@ def _surroundings(found: Attention) -> str | None:
     node, steps = found.steps[-1], set(found.steps)
     while node is not found.steps[0]:
         node = node.next
-        if node not in steps and _may_write(node):
+        if node not in steps and may_write(node):
             return f"{node.name} runs between the steps and may write"
     return None
 
 
-def _may_write(node: Node) -> bool:
+def may_write(node: Node) -> bool:
     """Whether running the node can change a tensor or a mode; true for what is not known."""
     if node.op in ("placeholder", "get_attr", "output"):
         return False
@@ -394,4 +394,4 @@ def _same(left: Any, right: Any) -> bool:
     return len(left) == len(right) and all(statically_known_true(a == b) for a, b in pairs)
 
 
-__all__ = ["STEPS", "Attention", "fuse_attention", "recognize"]
+__all__ = ["STEPS", "Attention", "fuse_attention", "may_write", "recognize"]

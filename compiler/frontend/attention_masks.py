@@ -1,0 +1,192 @@
+"""Masks of attention that the graph alone determines are said in words: causal, or none.
+
+Before, with a mask computed from ramps and constants, as libraries write it::
+
+    i = torch.arange(512)
+    mask = (i[None, :] <= i[:, None]) & torch.ones(512, 512, dtype=torch.bool)
+    out = scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+After::
+
+    out = scaled_dot_product_attention(q, k, v, is_causal=True)
+
+A kernel that is told so reads no mask and computes half of the scores.  The mask is computed here, on the
+CPU, from the same calls.  A bool mask counts, and one that is added if it is 0 where keys are seen and not
+above the least number of its dtype elsewhere: then softmax is 0 there, as every row sees a key.
+
+It does not fire where the mask depends on an argument, a parameter, a random number or a size unknown while
+compiling, where an op may write to something that it is made of, where queries and keys differ in number, nor
+on any other mask.
+"""
+
+import logging
+import operator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx import GraphModule, Node, map_arg
+from torch.nn import functional as F
+
+from .attention import may_write
+
+log = logging.getLogger(__name__)
+
+_ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
+
+#: Calls that are computed here: the same numbers on every device, and no state.
+_FUNCTIONS = frozenset({
+    torch.arange, torch.ones, torch.zeros, torch.full, torch.tril, torch.triu, torch.where, torch.diff,
+    torch.cumsum, torch.eq, torch.ne, torch.le, torch.lt, torch.ge, torch.gt, torch.logical_and,
+    torch.logical_or, torch.logical_not, torch.bitwise_and, torch.bitwise_or, torch.bitwise_not,
+    torch.ones_like, torch.zeros_like, torch.full_like, torch.unsqueeze, torch.masked_fill,
+    torch.add, torch.sub, torch.mul, torch.neg,
+    operator.add, operator.sub, operator.mul, operator.neg, operator.getitem, operator.and_, operator.or_,
+    operator.invert, operator.eq, operator.ne, operator.le, operator.lt, operator.ge, operator.gt,
+})  # fmt: skip
+_METHODS = frozenset({
+    "new_ones", "new_zeros", "new_full", "unsqueeze", "squeeze", "expand", "expand_as", "view", "reshape",
+    "transpose", "permute", "t", "repeat", "to", "bool", "float", "half", "bfloat16", "long", "int", "type",
+    "cumsum", "diff", "tril", "triu", "contiguous", "clone", "masked_fill", "logical_and", "logical_or",
+    "logical_not", "eq", "ne", "le", "lt", "ge", "gt", "add", "sub", "mul", "flatten",
+})  # fmt: skip
+
+#: No mask is larger: it would be computed on the host.
+_LARGEST = 1 << 26
+
+
+class _Unknown(Exception):
+    """A value that depends on more than the graph."""
+
+
+def simplify_masks(gm: GraphModule) -> int:
+    """Rewrites every attention with a known mask in a captured graph and the graphs inside it; how many.
+
+    gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
+    """
+    count = 0
+    for module in gm.modules():
+        if not isinstance(module, GraphModule):
+            continue
+        known: dict[Node, Any] = {}
+        kinds: dict[Node, str] = {}
+        changed = sum(
+            _simplify(node, known, kinds)
+            for node in list(module.graph.nodes)
+            if node.target is F.scaled_dot_product_attention
+        )
+        if changed:
+            module.recompile()
+        count += changed
+    return count
+
+
+def _simplify(node: Node, known: dict[Node, Any], kinds: dict[Node, str]) -> bool:
+    arguments = dict(zip(_ARGUMENTS, node.args, strict=False)) | node.kwargs
+    mask = arguments.get("attn_mask")
+    if not isinstance(mask, Node) or arguments.get("is_causal"):
+        return False
+    query, key = (_example(arguments[name]) for name in ("query", "key"))
+    if query is None or key is None:
+        return False
+    sizes = (query.shape[-2], key.shape[-2])
+    if any(type(n) is not int for n in sizes):
+        return False
+    if mask not in kinds:
+        kinds[mask] = _kind(mask, sizes, known)
+    if not kinds[mask]:
+        return False
+    log.info("the mask of %s is %s", node.name, kinds[mask])
+    arguments["attn_mask"] = None
+    arguments["is_causal"] = kinds[mask] == "causal"
+    node.args, node.kwargs = (), arguments
+    return True
+
+
+@unset_fake_temporarily()
+def _kind(mask: Node, sizes: tuple[int, int], known: dict[Node, Any]) -> str:
+    """``causal``, ``open`` (every key is seen) or "" for any other mask."""
+    try:
+        value = _evaluate(mask, known)
+    except _Unknown as reason:
+        log.debug("the mask %s is unknown: %s", mask.name, reason)
+        return ""
+    if value.dim() < 2 or value.shape[-2:] != sizes:
+        return ""
+    if value.dtype == torch.bool:
+        seen = value
+    elif value.is_floating_point():
+        seen = value == 0
+        if not bool((seen | (value <= torch.finfo(value.dtype).min)).all()):
+            return ""
+    else:
+        return ""
+    if bool(seen.all()):
+        return "open"
+    causal = torch.ones(sizes, dtype=torch.bool).tril()
+    return "causal" if sizes[0] == sizes[1] and bool((seen == causal).all()) else ""
+
+
+def _evaluate(node: Node, known: dict[Node, Any]) -> Any:
+    """What the node computes, on the CPU.  Raises ``_Unknown``."""
+    if node in known:
+        return known[node]
+    for reached in _inputs_first(node, known):
+        known[reached] = _call(reached, known)
+    return known[node]
+
+
+def _inputs_first(node: Node, known: dict[Node, Any]) -> list[Node]:
+    """The unknown nodes that it is computed from and itself, operands first."""
+    found: dict[Node, None] = {}
+    waiting = [node]
+    while waiting:
+        current = waiting[-1]
+        missing = [a for a in current.all_input_nodes if a not in known and a not in found]
+        if missing and _computed(current):
+            waiting += missing
+            continue
+        _computed(current)
+        found[waiting.pop()] = None
+    return list(found)
+
+
+def _computed(node: Node) -> bool:
+    """True of a call that is computed here.  Raises ``_Unknown`` for anything else."""
+    if not _is_known(node):
+        raise _Unknown(f"{node.name} is {node.op} {node.target}")
+    value = _example(node)
+    if value is None or any(type(n) is not int for n in value.shape) or value.numel() > _LARGEST:
+        raise _Unknown(f"{node.name} has no size, or a large one")
+    writer = next((user for user in node.users if not _is_known(user) and may_write(user)), None)
+    if writer is not None:
+        raise _Unknown(f"{writer.name} may write to {node.name}")
+    return True
+
+
+def _is_known(node: Node) -> bool:
+    calls = {"call_function": _FUNCTIONS, "call_method": _METHODS}.get(node.op, frozenset())
+    return node.target in calls and node.kwargs.get("out") is None
+
+
+def _call(node: Node, known: dict[Node, Any]) -> Any:
+    def on_cpu(argument: Any) -> Any:
+        return torch.device("cpu") if isinstance(argument, torch.device) else argument
+
+    args = tuple(on_cpu(a) for a in map_arg(node.args, known.__getitem__))
+    kwargs = {name: on_cpu(a) for name, a in map_arg(node.kwargs, known.__getitem__).items()}
+    if any(isinstance(a, str) for a in args[1:]):  # a device by name
+        raise _Unknown(f"{node.name} takes text")
+    kwargs.pop("device", None)
+    if node.op == "call_method":
+        return getattr(args[0], str(node.target))(*args[1:], **kwargs)
+    return node.target(*args, **kwargs)  # type: ignore[operator]
+
+
+def _example(node: Any) -> Tensor | None:
+    value = node.meta.get("example_value") if isinstance(node, Node) else None
+    return value if isinstance(value, Tensor) else None
+
+
+__all__ = ["simplify_masks"]
