@@ -7,69 +7,33 @@ functionalises and splits the captured graph (min-cut partitioner); each of its 
 """
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from ..passes.manager import Observer, PassManager, PassTime
-from ..passes.observers import DumpIR
-from ..passes.pass_base import Pass
-from ..passes.pipeline import default_pipeline
-from ..passes.pipeline_text import parse_pipeline
-from .analysis.provenance import Launch, launches
-from .analysis.remarks import Remarks
-from .codegen.launches import KernelSource, kernel_sources
-from .collector import collector_paused
-from .context import make_context
-from .dialects.verifier import verify_level
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_masks import simplify_masks
 from .frontend.decompositions import decomposition_table
 from .frontend.gathers import sink_gathers
-from .frontend.importer import ImportedGraph, OutputResult, import_graph
-from .mlir import ir
+from .frontend.graph_text import NotCacheable, held
+from .frontend.interface import OutputResult
 from .options import Options
-from .runtime.gpu import bind_plan, hardware_name
-from .runtime.interpreter import Program
-from .runtime.launch_plan import write_plan
-from .runtime.numeric_check import NumericVerifier
+from .program import CompiledGraph, GpuProgram, Interface
+from .program_cache import ProgramCache, program_key
+from .runtime.gpu import load_plan
+from .timing import Timing
+
+if TYPE_CHECKING:
+    from .mlir import ir
 
 log = logging.getLogger(__name__)
 
-
-@dataclass
-class CompiledGraph:
-    """One compiled graph, as handed to ``options={"on_compiled": f}``.
-
-    name: "inference", "forward" or "backward".  module: the final IR.  launches_before/after: kernel calls
-    when imported and when lowered.
-    launches: the kernels and torch ops that run, in order, each with the FX nodes and the user's lines that
-    it came from.
-    externs: calls of torch ops.  seconds: compile time by stage; ``passes``: what each pass and the verifier
-    after it took of ``seconds["passes"]``, in order.  call: what runs, a function from the list of arguments
-    to the list of results.
-    """
-
-    name: str
-    module: ir.Module
-    remarks: Remarks
-    fallbacks: list[Any]
-    launches_before: int
-    launches_after: int
-    launches: tuple[Launch, ...]
-    externs: int
-    seconds: dict[str, float]
-    passes: tuple[PassTime, ...]
-    source: str
-    call: Callable[[list[Any]], list[Any]] = field(repr=False)
+__all__ = ["CompiledGraph", "compile_graph", "fuse", "graph_device"]
 
 
 def fuse(
@@ -111,81 +75,113 @@ def compile_graph(
     Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
     error.
     """
-    seconds: dict[str, float] = {}
-    clock = _Clock(seconds)
+    timing = Timing(name)
     if options.fx_pass is not None:
         options.fx_pass(gm.graph)
         gm.recompile()
     device = graph_device(gm)
-    on_gpu = device.startswith("cuda") and options.execute == "auto"
-    with clock("import"), collector_paused():
-        context = make_context()
-        sink_gathers(gm)
-        imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
-    remarks = imported.remarks
-    launches_before = _count(launches(imported.module), "kernel")
-    observers: list[Observer] = []
-    if options.dump is not None:
-        observers.append(DumpIR(Path(options.dump) / name))
-    if options.verify == "numeric":
-        observers.append(
-            NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
-        )
-    manager = PassManager(_passes(options, on_gpu), options.verify != "off", observers)
-    with clock("passes"), collector_paused():
-        manager.run(imported.module, remarks)
-        if options.pipeline is None and options.verify != "off":
-            verify_level(imported.module, _level(options, on_gpu))
-    with clock("kernels"):
-        program = executable(imported.module, imported.objects, options, on_gpu=on_gpu)
-    if options.dump is not None:
-        program.dump(Path(options.dump) / name)
-    run = launches(imported.module)
-    compiled = CompiledGraph(
-        name=name,
-        module=imported.module,
-        remarks=remarks,
-        fallbacks=list(imported.fallbacks),
-        launches_before=launches_before,
-        launches_after=_count(run, "kernel"),
-        launches=run,
-        externs=_count(run, "torch"),
-        seconds=seconds,
-        passes=tuple(manager.times),
-        source=program.source,
-        call=_boxed(program.run, imported),
-    )
+    on_gpu = runs_on_gpu(device, options)
+    key, program = None, None
+    if on_gpu:
+        with timing.measured("cache"):
+            key = _key(gm, example_inputs, options, device, name)
+            program = ProgramCache(options).read(key) if key is not None else None
+    if program is not None:
+        compiled = _load(gm, program, name, timing)
+    else:
+        compiled = _compile(gm, example_inputs, options, name, device, on_gpu, key, timing)
+    timing.seconds = sum(compiled.seconds.values())
     _report(compiled, options)
     return compiled
 
 
-@dataclass
-class Executable:
-    """What runs a lowered module.  ``run`` takes ``@main``'s arguments as a list and gives all its results.
-
-    source: the launch plan's Python, empty on the interpreter.  kernels: what Triton compiled, by launch.
-    """
-
-    run: Callable[[list[Any]], list[Any]]
-    source: str = ""
-    kernels: Mapping[str, KernelSource] = field(default_factory=dict)
-
-    def dump(self, folder: Path) -> None:
-        """Writes ``plan.py`` and a ``.ttir`` file for each kernel."""
-        if self.source:
-            (folder / "plan.py").write_text(self.source)
-        for name, kernel in self.kernels.items():
-            (folder / f"{name}.ttir").write_text(kernel.text)
+def _key(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, device: str, name: str
+) -> str | None:
+    try:
+        return program_key(gm, example_inputs, options, device)
+    except NotCacheable as reason:
+        log.info("%s: the program cache is passed by: %s", name, reason)
+        return None
 
 
-def executable(
-    module: ir.Module, objects: Mapping[str, Any], options: Options, *, on_gpu: bool
-) -> Executable:
-    """A launch plan for a planned module on the GPU, else the interpreter."""
-    if not on_gpu:
-        return Executable(Program(module, objects=objects))
-    plan, kernels = write_plan(module), kernel_sources(module)
-    return Executable(bind_plan(plan, kernels, module, objects, options), plan.source, kernels)
+def _load(gm: torch.fx.GraphModule, program: GpuProgram, name: str, timing: Timing) -> CompiledGraph:
+    """A program from the cache: neither MLIR nor Triton is loaded."""
+
+    def module() -> "ir.Module":
+        from .compilation import read_module
+
+        return read_module(program.module)
+
+    with timing.measured("load"):
+        run = load_plan(program.plan, program.kernels, {})
+    account = program.account
+    return CompiledGraph(
+        name=name,
+        remarks=account.remarks,
+        fallbacks=list(account.fallbacks),
+        launches_before=account.launches_before,
+        launches=account.launches,
+        timing=timing,
+        passes=(),
+        source=program.plan.source,
+        cached=True,
+        load_module=module,
+        call=_boxed(run, program.interface, gm),
+    )
+
+
+def _compile(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    name: str,
+    device: str,
+    on_gpu: bool,
+    key: str | None,
+    timing: Timing,
+) -> CompiledGraph:
+    with timing.measured("load the compiler"):
+        from .compilation import compile_program
+    guards = _guards(gm)
+    sink_gathers(gm)
+    done = compile_program(
+        gm, example_inputs, options, name=name, device=device, on_gpu=on_gpu, timing=timing
+    )
+    if key is not None and not done.objects and _guards(gm) == guards:
+        with timing.measured("store"):
+            program = done.program()
+            assert program is not None, "only programs for a GPU have a key"
+            ProgramCache(options).write(key, program)
+    account = done.account
+    plan = done.executable.plan
+    return CompiledGraph(
+        name=name,
+        remarks=account.remarks,
+        fallbacks=list(account.fallbacks),
+        launches_before=account.launches_before,
+        launches=account.launches,
+        timing=timing,
+        passes=done.passes,
+        source="" if plan is None else plan.source,
+        cached=False,
+        load_module=lambda: done.module,
+        call=_boxed(done.executable.run, done.interface, gm),
+    )
+
+
+def _guards(gm: torch.fx.GraphModule) -> int:
+    """How many guards the sizes of a graph have: one that a compilation adds would be missing after a hit."""
+    for node in gm.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt) and value.node.shape_env is not None:
+            return len(value.node.shape_env.guards)
+    return 0
+
+
+def runs_on_gpu(device: str, options: Options) -> bool:
+    """Whether a graph on ``device`` is launched; else the interpreter runs it."""
+    return device.startswith("cuda") and options.execute == "auto"
 
 
 def graph_device(gm: torch.fx.GraphModule) -> str:
@@ -198,28 +194,17 @@ def graph_device(gm: torch.fx.GraphModule) -> str:
     return "cpu"
 
 
-def _passes(options: Options, on_gpu: bool) -> list[Pass]:
-    if options.pipeline is not None:
-        return parse_pipeline(options.pipeline)
-    hardware = options.hardware if options.hardware != "auto" else (hardware_name() if on_gpu else "generic")
-    return default_pipeline(_level(options, on_gpu), hardware)
-
-
-def _level(options: Options, on_gpu: bool) -> str:
-    """The level that is run."""
-    return "planned" if on_gpu else options.interpret_level
-
-
 def _boxed(
-    run: Callable[[list[Any]], list[Any]], imported: ImportedGraph
+    run: Callable[[list[Any]], list[Any]], interface: Interface, gm: torch.fx.GraphModule
 ) -> Callable[[list[Any]], list[Any]]:
     """AOTAutograd's calling convention: takes (and empties) a list of arguments, gives the flat list of
     outputs.
 
-    ``@main`` takes the placeholders that have a value when it runs, then the lifted constants; its results
-    also hold the mutated arguments.
+    ``@main`` takes the placeholders that have a value when it runs, then the tensors that ``gm`` holds; its
+    results also hold the mutated arguments.
     """
-    inputs, constants, outputs = imported.inputs, list(imported.constants.values()), imported.output_spec
+    inputs, outputs = interface.inputs, interface.outputs
+    constants = [held(gm, name) for name in interface.constants]
     in_order = inputs == tuple(range(len(inputs)))
 
     def call(args: list[Any]) -> list[Any]:
@@ -230,10 +215,6 @@ def _boxed(
 
     call._boxed_call = True  # type: ignore[attr-defined]
     return call
-
-
-def _count(calls: Sequence[Launch], kind: str) -> int:
-    return sum(call.kind == kind for call in calls)
 
 
 def _report(compiled: CompiledGraph, options: Options) -> None:
@@ -258,20 +239,3 @@ def _report(compiled: CompiledGraph, options: Options) -> None:
         log.info("%s", compiled.remarks.render(options.remarks))
     if options.on_compiled is not None:
         options.on_compiled(compiled)
-
-
-class _Clock:
-    """``with clock("stage"):`` adds the stage's wall time."""
-
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
-
-    def __call__(self, stage: str) -> "_Clock":
-        self.stage = stage
-        return self
-
-    def __enter__(self) -> None:
-        self.start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + time.perf_counter() - self.start

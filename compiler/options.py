@@ -47,7 +47,8 @@ class Options:
     ``planned``.
     hardware: name of the hardware model that tiling reads (``auto`` asks the driver; ``generic`` where there
     is none).
-    cache_dir: folder of compiled kernels; None is the user's cache folder.
+    cache_dir: folder of compiled kernels and programs; None is the user's cache folder.
+    program_cache: run a graph that was compiled for this GPU before from the cache, without compiling it.
     threads: threads that compile kernels; 0 is one per core.
     """
 
@@ -63,6 +64,7 @@ class Options:
     interpret_level: Literal["graph", "scheduled", "tiled", "planned"] = "scheduled"
     hardware: str = "auto"
     cache_dir: str | Path | None = None
+    program_cache: bool = True
     threads: int = 0
 
     @staticmethod
@@ -88,7 +90,7 @@ class Options:
         """All options that change what is compiled, for cache keys and reproducers; byte-identical between
         processes.
         """
-        skipped = ("fx_pass", "on_compiled", "dump", "remarks", "cache_dir", "threads")
+        skipped = ("fx_pass", "on_compiled", "dump", "remarks", "cache_dir", "program_cache", "threads")
         return " ".join(
             f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name not in skipped
         )

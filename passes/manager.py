@@ -8,6 +8,7 @@ from typing import Protocol
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects.verifier import Verifier
 from ..compiler.mlir import ir
+from ..compiler.timing import PassTime
 from .pass_base import Pass
 
 
@@ -19,15 +20,6 @@ class Observer(Protocol):
 
     def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         """Called after the pass ran and the module was verified."""
-
-
-@dataclass(frozen=True)
-class PassTime:
-    """Seconds that one pass and the verifier after it took."""
-
-    name: str
-    run: float
-    verify: float
 
 
 @dataclass

@@ -10,11 +10,11 @@ from ..compiler.diagnostics import Diagnostic, Diagnostics, Position, collecting
 from ..compiler.dialects.verifier import VerificationError, verify, verify_level
 from ..compiler.errors import CompileError
 from ..compiler.mlir import ir
+from ..compiler.timing import Timing
 from ..passes.manager import Observer, PassManager
 from ..passes.pass_base import Pass, PassError
 from ._observers import Progress, Watcher
 from ._source import ParseError, Source, parse
-from ._timing import Timing
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
 
 def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
     """Lowers what is not lowered yet and launches; results come back to the host."""
-    from ..compiler.backend import executable  # loads torch.compile, which the interpreter does without
+    from ..compiler.compilation import executable  # loads torch.compile, which the interpreter does without
     from ..compiler.options import Options
     from ..compiler.runtime.gpu import hardware_name
 

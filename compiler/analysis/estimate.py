@@ -6,12 +6,12 @@ to the size of that storage.  A call that makes views, or reads a number on the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..mlir import ir
 from .flops import flops_of
 from .hardware import Hardware
 from .kernel import Kernel, is_kernel, is_tiled, string
+from .launch import Estimate
 from .layout import TensorSpec
 from .sizes import estimate, hints_of
 from .storage import Storage, aliased_operands, callee_name, callees
@@ -19,31 +19,6 @@ from .traffic import ATTRIBUTE, Traffic, traffic_of
 
 #: Torch ops that give a tensor and write none of it.
 _WITHOUT_TRAFFIC = ("aten.empty", "aten.new_empty")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """read, written: bytes.  slots: issue slots of scalar operations.  flops: multiplications and additions
-    of a matrix product, a convolution or attention, on elements of type ``element``.
-    """
-
-    read: int
-    written: int
-    slots: int = 0
-    flops: int = 0
-    element: str = "f32"
-
-    @property
-    def bytes(self) -> int:
-        return self.read + self.written
-
-    def seconds(self, hardware: Hardware) -> float:
-        """The least time that a GPU takes for it: the longest of moving, issuing and multiplying."""
-        return max(
-            self.bytes / (hardware.bandwidth * 1e9),
-            self.slots / hardware.slots_per_second,
-            self.flops / hardware.flops_per_second(self.element),
-        )
 
 
 def estimates(module: ir.Module) -> dict[ir.Operation, Estimate]:

@@ -4,11 +4,12 @@ The call says it, and not the function: equal kernels share a function, their ca
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..mlir import ir
-from .estimate import Estimate, estimates
+from .estimate import estimates
 from .kernel import string
+from .launch import Launch, Line
+from .storage import callee_name, callees
 
 #: What a callee's attribute makes of a call.
 _KINDS = {
@@ -18,44 +19,28 @@ _KINDS = {
     "fuse.control_deps": "group",
 }
 
-#: A place in the user's program: (file, line).
-Line = tuple[str, int]
 
-
-@dataclass(frozen=True)
-class Launch:
-    """One call of ``@main``.
-
-    name: the kernel, or the torch op (``aten.mm.default``).  kind: "kernel", "torch", or, at the graph level,
-    "group" (what ``control_deps`` orders).  nodes: the FX nodes that it computes.  lines: where the user
-    wrote them.  Both in order of first appearance, without repetition.  estimate: bytes and operations; None
-    where they are not known.
-    """
-
-    name: str
-    kind: str
-    nodes: tuple[str, ...]
-    lines: tuple[Line, ...]
-    estimate: Estimate | None = None
-
-    def __str__(self) -> str:
-        where = ", ".join(f"{file}:{line}" for file, line in self.lines) or "no line of the program"
-        return f"{self.name} computes {', '.join(self.nodes) or 'no node of the graph'} of {where}"
+def kernel_calls(module: ir.Module) -> int:
+    """How many calls of ``@main`` run a kernel."""
+    functions = callees(module)
+    calls = (op.operation for op in functions["main"].regions[0].blocks[0].operations)
+    marks = [mark for mark, kind in _KINDS.items() if kind == "kernel"]
+    return sum(
+        any(mark in functions[callee_name(call)].attributes for mark in marks)
+        for call in calls
+        if call.name == "func.call"
+    )
 
 
 def launches(module: ir.Module) -> tuple[Launch, ...]:
     """The launches of ``@main`` in the order in which they run."""
-    functions = {
-        string(op.attributes["sym_name"]): op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
+    functions = callees(module)
     counted = estimates(module)
     found = []
     for op in functions["main"].regions[0].blocks[0].operations:
         if op.operation.name != "func.call":
             continue
-        name = ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value
+        name = callee_name(op.operation)
         attributes = functions[name].attributes
         kind = next((kind for mark, kind in _KINDS.items() if mark in attributes), None)
         if kind is None:

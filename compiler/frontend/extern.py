@@ -20,7 +20,7 @@ from ..dialects import fuse
 from ..errors import UnsupportedSize, UnsupportedValue
 from ..mlir import ir
 from .dtypes import BY_TORCH
-from .locations import describe
+from .frames import describe
 from .module_builder import ModuleBuilder
 from .values import HostObject, Number, Tensor
 

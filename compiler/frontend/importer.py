@@ -32,36 +32,16 @@ from . import ops
 from .call import Call
 from .dtypes import BY_TORCH
 from .extern import call_extern, host_number
-from .locations import describe, location_of
+from .frames import describe
+from .graph_text import held
+from .interface import Fallback, OutputConstant, OutputResult
+from .locations import location_of
 from .module_builder import ModuleBuilder
 from .symbols import SymbolTable
 from .table import KEPT_WHOLE, LOWERINGS, Refused
 from .values import HostObject, Number, Tensor
 
 ops.load()
-
-
-@dataclass(frozen=True)
-class OutputResult:
-    """An FX output that is result number ``index`` of ``@main``."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class OutputConstant:
-    """An FX output that is no result: None, or a number known at import."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Fallback:
-    """A node that runs as an extern call although nothing says it should."""
-
-    target: str
-    reason: str
-    location: str
 
 
 @dataclass
@@ -136,7 +116,7 @@ class Importer:
             if node.op == "call_function":
                 self.values[node] = self._call(node)
             elif node.op == "get_attr" and node not in self.values:
-                self.values[node] = self.host_object(str(node.target), _attribute(self.gm, str(node.target)))
+                self.values[node] = self.host_object(str(node.target), held(self.gm, str(node.target)))
             elif node.op == "output":
                 output = node
             elif node.op not in ("placeholder", "get_attr"):
@@ -306,7 +286,7 @@ class Importer:
     def _constants(self) -> None:
         """Tensors that the module holds become arguments after the placeholders."""
         for node in self.gm.graph.nodes:
-            tensor = _attribute(self.gm, str(node.target)) if node.op == "get_attr" else None
+            tensor = held(self.gm, str(node.target)) if node.op == "get_attr" else None
             if not isinstance(tensor, torch.Tensor):
                 continue
             name = str(node.target)
@@ -430,13 +410,6 @@ def target_name(target: Any) -> str:
         return f"higher_order.{target.name()}"
     module = {"_operator": "operator"}.get(target.__module__, target.__module__)
     return f"{module}.{target.__name__}"
-
-
-def _attribute(module: torch.nn.Module, path: str) -> Any:
-    value: Any = module
-    for part in path.split("."):
-        value = getattr(value, part)
-    return value
 
 
 def _is_empty(fake: torch.Tensor) -> bool:

@@ -1,7 +1,10 @@
 """What can go wrong while a module runs.  Each error is one sentence and the location of the op it is
 about."""
 
-from ..mlir import ir
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # errors are raised where MLIR is not loaded, too
+    from ..mlir import ir
 
 
 class RunError(Exception):

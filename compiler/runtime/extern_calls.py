@@ -1,7 +1,6 @@
 """Runs extern declarations: resolves ``fuse.extern`` to a callable and rebuilds its arguments from
 ``fuse.args`` and ``fuse.kwargs``."""
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,61 +10,11 @@ from ..analysis.kernel import attribute_items, string
 from ..dialects import fuse
 from ..mlir import ir
 from .errors import RunError
+from .torch_names import flatten, resolve, torch_object
 from .torch_types import TORCH_DTYPES
-
-#: Python modules whose functions an extern op may name (arithmetic on sizes and scalars).
-_MODULES = {"math": "math", "operator": "operator", "_operator": "operator", "torch": "torch"}
-
-
-def _run_after(dependences: Any, subgraph: Callable[..., Any], *args: Any) -> Any:
-    """``control_deps``: in a program that runs in order, operands are complete when it begins."""
-    return subgraph(*args)
-
-
-#: Ops whose meaning is a line of Python.  torch has ``control_deps`` only once Inductor's module was
-#: imported, and torch 2.11 has no kernel of it for tensors that autograd may follow.
-_DEFINED_HERE: dict[str, Callable[..., Any]] = {"higher_order.control_deps": _run_after}
 
 #: A rebuilt argument: from the operands of one call to the Python object.
 Getter = Callable[[Sequence[Any]], Any]
-
-
-def resolve(name: str, location: ir.Location | None = None) -> Callable[..., Any]:
-    """``aten.mm.default``, ``higher_order.cond``, ``mylib.op.overload``, ``math.sqrt`` -> what to call.
-    Raises RunError."""
-    if name in _DEFINED_HERE:
-        return _DEFINED_HERE[name]
-    head, _, rest = name.partition(".")
-    if head in _MODULES:
-        found: Any = importlib.import_module(_MODULES[head])
-        parts = rest.split(".")
-    else:
-        found, parts = torch.ops, name.split(".")
-    for part in parts:
-        found = getattr(found, part, None)
-        if found is None:
-            raise RunError(f"no operator is called {name!r}", location)
-    return found
-
-
-def torch_object(
-    text: str, objects: Mapping[str, Any], device: str | None, location: ir.Location | None = None
-) -> Any:
-    """The object behind ``#fuse.torch<"kind:name">``.  ``device``, if given, replaces every device."""
-    kind, _, name = text.partition(":")
-    if kind == "device":
-        return torch.device(device or name)
-    if kind == "object":
-        if name not in objects:
-            raise RunError(
-                f"the module names the object {name!r}, which was not handed over with it", location
-            )
-        return objects[name]
-    if kind in ("dtype", "layout", "memory_format"):
-        found = getattr(torch, name, None)
-        if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)):
-            return found
-    raise RunError(f"#fuse.torch<{text!r}> is no device, dtype, layout, memory format or object", location)
 
 
 class ExternCall:
@@ -131,30 +80,32 @@ class ExternCall:
 
     def constant(self, attribute: ir.Attribute) -> Any:
         """The Python object of an argument without operands in it.  Raises RunError where there is none."""
-        if isinstance(attribute, ir.UnitAttr):
-            return None
-        if isinstance(attribute, ir.TypeAttr):
-            return self._dtype(TORCH_DTYPES[str(attribute.value)])
-        if isinstance(attribute, fuse.Torch):
-            found = torch_object(
-                ir.StringAttr(attribute.params[0]).value, self._objects, self._device, self.location
-            )
-            return self._dtype(found) if isinstance(found, torch.dtype) else found
-        for kind in (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr):
-            if isinstance(attribute, kind):
-                return attribute.value
-        if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseF64ArrayAttr, ir.DenseBoolArrayAttr)):
-            return list(attribute)
-        raise RunError(f"an argument of extern op {self.name} cannot be rebuilt: {attribute}", self.location)
+        named = torch_name(attribute)
+        if named is None:
+            return literal(attribute, self.name, self.location)
+        found = torch_object(named, self._objects, self._device, self.location)
+        return self._dtype(found) if isinstance(found, torch.dtype) else found
 
     def _dtype(self, dtype: torch.dtype) -> torch.dtype:
         return torch.float64 if self._float64 and dtype.is_floating_point else dtype
 
 
-def flatten(result: Any) -> list[Any]:
-    """The leaves of what an operator returns, in order: tuples, lists and dicts opened, None kept."""
-    if isinstance(result, dict):
-        result = list(result.values())
-    if isinstance(result, (tuple, list)):
-        return [leaf for part in result for leaf in flatten(part)]
-    return [result]
+def torch_name(attribute: ir.Attribute) -> str | None:
+    """``kind:name`` of an argument that ``torch_object`` finds; None for one that is a ``literal``."""
+    if isinstance(attribute, fuse.Torch):
+        return ir.StringAttr(attribute.params[0]).value
+    if isinstance(attribute, ir.TypeAttr):
+        return str(TORCH_DTYPES[str(attribute.value)]).replace("torch.", "dtype:")
+    return None
+
+
+def literal(attribute: ir.Attribute, op: str, location: ir.Location) -> Any:
+    """The number, text or list of numbers that an argument of the op is.  Raises RunError for any other."""
+    if isinstance(attribute, ir.UnitAttr):
+        return None
+    for kind in (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr):
+        if isinstance(attribute, kind):
+            return attribute.value
+    if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseF64ArrayAttr, ir.DenseBoolArrayAttr)):
+        return list(attribute)
+    raise RunError(f"an argument of extern op {op} cannot be rebuilt: {attribute}", location)

@@ -4,68 +4,81 @@ An op whose arguments are just the operands in order is called as it is; any oth
 that spells its constants.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
 from typing import Any
 
 import torch
 
-from ..analysis.kernel import attribute_items
+from ..analysis.kernel import attribute_items, string
 from ..dialects import fuse
 from ..mlir import ir
-from .extern_calls import ExternCall, flatten
+from .extern_calls import literal, torch_name
+from .extern_function import ExternFunction
+from .torch_names import resolve
 
-#: Types whose ``repr`` is the Python text of the value.
-_SPELT = (bool, int, str, type(None))
 
+def extern_function(declaration: ir.Operation) -> ExternFunction:
+    """What a plan calls for an extern declaration.
 
-def compile_extern(declaration: ir.Operation, objects: Mapping[str, Any]) -> Callable[..., Any]:
-    """A function of a call's operands: gives the result where there is one, else the tuple of the results.
-
-    Raises RunError on an operator or an argument that cannot be rebuilt.
+    Raises RunError on an operator that does not exist and on an argument that cannot be rebuilt.
     """
-    call = ExternCall(declaration, objects)
-    types = ir.FunctionType(ir.TypeAttr(declaration.attributes["function_type"]).value)
-    operands = [f"o{i}" for i, type_ in enumerate(types.inputs) if str(type_) != "!fuse.token"]
-    scope: dict[str, Any] = {"op": call.function, "flatten": flatten}
-    args = [_text(a, call, operands, scope) for a in ir.ArrayAttr(declaration.attributes["fuse.args"])]
-    kwargs = _keywords(declaration, call, operands, scope)
-    results = len(types.results)
-    if args == operands and not kwargs and results == 1 and _gives_one_tensor(call.function):
-        return call.function
+    writer = _Writer(declaration)
+    operands = writer.operands
+    args = [writer.text(a) for a in ir.ArrayAttr(declaration.attributes["fuse.args"])]
+    kwargs = writer.keywords()
+    results = len(writer.type.results)
+    if args == operands and not kwargs and results == 1 and _gives_one_tensor(writer.function):
+        return ExternFunction(writer.op)
     invoked = f"op({', '.join([*args, *kwargs])})"
-    source = f"lambda {', '.join(operands)}: {_picked(invoked, declaration, call, results)}"
-    return eval(compile(source, f"<{call.name}>", "eval"), scope)
+    source = f"lambda {', '.join(operands)}: {_picked(invoked, declaration, writer.function, results)}"
+    return ExternFunction(writer.op, source, tuple(writer.constants.items()))
 
 
-def _keywords(
-    declaration: ir.Operation, call: ExternCall, operands: Sequence[str], scope: dict[str, Any]
-) -> list[str]:
-    if "fuse.kwargs" not in declaration.attributes:
-        return []
-    named = attribute_items(declaration.attributes["fuse.kwargs"])
-    return [f"{name}={_text(a, call, operands, scope)}" for name, a in named]
+class _Writer:
+    """The state of one printing."""
+
+    def __init__(self, declaration: ir.Operation) -> None:
+        self.declaration = declaration
+        self.op = string(declaration.attributes["fuse.extern"])
+        self.function = resolve(self.op, declaration.location)
+        self.type = ir.FunctionType(ir.TypeAttr(declaration.attributes["function_type"]).value)
+        self.operands = [f"o{i}" for i, t in enumerate(self.type.inputs) if str(t) != "!fuse.token"]
+        self.constants: dict[str, str] = {}
+
+    def keywords(self) -> list[str]:
+        if "fuse.kwargs" not in self.declaration.attributes:
+            return []
+        named = attribute_items(self.declaration.attributes["fuse.kwargs"])
+        return [f"{name}={self.text(a)}" for name, a in named]
+
+    def text(self, attribute: ir.Attribute) -> str:
+        """The Python text of one argument; what has none becomes the name of a constant."""
+        if isinstance(attribute, fuse.Arg):
+            return self.operands[ir.IntegerAttr(attribute.params[0]).value]
+        if isinstance(attribute, ir.ArrayAttr):
+            return "[" + ", ".join(map(self.text, attribute)) + "]"
+        if isinstance(attribute, ir.DictAttr):
+            return "{" + ", ".join(f"{n!r}: {self.text(a)}" for n, a in attribute_items(attribute)) + "}"
+        named = torch_name(attribute)
+        if named is None:
+            return _spelt(literal(attribute, self.op, self.declaration.location))
+        name = f"c{len(self.constants)}"
+        self.constants[name] = named
+        return name
 
 
-def _text(attribute: ir.Attribute, call: ExternCall, operands: Sequence[str], scope: dict[str, Any]) -> str:
-    """The Python text of one argument; what has none becomes a name in ``scope``."""
-    if isinstance(attribute, fuse.Arg):
-        return operands[ir.IntegerAttr(attribute.params[0]).value]
-    if isinstance(attribute, ir.ArrayAttr):
-        return "[" + ", ".join(_text(a, call, operands, scope) for a in attribute) + "]"
-    if isinstance(attribute, ir.DictAttr):
-        items = attribute_items(attribute)
-        return "{" + ", ".join(f"{n!r}: {_text(a, call, operands, scope)}" for n, a in items) + "}"
-    value = call.constant(attribute)
-    if type(value) in _SPELT:
-        return repr(value)
-    name = f"c{len(scope)}"
-    scope[name] = value
-    return name
+def _spelt(value: Any) -> str:
+    """The Python text of a number, a string, None or a list of them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_spelt, value)) + "]"
+    return repr(value)
 
 
-def _picked(invoked: str, declaration: ir.Operation, call: ExternCall, results: int) -> str:
+def _picked(invoked: str, declaration: ir.Operation, function: Any, results: int) -> str:
     """The expression of the results: by position in a flat tuple of tensors, else from the leaves."""
-    if results == 1 and _gives_one_tensor(call.function):
+    if results == 1 and _gives_one_tensor(function):
         return invoked
     kept = (
         list(ir.DenseI64ArrayAttr(declaration.attributes["fuse.returns"]))
@@ -77,7 +90,7 @@ def _picked(invoked: str, declaration: ir.Operation, call: ExternCall, results: 
         return f"{leaves}[0]" if results == 1 else leaves
     picked = ", ".join(f"r[{i}]" for i in kept)
     body = picked if results == 1 else f"({picked}{',' if len(kept) == 1 else ''})"
-    leaves = invoked if _gives_flat_tuple(call.function) else f"flatten({invoked})"
+    leaves = invoked if _gives_flat_tuple(function) else f"flatten({invoked})"
     return f"(lambda r: {body})({leaves})"
 
 

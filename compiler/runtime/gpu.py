@@ -1,18 +1,20 @@
-"""Brings a launch plan to life on the GPU: compiles its kernels in parallel, loads them, binds extern ops."""
+"""Brings a launch plan to life on the GPU: compiles its kernels in parallel, loads them, binds extern ops.
+
+Nothing here needs MLIR: a program that comes from the cache is loaded without it.
+"""
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
-from ..mlir import ir
 from ..options import Options
-from .cubin import CompileOptions, CompileRequest, Target
-from .extern_source import compile_extern
+from .bound_plan import LaunchPlan, Plan
+from .cubin import CompiledCubin, CompileOptions, CompileRequest, Target
 from .kernel_cache import KernelCache
-from .launch_plan import LaunchPlan, Plan
 from .launcher import Launcher
 from .rng import RngState
 
@@ -33,6 +35,15 @@ class Source(Protocol):
     def num_stages(self) -> int: ...
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel of a plan.  ``key``: its name in the kernel cache."""
+
+    key: str
+    signature: tuple[str, ...]
+    cubin: CompiledCubin
+
+
 def hardware_name(device: int | None = None) -> str:
     """The name of the hardware model of a CUDA device, by what the driver calls it; "generic" for one that
     has no model.
@@ -41,12 +52,22 @@ def hardware_name(device: int | None = None) -> str:
     return next((model for model in ("h200", "h100", "a100") if model in name), "generic")
 
 
-def bind_plan(
-    plan: Plan, sources: Mapping[str, Source], module: ir.Module, objects: Mapping[str, Any], options: Options
-) -> Callable[[list[Any]], list[Any]]:
-    """The executable plan.  Raises ``TritonCompileError`` naming the kernel and the stage that refused it."""
-    major, minor = torch.cuda.get_device_capability(plan.device)
-    target = Target(arch=major * 10 + minor)
+def target_of(device: int) -> Target:
+    """What kernels for a CUDA device are compiled for."""
+    major, minor = torch.cuda.get_device_capability(device)
+    return Target(arch=major * 10 + minor)
+
+
+def kernel_cache(options: Options) -> KernelCache:
+    """The cache of kernels that the options name."""
+    return KernelCache(Path(options.cache_dir)) if options.cache_dir is not None else KernelCache()
+
+
+def compile_kernels(plan: Plan, sources: Mapping[str, Source], options: Options) -> dict[str, Kernel]:
+    """What the plan launches.  Raises ``TritonCompileError`` naming the kernel and the stage that refused
+    it.
+    """
+    target = target_of(plan.device)
     used = [name for name in sources if name in plan.kernels]
     requests = [
         CompileRequest(
@@ -56,15 +77,29 @@ def bind_plan(
         )
         for n in used
     ]
-    cache = KernelCache(Path(options.cache_dir)) if options.cache_dir is not None else KernelCache()
+    cache = kernel_cache(options)
     cubins = cache.compile_many(requests, options.threads or os.cpu_count() or 1)
-    torch.cuda.current_stream(plan.device)  # torch makes the device's context current
-    launchers = {}
-    for name, cubin in zip(used, cubins, strict=True):
-        with torch.cuda.device(plan.device):
-            launchers[name] = Launcher(cubin, sources[name].signature).on(plan.device)
-    externs = {
-        ir.StringAttr(d.attributes["sym_name"]).value: compile_extern(d, objects) for d in plan.externs
+    return {
+        name: Kernel(cache.key(request), tuple(sources[name].signature), cubin)
+        for name, request, cubin in zip(used, requests, cubins, strict=True)
     }
-    rng = RngState()
-    return LaunchPlan.bind(plan, launchers, externs, rng.draw)
+
+
+def load_plan(
+    plan: Plan, kernels: Mapping[str, Kernel], objects: Mapping[str, Any]
+) -> Callable[[list[Any]], list[Any]]:
+    """The executable plan: from the list of ``@main``'s arguments, which it empties, to the list of
+    results.
+    """
+    launchers = load_kernels(plan, kernels)
+    externs = {name: function.bind(objects) for name, function in plan.externs.items()}
+    return LaunchPlan.bind(plan, launchers, externs, RngState().draw)
+
+
+def load_kernels(plan: Plan, kernels: Mapping[str, Kernel]) -> dict[str, Callable[..., None]]:
+    """What launches each kernel on the plan's device."""
+    torch.cuda.current_stream(plan.device)  # torch makes the device's context current
+    with torch.cuda.device(plan.device):
+        return {
+            name: Launcher(kernel.cubin, kernel.signature).on(plan.device) for name, kernel in kernels.items()
+        }

@@ -6,25 +6,19 @@ not at all, check themselves when they are read, and are compiled again where th
 processes may share a folder.
 """
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import triton_compile
+from .cache_folder import CacheFolder, default_directory
 from .cubin import CompiledCubin, CompileRequest
 from .triton_version import triton_fingerprint
 
 CACHE_VERSION = 1
 """Raise it when the stored form, or the way in which Triton is driven, changes."""
-
-
-def default_directory() -> Path:
-    """Where kernels are stored unless the caller says otherwise: `~/.cache/fuse_mlir`."""
-    return Path.home() / ".cache" / "fuse_mlir"
 
 
 @dataclass
@@ -53,6 +47,7 @@ class KernelCache:
 
     def __post_init__(self) -> None:
         self.directory = Path(self.directory)
+        self._folder = CacheFolder(self.directory)
 
     def key(self, request: CompileRequest) -> str:
         """The name of `request` in the cache: 64 hexadecimal digits."""
@@ -60,13 +55,17 @@ class KernelCache:
 
     def path(self, key: str) -> Path:
         """The file of the kernel named `key`."""
-        return self.directory / key[:2] / f"{key}.kernel"
+        return self._folder.path(key)
 
     def lookup(self, request: CompileRequest) -> CompiledCubin | None:
         """The stored kernel, or None where there is none, it is damaged, or it lacks a text that `keep` asks
         for.
         """
-        return self._read(request, self.key(request))
+        return self._read(self.key(request), request.keep)
+
+    def load(self, key: str) -> CompiledCubin | None:
+        """The stored kernel of that name, as `lookup` gives it."""
+        return self._read(key)
 
     def compile(self, request: CompileRequest) -> CompiledCubin:
         """The kernel, from disk or else compiled and stored. Raises TritonCompileError."""
@@ -88,7 +87,7 @@ class KernelCache:
         done: dict[str, CompiledCubin] = {}
         missing: dict[str, CompileRequest] = {}
         for key, request in wanted.items():
-            stored = self._read(request, key)
+            stored = self._read(key, request.keep)
             if stored is None:
                 missing[key] = request
             else:
@@ -113,38 +112,19 @@ class KernelCache:
 
     def _compile_and_store(self, key: str, request: CompileRequest) -> CompiledCubin:
         kernel = self.compiler(request)
-        self._write(self.path(key), kernel.to_bytes())
+        self._folder.write(key, kernel.to_bytes())
         return kernel
 
-    def _read(self, request: CompileRequest, key: str) -> CompiledCubin | None:
-        try:
-            data = self.path(key).read_bytes()
-        except OSError:
+    def _read(self, key: str, keep: Sequence[str] = ()) -> CompiledCubin | None:
+        data = self._folder.read(key)
+        if data is None:
             return None
         try:
             kernel = CompiledCubin.from_bytes(data)
         except ValueError:
             self.statistics.rejected += 1
             return None
-        return kernel if all(stage in kernel.texts for stage in request.keep) else None
-
-    def _write(self, path: Path, data: bytes) -> None:
-        """Put `data` at `path` in one step. A folder that cannot be written makes the cache useless, not the
-        compile.
-        """
-        temporary = ""
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(
-                dir=path.parent, prefix=".", suffix=".tmp", delete=False
-            ) as file:
-                temporary = file.name
-                file.write(data)
-            os.replace(temporary, path)
-        except OSError:
-            if temporary:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary)
+        return kernel if all(stage in kernel.texts for stage in keep) else None
 
 
 def _with_keep_of(request: CompileRequest, other: CompileRequest | None) -> CompileRequest:

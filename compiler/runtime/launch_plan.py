@@ -1,16 +1,13 @@
 """A planned module as straight-line Python: one line per allocation, launch, extern call and view; no
 look-ups while it runs.
 
-``write_plan`` prints the source of ``run(args)`` from ``@main`` at the planned level; ``LaunchPlan`` compiles
-and binds it.  Sizes are Python
-integers named like their symbols; a tensor argument, an allocation or an extern result is a ``torch.Tensor``;
-kernels get addresses.
+``write_plan`` prints the source of ``run(args)`` from ``@main`` at the planned level; ``bound_plan.py``
+compiles and binds it.  Sizes are Python integers named like their symbols; a tensor argument, an allocation
+or an extern result is a ``torch.Tensor``; kernels get addresses.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 
@@ -19,19 +16,9 @@ from ..analysis.kernel import attribute_items, string, strings
 from ..analysis.layout import TensorSpec
 from ..analysis.storage import Storage, aliased_operands, callee_name, callees
 from ..mlir import ir
-from .torch_types import TORCH_DTYPES
-
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-
-
-@dataclass
-class Plan:
-    """Source of ``run`` and the names it needs besides the fixed helpers."""
-
-    source: str
-    kernels: list[str]  #: kernel functions launched, in order of first use: ``launch_<name>`` is called
-    externs: list[ir.Operation]  #: extern declarations called: ``extern_<symbol>`` is called
-    device: int
+from .bound_plan import Plan, identifier
+from .extern_function import ExternFunction
+from .extern_source import extern_function
 
 
 def python_text(e: Expr) -> str:
@@ -50,7 +37,7 @@ class _Writer:
     pointers: dict[str, str] = field(default_factory=dict)
     holders: dict[ir.Value, list[str]] = field(default_factory=dict)
     kernels: list[str] = field(default_factory=list)
-    externs: dict[str, ir.Operation] = field(default_factory=dict)
+    externs: dict[str, ExternFunction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.functions = callees(self.module)
@@ -108,7 +95,7 @@ class _Writer:
             for argument in done.get(position, ()):
                 self._release(argument)
         source = "def run(args):\n" + "\n".join(self.lines) + "\n"
-        return Plan(source, self.kernels, list(self.externs.values()), torch.device(self.device).index or 0)
+        return Plan(source, self.kernels, self.externs, torch.device(self.device).index or 0)
 
     def _launches(self) -> Iterator[tuple[ir.Operation, ir.Operation]]:
         """The calls of ``@main`` that launch a kernel, each with its declaration."""
@@ -269,7 +256,7 @@ class _Writer:
                 self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh())
             )
         left = f"{', '.join(results)} = " if results else ""
-        self.emit(f"{left}extern_{_identifier(name)}({', '.join(operands)})")
+        self.emit(f"{left}extern_{identifier(name)}({', '.join(operands)})")
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType):
                 spec = TensorSpec.of(result.type)
@@ -277,7 +264,8 @@ class _Writer:
                     f"check({variable}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, "
                     f"{string(callee.attributes['fuse.extern'])!r})"
                 )
-        self.externs[name] = callee
+        if name not in self.externs:
+            self.externs[name] = extern_function(callee)
 
     def finish(self, op: ir.Operation) -> None:
         handed = [self.use(v) for v in op.operands]
@@ -289,10 +277,6 @@ class _Writer:
 def _tuple(parts: Sequence[Expr]) -> str:
     inner = ", ".join(map(python_text, parts))
     return f"({inner},)" if len(parts) == 1 else f"({inner})"
-
-
-def _identifier(name: str) -> str:
-    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name)
 
 
 _HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {
@@ -320,58 +304,3 @@ def write_plan(module: ir.Module) -> Plan:
         if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == "main"
     )
     return _Writer(main, module).write()
-
-
-def aligned(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled
-    to expect).
-    """
-    sizes, strides = tensor.size(), tensor.stride()
-    if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):  # torch writes no element twice
-        once = [1 if s == 0 else n for n, s in zip(sizes, strides, strict=True)]
-        return aligned(tensor.as_strided(once, strides)).expand(sizes)
-    copy = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
-    return copy.copy_(tensor)
-
-
-@dataclass
-class LaunchPlan:
-    """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns
-    them); gives the list of results.
-    """
-
-    plan: Plan
-    run: Callable[[list[Any]], list[Any]]
-
-    @staticmethod
-    def bind(
-        plan: Plan,
-        launchers: Mapping[str, Callable[..., None]],
-        externs: Mapping[str, Callable[..., Any]],
-        draw: Callable[[str, int], tuple[int, int]],
-    ) -> "LaunchPlan":
-        """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
-        operands to the list of results) and the RNG.
-        """
-        guards = torch._C._dynamo.guards
-        scope: dict[str, Any] = {
-            "aligned": aligned,
-            "check": guards.assert_size_stride,
-            "current_stream": getattr(torch._C, "_cuda_getCurrentRawStream", None),
-            "device": plan.device,
-            "draw": draw,
-            "dtypes": TORCH_DTYPES,
-            "empty_cpu": guards._empty_strided_cpu,
-            "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
-            "reinterpret": guards._reinterpret_tensor,
-        }
-        scope.update({f"launch_{name}": launcher for name, launcher in launchers.items()})
-        scope.update({f"extern_{_identifier(name)}": function for name, function in externs.items()})
-        exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
-        return LaunchPlan(plan, scope["run"])
-
-    def __call__(self, args: list[Any]) -> list[Any]:
-        if not torch.cuda.is_initialized() or torch.cuda.current_device() == self.plan.device:
-            return self.run(args)
-        with torch.cuda.device(self.plan.device):
-            return self.run(args)

@@ -9,8 +9,9 @@ import torch
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.extern_source import compile_extern
-from fuse_mlir.compiler.runtime.launch_plan import LaunchPlan, aligned, write_plan
+from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan, aligned
+from fuse_mlir.compiler.runtime.extern_source import extern_function
+from fuse_mlir.compiler.runtime.launch_plan import write_plan
 
 LAYOUT = '#fuse.layout<"s0,4", "4,1", "0", "">'
 MODULE = f"""
@@ -70,7 +71,7 @@ def module() -> ir.Module:
 
 def bind(module: ir.Module) -> tuple[LaunchPlan, Recorder, Recorder]:
     plan = write_plan(module)
-    externs = {ir.StringAttr(d.attributes["sym_name"]).value: compile_extern(d, {}) for d in plan.externs}
+    externs = {name: function.bind({}) for name, function in plan.externs.items()}
     double, state = Recorder(), Recorder()
     bound = LaunchPlan.bind(
         plan, {"double": double, "double_state": state}, externs, lambda device, count: (0, 0)
@@ -168,7 +169,7 @@ def test_externs_are_called_with_their_constants() -> None:
     with context, ir.Location.unknown():
         module = ir.Module.parse("\n".join(declarations))
     calls = {
-        ir.StringAttr(op.attributes["sym_name"]).value: compile_extern(op.operation, {})
+        ir.StringAttr(op.attributes["sym_name"]).value: extern_function(op.operation).bind({})
         for op in module.body.operations
     }
     x = torch.randn(4, 4)

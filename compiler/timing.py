@@ -1,4 +1,4 @@
-"""``--timing``: where the wall time of a run went, as a tree in the form of mlir-opt's report."""
+"""Where the wall time of a run or a compilation went, as a tree; printed in the form of mlir-opt's report."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,3 +55,12 @@ class Timing:
 
 def _share(seconds: float, total: float) -> str:
     return f"  {seconds:8.4f} ({100 * seconds / total:5.1f}%)"
+
+
+@dataclass(frozen=True)
+class PassTime:
+    """Seconds that one pass and the verifier after it took."""
+
+    name: str
+    run: float
+    verify: float

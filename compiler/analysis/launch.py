@@ -1,0 +1,55 @@
+"""What runs, and where in the user's program it comes from, as plain data."""
+
+from dataclasses import dataclass
+
+from .hardware import Hardware
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """read, written: bytes.  slots: issue slots of scalar operations.  flops: multiplications and additions
+    of a matrix product, a convolution or attention, on elements of type ``element``.
+    """
+
+    read: int
+    written: int
+    slots: int = 0
+    flops: int = 0
+    element: str = "f32"
+
+    @property
+    def bytes(self) -> int:
+        return self.read + self.written
+
+    def seconds(self, hardware: Hardware) -> float:
+        """The least time that a GPU takes for it: the longest of moving, issuing and multiplying."""
+        return max(
+            self.bytes / (hardware.bandwidth * 1e9),
+            self.slots / hardware.slots_per_second,
+            self.flops / hardware.flops_per_second(self.element),
+        )
+
+
+#: A place in the user's program: (file, line).
+Line = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One call of ``@main``.
+
+    name: the kernel, or the torch op (``aten.mm.default``).  kind: "kernel", "torch", or, at the graph level,
+    "group" (what ``control_deps`` orders).  nodes: the FX nodes that it computes.  lines: where the user
+    wrote them.  Both in order of first appearance, without repetition.  estimate: bytes and operations; None
+    where they are not known.
+    """
+
+    name: str
+    kind: str
+    nodes: tuple[str, ...]
+    lines: tuple[Line, ...]
+    estimate: Estimate | None = None
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{file}:{line}" for file, line in self.lines) or "no line of the program"
+        return f"{self.name} computes {', '.join(self.nodes) or 'no node of the graph'} of {where}"

@@ -1,0 +1,149 @@
+"""An FX graph as text that says everything the import reads of it: the key of the program cache.
+
+Two graphs with one text are imported to the same module: operators with their arguments, names, sizes,
+strides, offsets, element types and devices, the bounds and hints of symbols, and the user's lines, which end
+up in kernel names, messages and provenance.  The values of tensors that the graph holds are no part of it:
+they are arguments of ``@main``.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from .frames import user_frame
+
+#: Types whose ``repr`` says all of the value.
+_SPELT = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    type(None),
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+)
+
+
+class NotCacheable(Exception):
+    """The graph holds something that text cannot say; the message is why, in a few words."""
+
+
+def held(module: torch.nn.Module, path: str) -> Any:
+    """What a module holds under a dotted path."""
+    found: Any = module
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def graph_text(gm: fx.GraphModule, example_inputs: Sequence[Any] = ()) -> str:
+    """The text of ``gm``, one line per node, then one per symbol.
+
+    ``example_inputs`` stand for placeholders without ``meta["val"]``, as in ``import_graph``.  Raises
+    NotCacheable for higher-order ops, sub-graphs, and arguments that only this process has.
+    """
+    writer = _Writer(gm)
+    examples = iter([*example_inputs, *[None] * len(gm.graph.nodes)])
+    for node in gm.graph.nodes:
+        writer.node(node, next(examples) if node.op == "placeholder" else None)
+    writer.describe_symbols()
+    return "\n".join(writer.lines)
+
+
+class _Writer:
+    """The state of one printing."""
+
+    def __init__(self, gm: fx.GraphModule) -> None:
+        self.gm = gm
+        self.lines: list[str] = []
+        self._operators: dict[Any, str] = {}
+        self._symbols: dict[Any, Any] = {}  #: symbol -> its ShapeEnv
+        self._described = 0
+
+    def node(self, node: fx.Node, example: Any) -> None:
+        meta = node.meta
+        value = meta.get("val", example)
+        if node.op == "call_function":
+            target = self._operator(node.target)
+        elif node.op == "get_attr":
+            target, value = str(node.target), self._held(node, value)
+        elif node.op in ("placeholder", "output"):
+            target = ""  # a placeholder is known by its position and the node's name
+        else:
+            raise NotCacheable(f"a node {node.op}")
+        self.lines.append(
+            f"{node.name} {node.op} {target} {self._value(node.args)} {self._value(node.kwargs)} "
+            f"{self._value(value)} {meta.get('unbacked_bindings') or ''} "
+            f"{user_frame(meta.get('stack_trace') or '')}"
+        )
+
+    def describe_symbols(self) -> None:
+        """Bounds and hints, which the import hands on; they may be in terms of no further symbols."""
+        for symbol, env in sorted(self._symbols.items(), key=lambda item: str(item[0])):
+            if env is None:
+                continue
+            bounds = env.var_to_range.get(symbol)
+            hints = getattr(env, "backed_var_to_val", None) or getattr(env, "var_to_val", None) or {}
+            limits = "" if bounds is None else f"{bounds.lower} {bounds.upper}"
+            self.lines.append(f"{symbol} {symbol.assumptions0.get('integer')} {limits} {hints.get(symbol)}")
+
+    def _operator(self, target: Any) -> str:
+        known = self._operators.get(target)
+        if known is not None:
+            return known
+        if isinstance(target, torch._ops.OpOverload):
+            # the schema says what is written and what aliases what; torch's own come with its version
+            text = str(target) if target.namespace in ("aten", "prims") else str(target._schema)
+        elif isinstance(target, torch._ops.HigherOrderOperator):
+            raise NotCacheable(f"the higher-order op {target.name()}")
+        else:
+            text = f"{target.__module__}.{target.__qualname__}"
+            if "<" in text:
+                raise NotCacheable(f"the function {text}")
+        self._operators[target] = text
+        return text
+
+    def _held(self, node: fx.Node, value: Any) -> Any:
+        """What a ``get_attr`` gives, which the import describes by its metadata."""
+        found = held(self.gm, str(node.target))
+        if not isinstance(found, torch.Tensor):
+            raise NotCacheable(f"the attribute {node.target}, a {type(found).__name__}")
+        return found if value is None else value
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, fx.Node):
+            return f"%{value.name}"
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return f"{type(value).__name__}({self._expression(value)})"
+        if isinstance(value, (tuple, list)):
+            return f"{type(value).__name__}[{', '.join(map(self._value, value))}]"
+        if isinstance(value, dict):
+            return f"{{{', '.join(f'{name!r}: {self._value(v)}' for name, v in value.items())}}}"
+        if isinstance(value, slice):
+            return f"slice[{self._value((value.start, value.stop, value.step))}]"
+        if isinstance(value, _SPELT):
+            return repr(value)
+        raise NotCacheable(f"an argument of type {type(value).__name__}")
+
+    def _tensor(self, tensor: torch.Tensor) -> str:
+        if tensor.layout is not torch.strided or tensor.is_quantized:
+            raise NotCacheable(f"a tensor in {tensor.layout} layout")
+        sizes, strides = self._sizes(tensor.shape), self._sizes(tensor.stride())
+        offset = self._sizes((tensor.storage_offset(),))
+        return f"{tensor.dtype}[{sizes}; {strides}; {offset}; {tensor.device}]"
+
+    def _sizes(self, sizes: Iterable[Any]) -> str:
+        return ",".join([str(n) if type(n) is int else self._expression(n) for n in sizes])
+
+    def _expression(self, size: Any) -> str:
+        expression = size.node.expr
+        for symbol in expression.free_symbols:
+            self._symbols.setdefault(symbol, size.node.shape_env)
+        return str(expression)

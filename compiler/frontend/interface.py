@@ -1,0 +1,27 @@
+"""What the caller of an imported graph has to know of it, as plain data."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class OutputResult:
+    """An FX output that is result number ``index`` of ``@main``."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class OutputConstant:
+    """An FX output that is no result: None, or a number known at import."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """A node that runs as an extern call although nothing says it should."""
+
+    target: str
+    reason: str
+    location: str

@@ -1,0 +1,170 @@
+"""Whole programs on disk: a graph that was compiled before runs without MLIR and without Triton.
+
+The key is everything that decides the program: the text of the graph after AOTAutograd, the options, the
+device, the versions of Python, torch, MLIR and Triton, and the compiler's own sources.  The value is the
+launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells.  Entries check
+themselves; one that is damaged, of another form or without its kernels is a miss.
+"""
+
+import hashlib
+import io
+import logging
+import pickle
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .frontend.graph_text import NotCacheable, graph_text
+from .options import Options
+from .program import Account, GpuProgram, Interface
+from .runtime.bound_plan import Plan
+from .runtime.cache_folder import CacheFolder, default_directory
+from .runtime.gpu import Kernel, kernel_cache
+from .runtime.triton_version import triton_fingerprint
+
+log = logging.getLogger(__name__)
+
+_MAGIC = b"FUSEPROGRAM1\n"
+_PACKAGE = __name__.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A ``GpuProgram`` whose kernels are in the kernel cache: name -> (key, signature)."""
+
+    interface: Interface
+    account: Account
+    plan: Plan
+    kernels: dict[str, tuple[str, tuple[str, ...]]]
+    module: bytes
+
+
+def program_key(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, device: str
+) -> str:
+    """The name of the program of ``gm`` for ``device`` ("cuda:0") in the cache.
+
+    Raises NotCacheable where the options or the graph hold what no key can say.
+    """
+    if not options.program_cache:
+        raise NotCacheable("the option program_cache")
+    if options.verify == "numeric" or options.dump is not None:
+        raise NotCacheable("an option that watches the passes")
+    if options.pipeline is not None:
+        raise NotCacheable("a pipeline that may hold passes of other packages")
+    index = torch.device(device).index or 0
+    parts = (
+        graph_text(gm, example_inputs),
+        options.text(),
+        f"{device} {torch.cuda.get_device_name(index)} {torch.cuda.get_device_capability(index)}",
+        str(torch.are_deterministic_algorithms_enabled()),
+        toolchain(),
+    )
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+@cache
+def toolchain() -> str:
+    """Versions of all that takes part in a compilation, and a digest of this package's sources."""
+    root = Path(__file__).parents[1]
+    sources = hashlib.sha256()
+    for folder in ("compiler", "passes"):
+        for file in sorted((root / folder).rglob("*.py")):
+            sources.update(f"{file.relative_to(root)}\0".encode())
+            sources.update(file.read_bytes())
+    torch_version = f"{torch.__version__} {torch.version.git_version}"
+    return f"{sys.version} {torch_version} {_bindings()} {triton_fingerprint()} {sources.hexdigest()}"
+
+
+def _bindings() -> str:
+    for name in ("mlir-python-bindings", "torch-mlir"):
+        try:
+            return f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            continue
+    return "mlir"
+
+
+class ProgramCache:
+    """The programs stored in the folder that the options name, beside their kernels."""
+
+    def __init__(self, options: Options) -> None:
+        self._folder = CacheFolder(Path(options.cache_dir or default_directory()), ".program")
+        self._options = options
+
+    def read(self, key: str) -> GpuProgram | None:
+        """The program of that name; None where there is none or it cannot be used, which the log says."""
+        data = self._folder.read(key)
+        if data is None:
+            return None
+        try:
+            entry = _from_bytes(data)
+        except Exception as error:  # whatever is wrong with the bytes, compiling mends it
+            log.warning("the cached program %s is unreadable and will be compiled again: %s", key, error)
+            return None
+        kernels, stored = kernel_cache(self._options), {}
+        for name, (kernel, signature) in entry.kernels.items():
+            cubin = kernels.load(kernel)
+            if cubin is None:
+                log.info("the cached program %s lacks its kernel %s and will be compiled again", key, name)
+                return None
+            stored[name] = Kernel(kernel, signature, cubin)
+        return GpuProgram(entry.interface, entry.account, entry.plan, stored, entry.module)
+
+    def write(self, key: str, program: GpuProgram) -> None:
+        """Stores a program, whose kernels are stored already.  What cannot be written is logged and left."""
+        kernels = {name: (k.key, k.signature) for name, k in program.kernels.items()}
+        entry = _Entry(program.interface, program.account, program.plan, kernels, program.module)
+        try:
+            data = _to_bytes(entry)
+        except Exception as error:  # a value that cannot be pickled, in a remark for example
+            log.warning("the program %s cannot be stored: %s", key, error)
+            return
+        self._folder.write(key, data)
+
+
+def _to_bytes(entry: _Entry) -> bytes:
+    body = pickle.dumps(entry, protocol=5)
+    _from_body(body)  # what may not be read may not be written
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def _from_bytes(data: bytes) -> _Entry:
+    start = len(_MAGIC) + 32
+    body = data[start:]
+    if not data.startswith(_MAGIC):
+        raise ValueError("it does not begin as a stored program does")
+    if hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
+        raise ValueError("its bytes do not match their checksum")
+    return _from_body(body)
+
+
+def _from_body(body: bytes) -> _Entry:
+    entry = _Unpickler(io.BytesIO(body)).load()
+    if not isinstance(entry, _Entry):
+        raise ValueError(f"it holds a {type(entry).__name__}")
+    return entry
+
+
+class _Unpickler(pickle.Unpickler):
+    """Makes objects of this package's classes and of Python's plain types, and calls nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] == _PACKAGE or (module, name) in _PLAIN:
+            found = super().find_class(module, name)
+            if isinstance(found, type):
+                return found
+        raise pickle.UnpicklingError(f"a stored program may not hold {module}.{name}")
+
+
+_PLAIN = {("builtins", "set"), ("builtins", "frozenset"), ("builtins", "complex"), ("fractions", "Fraction")}

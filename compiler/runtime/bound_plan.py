@@ -1,0 +1,86 @@
+"""A launch plan brought to life: its source compiled, with launchers, extern ops and helpers in scope.
+
+Nothing here knows MLIR: a plan that comes from the cache runs without it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .extern_function import ExternFunction
+from .torch_types import TORCH_DTYPES
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Source of ``run`` and the names it needs besides the fixed helpers."""
+
+    source: str
+    kernels: list[str]  #: kernel functions launched, in order of first use: ``launch_<name>`` is called
+    externs: dict[str, ExternFunction]  #: what ``extern_<symbol>`` calls, by the declaration's symbol
+    device: int
+
+
+def identifier(name: str) -> str:
+    """A symbol as part of a Python name."""
+    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name)
+
+
+def aligned(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled
+    to expect).
+    """
+    sizes, strides = tensor.size(), tensor.stride()
+    if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):  # torch writes no element twice
+        once = [1 if s == 0 else n for n, s in zip(sizes, strides, strict=True)]
+        return aligned(tensor.as_strided(once, strides)).expand(sizes)
+    copy = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+    return copy.copy_(tensor)
+
+
+@dataclass
+class LaunchPlan:
+    """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns
+    them); gives the list of results.
+    """
+
+    plan: Plan
+    run: Callable[[list[Any]], list[Any]]
+
+    @staticmethod
+    def bind(
+        plan: Plan,
+        launchers: Mapping[str, Callable[..., None]],
+        externs: Mapping[str, Callable[..., Any]],
+        draw: Callable[[str, int], tuple[int, int]],
+    ) -> "LaunchPlan":
+        """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
+        operands to the list of results) and the RNG.
+        """
+        guards = torch._C._dynamo.guards
+        scope: dict[str, Any] = {
+            "aligned": aligned,
+            "check": guards.assert_size_stride,
+            "current_stream": getattr(torch._C, "_cuda_getCurrentRawStream", None),
+            "device": plan.device,
+            "draw": draw,
+            "dtypes": TORCH_DTYPES,
+            "empty_cpu": guards._empty_strided_cpu,
+            "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
+            "reinterpret": guards._reinterpret_tensor,
+        }
+        scope.update({f"launch_{name}": launcher for name, launcher in launchers.items()})
+        scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})
+        exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
+        return LaunchPlan(plan, scope["run"])
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        if not torch.cuda.is_initialized() or torch.cuda.current_device() == self.plan.device:
+            return self.run(args)
+        with torch.cuda.device(self.plan.device):
+            return self.run(args)

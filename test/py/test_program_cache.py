@@ -1,0 +1,289 @@
+"""Programs from the cache: what a hit loads and tells, what makes it a miss, what the key holds."""
+
+import dataclasses
+import logging
+import pickle
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from made_up_gpu import made_up_gpu
+from test_backend import python
+from torch.nn import functional as F
+
+import fuse_mlir
+from fuse_mlir.compiler import program_cache
+from fuse_mlir.compiler.backend import CompiledGraph
+from fuse_mlir.compiler.frontend.graph_text import NotCacheable, graph_text
+from fuse_mlir.compiler.options import Options
+from fuse_mlir.compiler.program_cache import program_key
+
+#: Compiles and calls in a process of its own; says what was loaded and what the graph tells of itself.
+PROGRAM = """
+import sys
+import torch
+import torch._dynamo
+from torch.nn import functional as F
+from made_up_gpu import made_up_gpu
+import fuse_mlir
+
+def model(x, w):
+    y = F.layer_norm(x, (24,), w)
+    return F.softmax(y @ y.T, -1), y.sum(0)
+
+graphs = []
+torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(3))
+before = set(sys.modules)
+with made_up_gpu() as launched:
+    options = {"cache_dir": sys.argv[1], "on_compiled": graphs.append, "hardware": "h200"}
+    call = torch.compile(model, backend=fuse_mlir.backend, options=options, dynamic=False)
+    call(torch.ones(6, 24), torch.ones(24))
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+[graph] = graphs
+print(graph.cached)
+print("loaded", sorted(loaded & {"mlir", "torch_mlir", "triton"}))
+print(launched, graph.launches_before, graph.launches, graph.fallbacks)
+print(graph.remarks.render("yaml"))
+print(graph.source)
+print(graph.module.operation.get_asm(enable_debug_info=True))
+"""
+
+
+def normed(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return F.layer_norm(x, (24,), w).relu()
+
+
+def compiled(folder: Path, function: Any = normed, **options: Any) -> CompiledGraph:
+    """The graph of ``function``, as the backend reports it."""
+    torch._dynamo.reset()
+    graphs: list[CompiledGraph] = []
+    given = {"cache_dir": str(folder), "on_compiled": graphs.append, "hardware": "h200", **options}
+    with made_up_gpu():
+        torch.compile(function, backend=fuse_mlir.backend, options=given, dynamic=False)(
+            torch.ones(6, 24), torch.ones(24)
+        )
+    [graph] = graphs
+    return graph
+
+
+def entries(folder: Path, suffix: str) -> list[Path]:
+    return sorted(folder.rglob(f"*{suffix}"))
+
+
+# ---- hits --------------------------------------------------------------------------------------------------
+
+
+def test_a_new_process_runs_a_stored_program_without_mlir_and_triton(tmp_path: Path) -> None:
+    code = f"import sys; sys.argv[1:] = [{str(tmp_path)!r}]\n{PROGRAM}"
+    first, second = (python(code, OMP_NUM_THREADS="1").splitlines() for _ in range(2))
+    assert (first[0], second[0]) == ("False", "True")
+    assert "torch_mlir" in first[1] or "'mlir'" in first[1]
+    assert second[1] == "loaded []"
+    assert first[2:] == second[2:] and len(first) > 50
+
+
+def test_a_hit_tells_what_the_compilation_told(tmp_path: Path) -> None:
+    first, second = compiled(tmp_path), compiled(tmp_path)
+    assert (first.cached, second.cached) == (False, True)
+    for name in ("name", "remarks", "fallbacks", "launches_before", "launches", "source", "externs"):
+        assert getattr(first, name) == getattr(second, name), name
+    assert second.launches_after == 1 and any(__file__ in str(line) for line in second.launches[0].lines)
+    assert second.passes == () and "import" not in second.seconds
+    assert str(first.module) == str(second.module)
+
+
+# ---- misses ------------------------------------------------------------------------------------------------
+
+
+def damage(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-9] ^= 1
+    path.write_bytes(data)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def replace_by_a_foreign_pickle(path: Path) -> None:
+    class Foreign:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return subprocess.run, (["touch", str(path.with_suffix(".executed"))],)
+
+    body = pickle.dumps(Foreign())
+    digest = program_cache.hashlib.sha256(body).digest()
+    path.write_bytes(program_cache._MAGIC + digest + body)
+
+
+def replace_by_another_object(path: Path) -> None:
+    body = pickle.dumps({"interface": 1})
+    path.write_bytes(program_cache._MAGIC + program_cache.hashlib.sha256(body).digest() + body)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [damage, truncate, replace_by_a_foreign_pickle, replace_by_another_object],
+    ids=lambda f: f.__name__,
+)
+def test_an_entry_that_cannot_be_read_is_compiled_again(spoil: Any, tmp_path: Path, caplog: Any) -> None:
+    compiled(tmp_path)
+    [path] = entries(tmp_path, ".program")
+    right = path.read_bytes()
+    spoil(path)
+    with caplog.at_level(logging.WARNING, logger="fuse_mlir"):
+        assert not compiled(tmp_path).cached
+    assert "is unreadable and will be compiled again" in caplog.text
+    assert entries(tmp_path, ".executed") == []
+    assert len(path.read_bytes()) == len(right) and compiled(tmp_path).cached
+
+
+def test_a_program_without_its_kernels_is_compiled_again(tmp_path: Path) -> None:
+    compiled(tmp_path)
+    for path in entries(tmp_path, ".kernel"):
+        path.unlink()
+    assert not compiled(tmp_path).cached
+    assert compiled(tmp_path).cached
+
+
+def test_another_device_has_other_programs() -> None:
+    gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+    keys = set()
+    for name, capability in (("NVIDIA H200", (9, 0)), ("NVIDIA H100", (9, 0)), ("NVIDIA H200", (10, 0))):
+        with made_up_gpu(name, capability):
+            keys.add(program_key(gm, (), Options(), "cuda:0"))
+    assert len(keys) == 3
+
+
+def test_another_compiler_has_other_programs(monkeypatch: Any) -> None:
+    gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+    with made_up_gpu():
+        before = program_key(gm, (), Options(), "cuda:0")
+        monkeypatch.setattr(program_cache, "toolchain", lambda: "another")
+        assert program_key(gm, (), Options(), "cuda:0") != before
+
+
+# ---- options -----------------------------------------------------------------------------------------------
+
+#: Options that are no part of the key, and why.
+NOT_IN_THE_KEY = {
+    "fx_pass": "the key is of the graph that it leaves",
+    "on_compiled": "it is told of hits, too",
+    "remarks": "they are stored, and written after a hit, too",
+    "cache_dir": "it says where to look",
+    "threads": "how many compile changes no kernel",
+}
+#: Options that pass the cache by when they have another value than their default.
+NOT_CACHED = {"program_cache": False, "dump": "/tmp/x", "pipeline": "builtin.module()"}
+#: Other values for options of other types than bool and Literal.
+OTHER = {"hardware": "h100", "verify": "off"}
+
+
+def other_value(name: str) -> Any:
+    default = getattr(Options(), name)
+    if name in OTHER:
+        return OTHER[name]
+    if isinstance(default, bool):
+        return not default
+    choices = Options.__annotations__[name].__args__
+    return next(choice for choice in choices if choice != default)
+
+
+@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(Options)])
+def test_every_option_is_in_the_key_or_has_a_reason_not_to_be(name: str) -> None:
+    gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+    with made_up_gpu():
+        default = program_key(gm, (), Options(), "cuda:0")
+        if name in NOT_CACHED:
+            with pytest.raises(NotCacheable):
+                program_key(gm, (), Options(**{name: NOT_CACHED[name]}), "cuda:0")
+        elif name not in NOT_IN_THE_KEY:
+            assert program_key(gm, (), Options(**{name: other_value(name)}), "cuda:0") != default
+
+
+def test_the_numeric_check_is_not_skipped_by_a_hit(tmp_path: Path) -> None:
+    compiled(tmp_path)
+    with made_up_gpu(), pytest.raises(NotCacheable, match="watches the passes"):
+        gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+        program_key(gm, (), Options(verify="numeric"), "cuda:0")
+
+
+# ---- graphs ------------------------------------------------------------------------------------------------
+
+
+def traced(function: Any, *inputs: torch.Tensor, dynamic: bool = False) -> torch.fx.GraphModule:
+    """What AOTAutograd makes of a function."""
+    graphs: list[torch.fx.GraphModule] = []
+
+    def keep(gm: torch.fx.GraphModule, inputs: Any) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    from torch._dynamo.backends.common import aot_autograd
+
+    torch._dynamo.reset()
+    torch.compile(function, backend=aot_autograd(fw_compiler=keep), dynamic=dynamic)(*inputs)
+    [gm] = graphs
+    return gm
+
+
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2.0
+
+
+X = torch.ones(8, 6)
+GRAPHS = {
+    "the graph": lambda: traced(doubled, X),
+    "another factor": lambda: traced(lambda x: x * 3.0, X),
+    "another op": lambda: traced(lambda x: x / 2.0, X),
+    "another line": lambda: traced(lambda x: x * 2.0, X),
+    "another type": lambda: traced(doubled, X.double()),
+    "another size": lambda: traced(doubled, torch.ones(8, 7)),
+    "other strides": lambda: traced(doubled, torch.ones(6, 8).T),
+    "sizes that vary": lambda: traced(doubled, X, dynamic=True),
+    "another hint": lambda: traced(doubled, torch.ones(9, 6), dynamic=True),
+    "another result": lambda: traced(lambda x: (x * 2.0, x), X),
+}
+
+
+def test_the_key_tells_graphs_apart_and_only_those() -> None:
+    texts = {name: graph_text(make()) for name, make in GRAPHS.items()}
+    assert len(set(texts.values())) == len(texts)
+    assert graph_text(GRAPHS["the graph"]()) == texts["the graph"]
+    assert graph_text(GRAPHS["sizes that vary"]()) == texts["sizes that vary"]
+
+
+def test_what_only_this_process_has_is_not_stored(tmp_path: Path, caplog: Any) -> None:
+    def branched(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
+
+    with caplog.at_level(logging.INFO, logger="fuse_mlir"):
+        compiled(tmp_path, branched)
+        assert not compiled(tmp_path, branched).cached
+    assert "the program cache is passed by" in caplog.text
+    assert entries(tmp_path, ".program") == []
+
+
+GPU = """
+import sys
+import torch
+import fuse_mlir
+graphs = []
+def model(x, w):
+    return torch.nn.functional.layer_norm(x @ w, (64,)).relu().sum(0)
+torch.manual_seed(0)
+x, w = torch.randn(96, 32, device="cuda"), torch.randn(32, 64, device="cuda")
+options = {"cache_dir": sys.argv[1], "on_compiled": graphs.append}
+result = torch.compile(model, backend=fuse_mlir.backend, options=options)(x, w)
+torch.testing.assert_close(result.double(), model(x.double(), w.double()), rtol=1e-4, atol=1e-4)
+print(graphs[0].cached, "torch_mlir" in sys.modules, result.cpu().view(torch.int32).tolist())
+"""
+
+
+@pytest.mark.gpu
+def test_a_stored_program_gives_the_same_bits(tmp_path: Path) -> None:
+    code = f"import sys; sys.argv[1:] = [{str(tmp_path)!r}]\n{GPU}"
+    first, second = (python(code).split(maxsplit=2) for _ in range(2))
+    assert first[:2] == ["False", "True"] and second[:2] == ["True", "False"]
+    assert first[2] == second[2]
