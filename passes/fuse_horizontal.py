@@ -1,5 +1,6 @@
 """``fuse-horizontal``: puts kernels that read the same tensors into one group."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -56,10 +57,10 @@ def sharing_pairs(graph: GroupGraph, nodes: Iterable[int]) -> Iterator[tuple[int
     """Pairs of independent groups that read a same tensor, neighbours in the order of its readers."""
     for node in nodes:
         for value in dict.fromkeys(graph.deps.nodes[node].reads):
-            readers = [u for u in graph.deps.users[value] if u in graph.summaries]
-            if node not in readers:
+            readers = graph.readers(value)
+            at = bisect_left(readers, node)
+            if at == len(readers) or readers[at] != node:
                 continue
-            at = readers.index(node)
             for other in readers[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]:
                 a, b = sorted((graph.group_of[node], graph.group_of[other]))
                 if a == b or graph.must_precede(a, b) or graph.must_precede(b, a):

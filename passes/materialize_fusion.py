@@ -63,11 +63,15 @@ class MaterializeFusion(Pass):
         plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
         end = graph.deps.nodes[-1].op
         made: list[ir.Operation] = []
+        places = {name: i for i, name in enumerate(program.functions)}
+        counts: dict[str, int] = {}
         for group in _schedule(graph):
             nodes = [graph.deps.nodes[n] for n in graph.members[group]]
             if group in plans:
-                kernel = _merge(program, graph, group, plans[group], end)
-                made.append(kernel)
+                name = _name(program, graph, group, counts)
+                last = max((graph.deps.nodes[n].name for n in graph.members[group]), key=places.__getitem__)
+                place = Place(name, program.functions[last], end)
+                made.append(_merge(program, graph, group, plans[group], place))
             else:
                 op = nodes[0].op
                 if "fuse.group" in op.attributes:
@@ -126,7 +130,17 @@ def _schedule(graph: GroupGraph) -> list[int]:
     return order
 
 
-def _name(program: Program, graph: GroupGraph, group: int) -> str:
+@dataclass(frozen=True)
+class Place:
+    """What a fused kernel is called, after which kernel it stands, and in front of what its call."""
+
+    name: str
+    after: ir.Operation
+    end: ir.Operation
+
+
+def _name(program: Program, graph: GroupGraph, group: int, counts: dict[str, int]) -> str:
+    """A name that says what the kernel does; ``counts``: how many kernels of such a name there are."""
     parts: list[str] = []
     for node in graph.members[group]:
         base = re.sub(r"(_\d+)+$", "", graph.deps.nodes[node].name).removeprefix("fused_")
@@ -137,30 +151,24 @@ def _name(program: Program, graph: GroupGraph, group: int) -> str:
         if text and len(text) + len(part) >= NAME_LENGTH:
             break
         text += f"_{part}"
-    number = 0
+    number = counts.get(text, 0)
     while f"fused{text}_{number}" in program.functions:
         number += 1
+    counts[text] = number + 1
     return f"fused{text}_{number}"
 
 
-def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.Operation) -> ir.Operation:
-    """Builds the group's kernel after ``@main``'s other kernels, and its call in front of ``end``; erases the
-    old calls.
-    """
+def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, place: Place) -> ir.Operation:
+    """Builds the group's kernel and its call; erases the old calls."""
     nodes = [graph.deps.nodes[n] for n in graph.members[group]]
     escaping = graph.escaping(graph.members[group])
     inputs = _Inputs.of(graph, plan, escaping)
     kept = [r for n in nodes for r in n.results if r in escaping]
     types = [graph.deps.values[r].type for r in kept]
     location = ir.Location.fused([n.op.location for n in nodes])
-    name = _name(program, graph, group)
-    after = max(
-        (program.functions[n.name] for n in nodes),
-        key=lambda f: list(program.functions).index(string(f.attributes["sym_name"])),
-    )
     arguments = [graph.deps.values[v].type for v in inputs.values]
     attributes: dict[str, ir.Attribute] = {
-        "sym_name": ir.StringAttr.get(name),
+        "sym_name": ir.StringAttr.get(place.name),
         "sym_visibility": ir.StringAttr.get("private"),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, types)),
         "fuse.kernel": ir.UnitAttr.get(),
@@ -169,9 +177,9 @@ def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.
     if any(inputs.attributes):
         attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in inputs.attributes])
     kernel = ir.Operation.create(
-        "func.func", [], [], attributes, regions=1, loc=location, ip=ir.InsertionPoint(after)
+        "func.func", [], [], attributes, regions=1, loc=location, ip=ir.InsertionPoint(place.after)
     )
-    kernel.move_after(after)
+    kernel.move_after(place.after)
     block = kernel.regions[0].blocks.append(*arguments, arg_locs=[location] * len(arguments))
     body = _Body(
         graph,
@@ -188,16 +196,16 @@ def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, end: ir.
     position = {v: i for i, v in enumerate(inputs.values)}
     destination = {r: d for n in nodes for r, d in zip(n.results, n.destinations, strict=True)}
     kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([position[destination[r]] for r in kept])
-    program.functions[name] = kernel
+    program.functions[place.name] = kernel
     call = ir.Operation.create(
         "func.call",
         types,
         [graph.deps.values[v] for v in inputs.values],
-        {"callee": ir.FlatSymbolRefAttr.get(name)},
+        {"callee": ir.FlatSymbolRefAttr.get(place.name)},
         loc=location,
-        ip=ir.InsertionPoint(end),
+        ip=ir.InsertionPoint(place.end),
     )
-    program.callers[name] = 1
+    program.callers[place.name] = 1
     _replace(program, graph, nodes, dict(zip(kept, call.results, strict=True)), call)
     return kernel
 

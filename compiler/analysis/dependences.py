@@ -122,6 +122,13 @@ class Dependences:
             following[edge.before].add(edge.after)
         return [sorted(f) for f in following]
 
+    def predecessors(self) -> list[list[int]]:
+        """For each node, the nodes that must precede it, ascending and without repeats."""
+        preceding: list[set[int]] = [set() for _ in self.nodes]
+        for edge in self.edges:
+            preceding[edge.after].add(edge.before)
+        return [sorted(p) for p in preceding]
+
     def is_argument(self, value: int) -> bool:
         """Whether the storage of ``value`` is that of an argument of ``@main``."""
         return self.roots[value] < self.arguments

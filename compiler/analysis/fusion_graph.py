@@ -1,10 +1,11 @@
 """Groups of kernel calls under construction: who must run before whom, what would be saved by merging two.
 
 A group is a set of nodes of ``Dependences``, named by its first node.  Nodes that are not kernels are groups
-of one that never grow. Reachability is a bit set per group over the nodes, so that a merge is one pass over
-the groups.
+of one that never grow.
 """
 
+import hashlib
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ from ..mlir import ir
 from .accesses import Summary
 from .dependences import Dependences
 from .fusion_plan import Member
+from .group_order import GroupOrder
 from .index import Facts
 from .kernel import is_tiled, kernel_facts
 from .layout import TensorSpec
@@ -37,6 +39,7 @@ class GroupGraph:
         default_factory=dict
     )  #: kernels that read what a kernel made, both ways
     _sizes: dict[int, int] = field(default_factory=dict)
+    _readers: dict[int, list[int]] = field(default_factory=dict)
     _devices: dict[int, str] = field(default_factory=dict)
     _escaping: dict[tuple[int, ...], frozenset[int]] = field(default_factory=dict)
     _values: dict[tuple[int, ...], tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
@@ -80,19 +83,9 @@ class GroupGraph:
         return graph
 
     @cached_property
-    def _reach(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Bit sets by group: its nodes, and the nodes that must follow it.  ``materialize-fusion`` needs
-        neither.
-        """
-        count = len(self.following)
-        bits, after = {i: 1 << i for i in range(count)}, dict.fromkeys(range(count), 0)
-        for i in reversed(range(count)):
-            for j in self.following[i]:
-                after[i] |= bits[j] | after[j]
-        for group, nodes in self.members.items():
-            for node in nodes[1:]:
-                _absorb(bits, after, group, node)
-        return bits, after
+    def order(self) -> GroupOrder:
+        """Who must run before whom.  ``materialize-fusion`` does not need it."""
+        return GroupOrder(self.following, self.deps.predecessors(), self.group_of, self.members)
 
     def member(self, node: int) -> Member:
         """A call for planning."""
@@ -109,7 +102,7 @@ class GroupGraph:
     def merge(self, a: int, b: int) -> int:
         """Makes two groups one, named by its first node; returns that name."""
         keep, gone = min(a, b), max(a, b)
-        _absorb(*self._reach, keep, gone)
+        self.order.merge(a, b)
         self._join(keep, gone)
         return keep
 
@@ -119,21 +112,14 @@ class GroupGraph:
         for node in self.members[keep]:
             self.group_of[node] = keep
 
-    def has_path_around(self, a: int, b: int) -> int | None:
+    def between(self, a: int, b: int) -> int | None:
         """A node outside both groups that must run after one and before the other, or None."""
-        bits, after = self._reach
-        for first, last in ((a, b), (b, a)):
-            for node in self.members[first]:
-                for follower in self.following[node]:
-                    group = self.group_of[follower]
-                    if group not in (a, b) and after[group] & bits[last]:
-                        return follower
-        return None
+        group = self.order.between(a, b)
+        return None if group is None else self.members[group][0]
 
     def must_precede(self, a: int, b: int) -> bool:
         """Whether some node of ``a`` must run before some node of ``b``."""
-        bits, after = self._reach
-        return bool(after[a] & bits[b])
+        return self.order.reaches(a, b)
 
     def escaping(self, nodes: Iterable[int]) -> frozenset[int]:
         """Values made by ``nodes`` that others use, or whose storage is not a fresh ``fuse.empty``."""
@@ -186,6 +172,13 @@ class GroupGraph:
             known = self._values[members] = made, frozenset(v for n in nodes for v in n.reads)
         return known
 
+    def readers(self, value: int) -> list[int]:
+        """The scalar kernels that use a value, in program order."""
+        known = self._readers.get(value)
+        if known is None:
+            known = self._readers[value] = [u for u in self.deps.users[value] if u in self.summaries]
+        return known
+
     def bytes_of(self, value: int) -> int:
         """Bytes of a tensor under the hints."""
         if value not in self._sizes:
@@ -225,23 +218,27 @@ class GroupGraph:
             number += len(nodes) > 1
 
 
-def _absorb(bits: dict[int, int], after: dict[int, int], keep: int, gone: int) -> None:
-    """The group ``gone`` becomes part of ``keep``."""
-    bits[keep] |= bits.pop(gone)
-    after[keep] |= after.pop(gone)
-    mine, behind = bits[keep], bits[keep] | after[keep]
-    for group, follows in after.items():
-        if follows & mine:
-            after[group] = follows | behind
-
-
 def summarise(kernel: ir.Operation) -> Summary | None:
     """The summary of a scalar kernel; None for tile code and for kernels that store a tensor in several
     steps, which never fuse.
+
+    Several passes ask about kernels that none of them changes: a kernel is known by its bytecode.
     """
     if is_tiled(kernel):
         return None
-    try:
-        return Summary.of(kernel)
-    except ValueError:
-        return None
+    stream = io.BytesIO()
+    kernel.write_bytecode(stream)
+    code = hashlib.blake2b(stream.getbuffer(), digest_size=16).digest()
+    if code not in _summaries:
+        if len(_summaries) >= MAX_SUMMARIES:
+            _summaries.clear()
+        try:
+            _summaries[code] = Summary.of(kernel)
+        except ValueError:
+            _summaries[code] = None
+    return _summaries[code]
+
+
+#: Kernels whose summaries are kept.
+MAX_SUMMARIES = 1 << 15
+_summaries: dict[bytes, Summary | None] = {}

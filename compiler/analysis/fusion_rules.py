@@ -107,7 +107,7 @@ def size(c: Candidate) -> Refusal | None:
 
 def cycle(c: Candidate) -> Refusal | None:
     """No third operation has to run between the groups."""
-    between = c.graph.has_path_around(c.first, c.second)
+    between = c.graph.between(c.first, c.second)
     if between is None:
         return None
     node = c.graph.deps.nodes[between]
