@@ -149,7 +149,7 @@ def touch(points: Points, new: Touch) -> None:
     A load may see the old contents of an element that its own point stores later: an update in place.
     """
     storage = new.tensor.untyped_storage().data_ptr()
-    if storage not in points.written:
+    if storage not in points.written or not new.tensor.numel():
         return
     for old in points.touches:
         if old.is_load == new.is_load or old.tensor.untyped_storage().data_ptr() != storage:

@@ -33,8 +33,8 @@ class Compiled:
             options={"on_compiled": self.graphs.append, **self.options},
         )
 
-    def __call__(self, *args: Any) -> Any:
-        return self.call(*args)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
 
 
 def cloned(tensors: Sequence[Any], dtype: torch.dtype | None = None) -> list[Any]:

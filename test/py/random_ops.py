@@ -303,7 +303,7 @@ JUMPS: dict[str, Op] = {
     "count": lambda x, y, n: x.count_nonzero(dim(x, n)),
     "not": lambda x, y, n: x.logical_not(),
     "and": lambda x, y, n: torch.logical_and(x, fitting(x, y)),
-    "sort": lambda x, y, n: number(x).sort(dim(x, n), stable=True).values,
+    "sort": lambda x, y, n: number(x).sort(dim=dim(x, n), stable=True).values,
     "to_int8": lambda x, y, n: (x.clamp(-9, 9) if kind(x) == "float" else x).to(torch.int8),
     "to_int32": lambda x, y, n: (x.clamp(-9, 9) if kind(x) == "float" else x).to(torch.int32),
     "to_int64": lambda x, y, n: (x.clamp(-9, 9) if kind(x) == "float" else x).to(torch.int64),

@@ -95,6 +95,28 @@ def test_rounding_differently_is_allowed_only_where_declared():
         verify(Replace(line, steps, "bitwise"), inputs=inputs)
 
 
+def test_an_ill_conditioned_answer_may_move_as_far_as_its_inputs_move_it():
+    """One element before was right by luck; moved inputs tell what rounding may do, and no more is allowed."""
+    truth = Outcome({"result 0": torch.ones(4, dtype=torch.float64)})
+    before = Outcome({"result 0": torch.ones(4)})
+    after = Outcome({"result 0": torch.tensor([1, 1, 1, 1 + 3e-5])})
+    with pytest.raises(NumericMismatch, match=r"the first at \[3\]"):
+        check_equal(before, after, "reassociates", reference=truth)
+    for moved, allowed in ((2e-5, True), (1e-5, False)):
+        others = [Outcome({"result 0": truth.values["result 0"] + moved})]
+        if allowed:
+            check_equal(before, after, "reassociates", reference=truth, moved=others)
+            continue
+        with pytest.raises(NumericMismatch):
+            check_equal(before, after, "reassociates", reference=truth, moved=others)
+
+
+def test_a_wrong_pass_is_caught_on_moved_inputs_too():
+    """Float rules, and the module before the pass is run again from its text."""
+    with pytest.raises(NumericMismatch, match="pass replace-text changed result 0"):
+        verify(Replace('kind = "sum"', 'kind = "max"', "reassociates"))
+
+
 def test_made_inputs_leave_numbers():
     """Square roots of sums of normal numbers are partly NaN, never all; hints give the sizes."""
     x, s0 = InputMaker().make(ir.Module.parse(MODULE, make_context()))

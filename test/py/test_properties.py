@@ -97,5 +97,12 @@ def test_gradients_at_the_kinks_of_hardswish():
         assert check_program(Program((x,), (Step("hardswish"),)), gradient=True) is not None
 
 
+def test_an_empty_tensor_is_read_and_written_nowhere():
+    """Its dims of extent 0 leave constant coordinates behind, which no point visits."""
+    x = Input((0, 0, 33, 0), torch.bool, "transposed")
+    steps = (Step("abs"), Step("neg_"), Step("abs", n=144), Step("abs", n=201), Step("int_and", n=240))
+    assert check_program(Program((x,), steps), dynamic=True, verify="numeric") is not None
+
+
 def test_exact_ops_are_in_the_table():
     assert OPS.keys() > EXACT

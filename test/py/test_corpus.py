@@ -1,0 +1,117 @@
+"""Every graph of the corpus through every pass: its numbers before and after each, its answer beside eager.
+
+A model's forward and backward are two graphs, one drawn program is one. `test_size` counts them.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+from compiling import Compiled, cloned
+from corpus import GRAPHS, Graph
+from corpus.models import MODELS
+from hypothesis import HealthCheck, assume, given, seed, settings
+from random_programs import check_program, epsilon, gradients, judge, programs
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from fuse_mlir.bench.models import ModelCase, select
+from fuse_mlir.bench.reference import float64_reference
+
+EVERY_PASS = {"verify": "numeric", "interpret_level": "planned"}
+DRAWS, EXAMPLES = 16, 5
+
+CAPTURED = [
+    pytest.param(case, mode == "training", id=f"{case.name}-{mode}")
+    for case in select(size="tiny")
+    for mode in case.modes
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+    torch._dynamo.reset()
+
+
+def test_size():
+    """At least 200 graphs; models that need a package that may be absent are not counted."""
+    captured = sum(1 + p.values[1] for p in CAPTURED if not p.values[0].requires)
+    assert len(GRAPHS) + 2 * len(MODELS) + captured + DRAWS * EXAMPLES >= 200
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_written(name):
+    graph = GRAPHS[name]
+    compiled = Compiled(graph.function, EVERY_PASS, graph.dynamic)
+    found = _observed(graph, compiled)
+    assert compiled.graphs
+    if graph.random:
+        return
+    with float64_reference():
+        reference = _observed(graph, graph.function, torch.float64)
+    eager = _observed(graph, graph.function)
+    floats = [t for t in (*graph.make(), *eager) if isinstance(t, Tensor) and t.is_floating_point()]
+    largest = max([1.0, *(float(t[t.isfinite()].abs().max()) for t in floats if t.isfinite().any())])
+    for number, (mine, theirs, true) in enumerate(zip(found, eager, reference, strict=True)):
+        wrong = judge(theirs, mine, true, 32 * epsilon(floats) * largest)
+        assert not wrong, f"tensor {number}: {wrong}"
+
+
+def _observed(graph: Graph, call: Any, dtype: torch.dtype | None = None) -> list[Tensor]:
+    """Results, arguments as they were left, gradients (whose strides are free)."""
+    args = cloned(graph.make(), dtype)
+    results = [r for r in pytree.tree_leaves(call(*args)) if isinstance(r, Tensor)]
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    found = gradients(results, tensors) if graph.gradient else []
+    return [*results, *tensors, *(g.contiguous() for g in found)]
+
+
+@pytest.mark.parametrize("number", range(DRAWS))
+def test_drawn(number):
+    """Programs over the op table; the number seeds them."""
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    done = []
+
+    @seed(number)
+    @settings(max_examples=EXAMPLES, suppress_health_check=checks, derandomize=False, database=None)
+    @given(programs())
+    def run(program):
+        assume(check_program(program, verify="numeric", dynamic=number % 4 == 3) is not None)
+        done.append(program)
+
+    run()
+    assert len(done) >= EXAMPLES
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_transformers(name):
+    pytest.importorskip("transformers")
+    module, inputs = MODELS[name]()
+    _train(module, lambda call: call(**inputs)[0].square().mean(), graphs=2)
+
+
+@pytest.mark.parametrize(("case", "training"), CAPTURED)
+def test_captured(case: ModelCase, training: bool):
+    reason = case.unavailable()
+    if reason:
+        pytest.skip(reason)
+    module = case.new_module("cpu", torch.float32)
+    inputs = case.inputs(2, torch.device("cpu"), torch.float32)
+    if training:
+        _train(module, lambda call: case.loss(call(*inputs.args, **inputs.kwargs)), graphs=2)
+        return
+    compiled = Compiled(module.eval(), EVERY_PASS)
+    with torch.no_grad():
+        compiled(*cloned(inputs.args), **inputs.kwargs)
+    assert len(compiled.graphs) == 1
+
+
+def _train(module: torch.nn.Module, loss: Any, graphs: int) -> None:
+    """One step, forward and backward. What comes out is judged in `test_models.py`, here the passes are."""
+    compiled = Compiled(module.train(), EVERY_PASS)
+    loss(compiled).backward()
+    assert len(compiled.graphs) == graphs
