@@ -8,6 +8,7 @@ functionalises and splits the captured graph (min-cut partitioner); each of its 
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,6 +26,8 @@ from .frontend.interface import OutputResult
 from .options import Options
 from .program import CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
+from .runtime.cuda_graphs import static_placeholders
+from .runtime.deterministic import deterministic_algorithms
 from .runtime.gpu import load_plan
 from .timing import Timing
 
@@ -47,13 +50,29 @@ def fuse(
     the graph.
     """
     chosen = Options.of(options, mode)
+    with _algorithms(chosen):
+        return _compile_captured(gm, example_inputs, chosen)
+
+
+def _algorithms(options: Options) -> AbstractContextManager[None]:
+    """What the importer and the attention rewrite find when they ask torch for its algorithms."""
+    return deterministic_algorithms() if options.deterministic else nullcontext()
+
+
+def _compile_captured(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], chosen: Options
+) -> Callable[..., Any]:
     if chosen.attention:
         fuse_attention(gm)
         lay_out_queries(gm)
         simplify_masks(gm)
 
     def compiler(name: str) -> Callable[..., Any]:
-        return lambda graph, inputs: compile_graph(graph, inputs, chosen, name=name).call
+        def compile_one(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+            with _algorithms(chosen):  # a backward graph is compiled when it first runs
+                return compile_graph(graph, inputs, chosen, name=name).call
+
+        return compile_one
 
     return aot_autograd(
         fw_compiler=compiler("forward"),
@@ -81,31 +100,39 @@ def compile_graph(
         gm.recompile()
     device = graph_device(gm)
     on_gpu = runs_on_gpu(device, options)
+    static = static_placeholders(gm, name) if options.cudagraphs else frozenset()
     key, program = None, None
     if on_gpu:
         with timing.measured("cache"):
-            key = _key(gm, example_inputs, options, device, name)
+            key = _key(gm, example_inputs, options, device, name, static)
             program = ProgramCache(options).read(key) if key is not None else None
     if program is not None:
-        compiled = _load(gm, program, name, timing)
+        compiled = _load(gm, program, options, name, timing)
     else:
-        compiled = _compile(gm, example_inputs, options, name, device, on_gpu, key, timing)
+        compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing)
     timing.seconds = sum(compiled.seconds.values())
     _report(compiled, options)
     return compiled
 
 
 def _key(
-    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, device: str, name: str
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    device: str,
+    name: str,
+    static: frozenset[int],
 ) -> str | None:
     try:
-        return program_key(gm, example_inputs, options, device)
+        return program_key(gm, example_inputs, options, device, static)
     except NotCacheable as reason:
         log.info("%s: the program cache is passed by: %s", name, reason)
         return None
 
 
-def _load(gm: torch.fx.GraphModule, program: GpuProgram, name: str, timing: Timing) -> CompiledGraph:
+def _load(
+    gm: torch.fx.GraphModule, program: GpuProgram, options: Options, name: str, timing: Timing
+) -> CompiledGraph:
     """A program from the cache: neither MLIR nor Triton is loaded."""
 
     def module() -> "ir.Module":
@@ -114,7 +141,7 @@ def _load(gm: torch.fx.GraphModule, program: GpuProgram, name: str, timing: Timi
         return read_module(program.module)
 
     with timing.measured("load"):
-        run = load_plan(program.plan, program.kernels, {})
+        run = load_plan(program.plan, program.kernels, {}, options, name)
     account = program.account
     return CompiledGraph(
         name=name,
@@ -128,6 +155,8 @@ def _load(gm: torch.fx.GraphModule, program: GpuProgram, name: str, timing: Timi
         cached=True,
         load_module=module,
         call=_boxed(run, program.interface, gm),
+        partitions=program.plan.partitions,
+        unrecorded=program.plan.unrecorded,
     )
 
 
@@ -138,6 +167,7 @@ def _compile(
     name: str,
     device: str,
     on_gpu: bool,
+    static: frozenset[int],
     key: str | None,
     timing: Timing,
 ) -> CompiledGraph:
@@ -146,7 +176,14 @@ def _compile(
     guards = _guards(gm)
     sink_gathers(gm)
     done = compile_program(
-        gm, example_inputs, options, name=name, device=device, on_gpu=on_gpu, timing=timing
+        gm,
+        example_inputs,
+        options,
+        name=name,
+        device=device,
+        on_gpu=on_gpu,
+        static=static,
+        timing=timing,
     )
     if key is not None and not done.objects and _guards(gm) == guards:
         with timing.measured("store"):
@@ -167,6 +204,8 @@ def _compile(
         cached=False,
         load_module=lambda: done.module,
         call=_boxed(done.executable.run, done.interface, gm),
+        partitions=() if plan is None else plan.partitions,
+        unrecorded=() if plan is None else plan.unrecorded,
     )
 
 
@@ -227,6 +266,11 @@ def _report(compiled: CompiledGraph, options: Options) -> None:
         len(compiled.fallbacks),
         ", ".join(f"{stage} {s:.2f} s" for stage, s in compiled.seconds.items()),
     )
+    if options.cudagraphs:
+        recorded, between = len(compiled.partitions), len(compiled.unrecorded)
+        log.info("%s: %d CUDA graphs, %d calls run between them", compiled.name, recorded, between)
+        for call in compiled.unrecorded:
+            log.info("%s: not recorded: %s", compiled.name, call)
     if log.isEnabledFor(logging.DEBUG):
         for number, launch in enumerate(compiled.launches):
             log.debug("%s: launch %d: %s", compiled.name, number, launch)

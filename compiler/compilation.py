@@ -4,7 +4,7 @@ Loaded only where a program does not come from the cache.
 """
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import verify_level
-from .frontend.importer import import_graph
+from .frontend.importer import ImportedGraph, import_graph
 from .mlir import ir
 from .options import Options
 from .program import Account, GpuProgram, Interface
 from .runtime.bound_plan import Plan
 from .runtime.gpu import Kernel, compile_kernels, hardware_name, load_plan
+from .runtime.graph_partitions import partitioned_plan
 from .runtime.interpreter import Program
 from .runtime.launch_plan import write_plan
 from .runtime.numeric_check import NumericVerifier
@@ -67,9 +68,12 @@ def compile_program(
     name: str,
     device: str,
     on_gpu: bool,
+    static: Collection[int] = (),
     timing: Timing,
 ) -> Compilation:
-    """Compiles ``gm``; see ``backend.compile_graph``."""
+    """Compiles ``gm``; see ``backend.compile_graph``.  ``static``: numbers of the placeholders whose address
+    never changes, for CUDA graphs.
+    """
     with timing.measured("import"), collector_paused():
         context = make_context()
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
@@ -90,7 +94,8 @@ def compile_program(
     for time in manager.times:
         timing.part("passes").add(time.name, time.run + time.verify).add("verify", time.verify)
     with timing.measured("kernels"):
-        program = executable(module, imported.objects, options, on_gpu=on_gpu)
+        fixed = _fixed_arguments(imported, static)
+        program = executable(module, imported.objects, options, on_gpu=on_gpu, kind=name, static=fixed)
     if options.dump is not None:
         program.dump(Path(options.dump) / name)
     return Compilation(
@@ -125,14 +130,32 @@ class Executable:
 
 
 def executable(
-    module: ir.Module, objects: Mapping[str, Any], options: Options, *, on_gpu: bool
+    module: ir.Module,
+    objects: Mapping[str, Any],
+    options: Options,
+    *,
+    on_gpu: bool,
+    kind: str = "inference",
+    static: Collection[int] = (),
 ) -> Executable:
-    """A launch plan for a planned module on the GPU, else the interpreter."""
+    """A launch plan for a planned module on the GPU, else the interpreter.
+
+    kind, static: for CUDA graphs, what the graph is to autograd, and which arguments of ``@main`` never
+    change their address.
+    """
     if not on_gpu:
         return Executable(Program(module, objects=objects))
-    plan, sources = write_plan(module), kernel_sources(module)
+    plan = partitioned_plan(module, static) if options.cudagraphs else write_plan(module)
+    sources = kernel_sources(module)
     kernels = compile_kernels(plan, sources, options)
-    return Executable(load_plan(plan, kernels, objects), plan, kernels, sources)
+    return Executable(load_plan(plan, kernels, objects, options, kind), plan, kernels, sources)
+
+
+def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozenset[int]:
+    """The arguments of ``@main`` that are static placeholders or tensors that the graph holds."""
+    count = len(imported.inputs)
+    kept = {number for number, placeholder in enumerate(imported.inputs) if placeholder in static}
+    return frozenset(kept | set(range(count, count + len(imported.constants))))
 
 
 def read_module(bytecode: bytes) -> ir.Module:

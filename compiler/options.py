@@ -12,6 +12,7 @@ from typing import Any, Literal
 #: Values of ``torch.compile(mode=...)`` and the options each one sets.
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
+    "reduce-overhead": {"cudagraphs": True},
 }
 
 
@@ -50,6 +51,10 @@ class Options:
     cache_dir: folder of compiled kernels and programs; None is the user's cache folder.
     program_cache: run a graph that was compiled for this GPU before from the cache, without compiling it.
     threads: threads that compile kernels; 0 is one per core.
+    cudagraphs: replay the launches of a call as CUDA graphs; what cannot be recorded runs between them.
+    ``CompiledGraph.partitions`` says what was recorded and ``unrecorded`` why the rest was not.
+    deterministic: equal bits in every run and after every restart: nothing is measured, no atomics, torch
+    ops run their deterministic algorithm or raise as under ``torch.use_deterministic_algorithms``.
     """
 
     strict: bool = False
@@ -66,6 +71,8 @@ class Options:
     cache_dir: str | Path | None = None
     program_cache: bool = True
     threads: int = 0
+    cudagraphs: bool = False
+    deterministic: bool = False
 
     @staticmethod
     def of(options: Mapping[str, Any] | None = None, mode: str | None = None) -> "Options":

@@ -9,6 +9,7 @@ from .analysis.remarks import Remarks
 from .frontend.interface import Fallback, OutputConstant, OutputResult
 from .runtime.bound_plan import Plan
 from .runtime.gpu import Kernel
+from .runtime.partition import Partition, Unrecorded
 from .timing import PassTime, Timing
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class CompiledGraph:
     externs: calls of torch ops.  timing: where compile time went, as a tree; ``passes``: what each pass and
     the verifier after it took, in order.  source: the launch plan's Python, empty on the interpreter.
     cached: the program came from the program cache; no pass ran.  call: what runs, a function from the list
-    of arguments to the list of results.
+    of arguments to the list of results.  partitions: the parts that ``cudagraphs`` records; unrecorded: the
+    calls that run between them, and why.
     """
 
     name: str
@@ -74,6 +76,8 @@ class CompiledGraph:
     cached: bool
     load_module: "Callable[[], ir.Module]" = field(repr=False)
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
+    partitions: tuple[Partition, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
 
     @property
     def module(self) -> "ir.Module":

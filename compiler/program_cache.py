@@ -11,7 +11,7 @@ import io
 import logging
 import pickle
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -46,9 +46,14 @@ class _Entry:
 
 
 def program_key(
-    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, device: str
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    device: str,
+    static: Collection[int] = (),
 ) -> str:
-    """The name of the program of ``gm`` for ``device`` ("cuda:0") in the cache.
+    """The name of the program of ``gm`` for ``device`` ("cuda:0") in the cache.  ``static``: placeholders
+    whose address a CUDA graph may keep.
 
     Raises NotCacheable where the options or the graph hold what no key can say.
     """
@@ -64,6 +69,7 @@ def program_key(
         options.text(),
         f"{device} {torch.cuda.get_device_name(index)} {torch.cuda.get_device_capability(index)}",
         str(torch.are_deterministic_algorithms_enabled()),
+        str(sorted(static)),
         toolchain(),
     )
     digest = hashlib.sha256()

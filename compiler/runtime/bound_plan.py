@@ -6,11 +6,13 @@ Nothing here knows MLIR: a plan that comes from the cache runs without it.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
 from .extern_function import ExternFunction
+from .partition import Partition, Unrecorded
 from .torch_types import TORCH_DTYPES
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -24,6 +26,8 @@ class Plan:
     kernels: list[str]  #: kernel functions launched, in order of first use: ``launch_<name>`` is called
     externs: dict[str, ExternFunction]  #: what ``extern_<symbol>`` calls, by the declaration's symbol
     device: int
+    partitions: tuple[Partition, ...] = ()  #: functions in ``source`` that a CUDA graph records, in order
+    unrecorded: tuple[Unrecorded, ...] = ()  #: the calls of ``run`` between them
 
 
 def identifier(name: str) -> str:
@@ -58,9 +62,11 @@ class LaunchPlan:
         launchers: Mapping[str, Callable[..., None]],
         externs: Mapping[str, Callable[..., Any]],
         draw: Callable[[str, int], tuple[int, int]],
+        wraps: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = MappingProxyType({}),
     ) -> "LaunchPlan":
         """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
-        operands to the list of results) and the RNG.
+        operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
+        name.
         """
         guards = torch._C._dynamo.guards
         scope: dict[str, Any] = {
@@ -77,6 +83,7 @@ class LaunchPlan:
         scope.update({f"launch_{name}": launcher for name, launcher in launchers.items()})
         scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})
         exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
+        scope.update({name: wrap(scope[name]) for name, wrap in wraps.items()})
         return LaunchPlan(plan, scope["run"])
 
     def __call__(self, args: list[Any]) -> list[Any]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 _SUCCESS = 0
+INVALID_CONTEXT = 201
+"""The CUresult of a call in a thread that has no current context."""
 
 # CUfunction_attribute
 _MAX_THREADS_PER_BLOCK = 0
@@ -103,6 +105,8 @@ class Driver(Protocol):
 
     launch_kernel: LaunchCall
 
+    def make_current(self, device: int) -> None: ...
+    def has_context(self) -> bool: ...
     def current_device(self, kernel: str) -> int: ...
     def load_function(self, image: bytes, kernel: str) -> tuple[int, int]: ...
     def unload(self, module: int, kernel: str) -> None: ...
@@ -151,6 +155,22 @@ class CudaDriver:
         """The properties of device number `device`; needs no context."""
         handle = self._device_handle(device)
         return DeviceProperties(**{name: self._device(handle, a) for name, a in _DEVICE_ATTRIBUTES.items()})
+
+    def make_current(self, device: int) -> None:
+        """Make the context that torch uses on device number `device` the calling thread's.
+
+        torch does so when a thread first needs one; a backward pass may launch before that.
+        """
+        context = ctypes.c_void_p()
+        retained = self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), self._device_handle(device))
+        self._check(retained, "cuDevicePrimaryCtxRetain")
+        self._check(self._library.cuCtxSetCurrent(context), "cuCtxSetCurrent")
+
+    def has_context(self) -> bool:
+        """Whether the calling thread has a current context."""
+        context = ctypes.c_void_p()
+        self._check(self._library.cuCtxGetCurrent(ctypes.byref(context)), "cuCtxGetCurrent")
+        return context.value is not None
 
     def current_device(self, kernel: str) -> int:
         """The number of the current context's device; `kernel` is named where there is no context."""

@@ -14,6 +14,8 @@ import torch
 from ..options import Options
 from .bound_plan import LaunchPlan, Plan
 from .cubin import CompiledCubin, CompileOptions, CompileRequest, Target
+from .cuda_graphs import recorders, unrecorded_backward
+from .deterministic import deterministic_extern
 from .kernel_cache import KernelCache
 from .launcher import Launcher
 from .rng import RngState
@@ -86,19 +88,24 @@ def compile_kernels(plan: Plan, sources: Mapping[str, Source], options: Options)
 
 
 def load_plan(
-    plan: Plan, kernels: Mapping[str, Kernel], objects: Mapping[str, Any]
+    plan: Plan, kernels: Mapping[str, Kernel], objects: Mapping[str, Any], options: Options, kind: str
 ) -> Callable[[list[Any]], list[Any]]:
     """The executable plan: from the list of ``@main``'s arguments, which it empties, to the list of
-    results.
+    results.  ``kind``: what the graph is to autograd ("inference", "forward", "backward").
     """
     launchers = load_kernels(plan, kernels)
     externs = {name: function.bind(objects) for name, function in plan.externs.items()}
-    return LaunchPlan.bind(plan, launchers, externs, RngState().draw)
+    if options.deterministic:
+        externs = {name: deterministic_extern(plan.externs[name].op, f) for name, f in externs.items()}
+    wraps = recorders(plan.partitions, plan.device, kind)
+    run = LaunchPlan.bind(plan, launchers, externs, RngState().draw, wraps)
+    waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
+    return unrecorded_backward(run, plan.device) if waited_for else run
 
 
 def load_kernels(plan: Plan, kernels: Mapping[str, Kernel]) -> dict[str, Callable[..., None]]:
     """What launches each kernel on the plan's device."""
-    torch.cuda.current_stream(plan.device)  # torch makes the device's context current
+    torch.cuda.init()
     with torch.cuda.device(plan.device):
         return {
             name: Launcher(kernel.cubin, kernel.signature).on(plan.device) for name, kernel in kernels.items()

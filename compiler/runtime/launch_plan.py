@@ -6,7 +6,7 @@ compiles and binds it.  Sizes are Python integers named like their symbols; a te
 or an extern result is a ``torch.Tensor``; kernels get addresses.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -27,6 +27,17 @@ def python_text(e: Expr) -> str:
 
 
 @dataclass
+class WrittenPlan:
+    """A plan and how it was written.  starts: the line of its source where each op of ``@main`` begins.
+    names: the variable of each value.
+    """
+
+    plan: Plan
+    starts: list[int]
+    names: dict[ir.Value, str]
+
+
+@dataclass
 class _Writer:
     """State of one printing: variables of values, and which of them each storage keeps alive."""
 
@@ -38,6 +49,10 @@ class _Writer:
     holders: dict[ir.Value, list[str]] = field(default_factory=dict)
     kernels: list[str] = field(default_factory=list)
     externs: dict[str, ExternFunction] = field(default_factory=dict)
+    regions: Sequence[int] = ()  #: of every op, by position: storage is not taken over from another region
+    starts: list[int] = field(default_factory=list)
+    region: int = -1
+    made_in: dict[ir.Value, int] = field(default_factory=dict)  #: region of each storage, by its root
 
     def __post_init__(self) -> None:
         self.functions = callees(self.module)
@@ -52,6 +67,7 @@ class _Writer:
         """Binds a variable to a value; tensors are remembered as holders of their storage."""
         self.names[value] = name
         if isinstance(value.type, ir.RankedTensorType):
+            self.made_in.setdefault(self.storage.root(value), self.region)
             holders = self.holders.setdefault(self.storage.root(value), [])
             if name not in holders:
                 holders.append(name)
@@ -81,13 +97,15 @@ class _Writer:
 
     # --- ops
 
-    def write(self) -> Plan:
+    def write(self) -> "WrittenPlan":
         block = self.main.regions[0].blocks[0]
         written = self._mutated_arguments()
         self._prologue(written)
         done = self._finished_arguments()
         for position, op in enumerate(block.operations):
             op = op.operation
+            self.starts.append(len(self.lines) + 1)
+            self.region = self.regions[position] if self.regions else 0
             handler = _HANDLERS.get(op.name)
             if handler is None:
                 raise NotImplementedError(f"{op.location}: no launch plan for the op {op.name} in @main")
@@ -95,7 +113,8 @@ class _Writer:
             for argument in done.get(position, ()):
                 self._release(argument)
         source = "def run(args):\n" + "\n".join(self.lines) + "\n"
-        return Plan(source, self.kernels, self.externs, torch.device(self.device).index or 0)
+        plan = Plan(source, self.kernels, self.externs, torch.device(self.device).index or 0)
+        return WrittenPlan(plan, self.starts, self.names)
 
     def _launches(self) -> Iterator[tuple[ir.Operation, ir.Operation]]:
         """The calls of ``@main`` that launch a kernel, each with its declaration."""
@@ -172,7 +191,10 @@ class _Writer:
         donor = self.names[self.storage.root(op.operands[0])]
         name = self.define(op.results[0], self.fresh())
         spec = TensorSpec.of(op.results[0].type)
-        self.emit(f"{name} = reinterpret({donor}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, 0)")
+        if self.made_in[self.storage.root(op.operands[0])] == self.region:
+            self.emit(f"{name} = reinterpret({donor}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, 0)")
+        else:
+            self.emit(f"{name} = {self._empty(spec)}")
         self._release(op.operands[0])
 
     def free(self, op: ir.Operation) -> None:
@@ -259,13 +281,21 @@ class _Writer:
         self.emit(f"{left}extern_{identifier(name)}({', '.join(operands)})")
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType):
-                spec = TensorSpec.of(result.type)
-                self.emit(
-                    f"check({variable}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, "
-                    f"{string(callee.attributes['fuse.extern'])!r})"
-                )
+                self._check(variable, TensorSpec.of(result.type), string(callee.attributes["fuse.extern"]))
         if name not in self.externs:
             self.externs[name] = extern_function(callee)
+
+    def _check(self, variable: str, spec: TensorSpec, made_by: str) -> None:
+        """The layout that an extern op promised; a size that only its result tells stands for itself."""
+        named = set(self.names.values())
+        sizes, strides = (
+            _tuple_texts(
+                python_text(e) if named.issuperset(e.symbols()) else f"{variable}.{what}({d})"
+                for d, e in enumerate(parts)
+            )
+            for what, parts in (("size", spec.sizes), ("stride", spec.strides))
+        )
+        self.emit(f"check({variable}, {sizes}, {strides}, {made_by!r})")
 
     def finish(self, op: ir.Operation) -> None:
         handed = [self.use(v) for v in op.operands]
@@ -275,8 +305,12 @@ class _Writer:
 
 
 def _tuple(parts: Sequence[Expr]) -> str:
-    inner = ", ".join(map(python_text, parts))
-    return f"({inner},)" if len(parts) == 1 else f"({inner})"
+    return _tuple_texts(map(python_text, parts))
+
+
+def _tuple_texts(texts: Iterable[str]) -> str:
+    parts = list(texts)
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 _HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {
@@ -298,9 +332,11 @@ def write_plan(module: ir.Module) -> Plan:
     """The Python source that executes ``@main`` of a planned module.  Raises NotImplementedError naming an op
     that has no place there.
     """
-    (main,) = (
-        op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == "main"
-    )
-    return _Writer(main, module).write()
+    return write_in_regions(module, ()).plan
+
+
+def write_in_regions(module: ir.Module, regions: Sequence[int]) -> WrittenPlan:
+    """``write_plan`` for a plan that will be cut.  ``regions``: a number for each op of ``@main``; storage
+    that was made in one is not taken over in another.
+    """
+    return _Writer(callees(module)["main"], module, regions=regions).write()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .cubin import CompiledCubin
-from .cuda_driver import CudaDriver, CudaError, Driver
+from .cuda_driver import INVALID_CONTEXT, CudaDriver, CudaError, Driver
 
 Launch = Callable[..., None]
 """`launch(stream, gx, gy, gz, *args)`: the stream's handle, programs along each axis, the kernel's
@@ -151,6 +151,8 @@ class Launcher:
 
     def _load(self, device: int) -> tuple[int, Launch]:
         driver, cubin = self._require_driver(), self.cubin
+        if not driver.has_context():
+            driver.make_current(device)
         current = driver.current_device(cubin.name)
         if current != device:
             raise CudaError(
@@ -159,7 +161,7 @@ class Launcher:
         module, function = driver.load_function(cubin.cubin, cubin.name)
         driver.allow_shared(function, cubin.shared, device, cubin.name)
         driver.allow_cluster(function, cubin.num_ctas, cubin.name)
-        return module, _launch_function(cubin, self.signature, driver, function)
+        return module, _launch_function(cubin, self.signature, driver, function, device)
 
 
 def _check_signature(cubin: CompiledCubin, signature: tuple[str, ...]) -> None:
@@ -207,7 +209,7 @@ _Block = tuple["ctypes.Array[ctypes.c_uint64]", ctypes.c_void_p, ctypes.c_void_p
 
 
 def _launch_function(
-    cubin: CompiledCubin, signature: tuple[str, ...], driver: Driver, function: int
+    cubin: CompiledCubin, signature: tuple[str, ...], driver: Driver, function: int, device: int
 ) -> Launch:
     """The `Launch` of a loaded function. Everything that a launch does not change is computed here."""
     ctas = cubin.num_ctas
@@ -253,6 +255,9 @@ def _launch_function(
             put(item)
             raise _argument_error(cubin.name, signature, (stream, gx, gy, gz), args, error) from None
         code = call(config, handle, None, extra)
+        if code == INVALID_CONTEXT:  # the first call of this thread
+            driver.make_current(device)
+            code = call(config, handle, None, extra)
         put(item)
         if code:
             why = driver.error_string(code)

@@ -179,3 +179,24 @@ def test_externs_are_called_with_their_constants() -> None:
     torch.testing.assert_close(calls["both"](x), tuple(x.topk(2)))
     torch.testing.assert_close(calls["chunks"](x), x.split(2))
     torch.testing.assert_close(calls["clamp"](x), x)
+
+
+def test_sizes_that_only_a_result_tells_are_not_asked_of_it():
+    """``u0`` is read from what ``nonzero`` gives, after the check of its layout."""
+    kind = 'tensor<?x1xi64, #fuse.layout<"u0,1", "1,u0", "0", "">>'
+    text = f"""module attributes {{fuse.device = "cpu"}} {{
+      func.func @main(%x: tensor<6xf32>) -> {kind} {{
+        %p = call @nonzero(%x) : (tensor<6xf32>) -> {kind}
+        %u0 = "fuse.size"(%p) {{dim = 0 : i64, symbol = "u0"}} : ({kind}) -> index
+        return %p : {kind}
+      }}
+      func.func private @nonzero(tensor<6xf32>) -> {kind}
+          attributes {{fuse.extern = "aten.nonzero.default", fuse.args = [{X}], fuse.kwargs = {{}}}}
+    }}"""
+    with make_context(), ir.Location.unknown():
+        plan = write_plan(ir.Module.parse(text))
+    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+    [positions] = LaunchPlan.bind(plan, {}, externs, lambda d, c: (0, 0))(
+        [torch.tensor([0.0, 1, 0, 2, 3, 0])]
+    )
+    assert positions.tolist() == [[1], [3], [4]]

@@ -41,6 +41,7 @@ class RecordingDriver:
         self.launches: list[tuple[dict, list[list[int]], bytes]] = []
         self.code = code
         self.device = device
+        self.context = True
         self.before_return = lambda: None
 
     def launch_kernel(self, config, function, params, extra) -> int:
@@ -61,6 +62,13 @@ class RecordingDriver:
             )
         )
         return self.code
+
+    def has_context(self) -> bool:
+        return self.context
+
+    def make_current(self, device: int) -> None:
+        self.calls.append(f"make current {device}")
+        self.context, self.code = True, 0
 
     def current_device(self, kernel: str) -> int:
         return self.device
@@ -111,6 +119,19 @@ def test_configuration():
     }
     assert attributes == []
     assert driver.calls == ["load k b'bin'", "shared 22 60000 0", "cluster 22 1"]
+
+
+def test_a_thread_without_a_context_gets_one():
+    driver = RecordingDriver()
+    driver.context = False
+    launch = Launcher(kernel(["ptr"]), ["ptr"], driver).on(0)
+    assert driver.calls[0] == "make current 0"
+    driver.calls.clear()
+    driver.code = 201  # another thread launches first
+    launch(0, 1, 1, 1, 1 << 40)
+    assert driver.calls == ["make current 0"] and len(driver.launches) == 2
+    launch(0, 1, 1, 1, 1 << 40)
+    assert driver.calls == ["make current 0"]
 
 
 def test_a_cluster_multiplies_the_grid():
