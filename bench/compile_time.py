@@ -21,7 +21,6 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from ..compiler.codegen.launches import kernel_sources
 from ..compiler.collector import collector_paused
@@ -29,6 +28,7 @@ from ..compiler.context import make_context
 from ..compiler.frontend.attention import fuse_attention
 from ..compiler.frontend.decompositions import decomposition_table
 from ..compiler.frontend.importer import import_graph
+from ..compiler.frontend.partition import partition
 from ..passes.manager import PassManager
 from ..passes.pipeline import default_pipeline
 from .models.gpt2_small import GPT2, GPT2Config
@@ -78,7 +78,7 @@ def capture(layers: int) -> list[torch.fx.GraphModule]:
         fuse_attention(graph)
         return aot_autograd(
             fw_compiler=keep,
-            partition_fn=min_cut_rematerialization_partition,
+            partition_fn=partition,
             decompositions=decomposition_table(),
         )(graph, inputs)
 

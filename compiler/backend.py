@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .frontend.attention import fuse_attention
@@ -23,6 +22,7 @@ from .frontend.decompositions import decomposition_table
 from .frontend.gathers import sink_gathers
 from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import OutputResult
+from .frontend.partition import partition
 from .options import Options
 from .program import CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
@@ -78,7 +78,7 @@ def _compile_captured(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=partition,
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
     )(gm, example_inputs)

@@ -14,6 +14,7 @@ from fuse_mlir.compiler.frontend.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 
 sys.path.insert(0, str(Path(__file__).parent))
+from compiling import Compiled
 from lowering import check, check_training, kernels, lower, run, trace
 
 aten = torch.ops.aten
@@ -124,6 +125,30 @@ def test_index_add(dtype, dynamic):
     check(lambda x, i, s: x.index_add(0, i, s), x[0, 0], torch.tensor(1), x[0, 0, 2:3])
 
 
+#: One element on each line of a constant: name -> (function of the index, the number of kernels).
+CONSTANTS = {
+    "one hot": (lambda i, s: torch.zeros(2, 5).scatter(1, i, 1.0), 1),
+    "first dim": (lambda i, s: torch.full((5, 1), 3).scatter(0, i[:1], -2), 1),
+    "from a tensor": (lambda i, s: torch.ones_like(s).scatter(-1, i, s), 1),
+    "rounded": (lambda i, s: torch.full((2, 5), 0.1, dtype=torch.bfloat16).scatter(1, i, 0.3), 1),
+    "two a line": (lambda i, s: torch.zeros(2, 5).scatter(1, torch.cat([i, i], 1), 1.0), 2),
+    "a line left out": (lambda i, s: torch.zeros(3, 5).scatter(1, i, 1.0), 2),
+    "no constant": (lambda i, s: (s * 2).scatter(1, i, 1.0), 2),
+    "added": (lambda i, s: torch.zeros_like(s).scatter_add(1, i, s), 2),
+}
+
+
+@pytest.mark.parametrize("dynamic", (False, True))
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_scatter_into_a_constant(name, dynamic):
+    function, count = CONSTANTS[name]
+    index, source = torch.tensor([[4], [0]]), torch.arange(10, dtype=torch.float32).reshape(2, 5)
+    check(function, index, source, dynamic=dynamic)
+    compiled = Compiled(function, {"hardware": "h200"})
+    compiled(index, source)
+    assert compiled.graphs[0].launches_after == count
+
+
 def test_scatter_corner_cases():
     check(lambda x, i: x.scatter(0, i, 2.0), torch.tensor(3.0), torch.tensor(0))
     check(
@@ -197,6 +222,8 @@ def test_out_of_range(number):
         run(lambda x, i: x.scatter(0, i, 1.0), torch.ones(3), index)
     with pytest.raises(DeviceAssertError):
         run(lambda x, i: x.scatter(0, i, 1.0), torch.ones(3), torch.tensor([-1]))
+    with pytest.raises(DeviceAssertError, match="index out of bounds for dimension 1 with size 3"):
+        run(lambda i: torch.zeros(2, 3).scatter(1, i, 1.0), torch.tensor([[0], [number]]))
 
 
 KNOWN = {

@@ -3,14 +3,16 @@
 The second kernel iterates over the index; its store's mode is ``set``, ``add``, ``min`` or ``max``.  Two
 points that set one element leave either value, as in eager.  An index that is out of range is asserted and
 writes nothing.  Writes at places that the import knows (a slice, a row, a diagonal) need no second kernel:
-each element chooses where it is read from.
+each element chooses where it is read from.  One element on each line of a constant (one-hot, the gradient of
+a gather) needs none either: each element compares its place with the index.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import fx
 
 from ...analysis.index import Expr, const
 from ..arithmetic import Operand, Scalar
@@ -19,7 +21,7 @@ from ..call import Call
 from ..table import lowers
 from ..values import Number, Tensor
 from .bounds import given, is_at_least
-from .indexing import Advanced, at_index, require_indices
+from .indexing import Advanced, at_index, checked, out_of_bounds, require_indices
 
 #: Mode of a store -> element types that have such an atomic operation.
 ATOMICS = {
@@ -126,6 +128,9 @@ def _scatter(call: Call, value: Any, mode: str) -> Any:
     if mode != "set" or source.inputs:
         require_mode(call, target, mode)
     dim = call["dim"] % max(target.rank, 1)
+    fill = _filled_with(call.node.args[0])
+    if fill is not None and mode == "set" and _one_a_line(target, index, dim):
+        return _compared(call, target, index, dim, source, fill)
     copy = copied(call, mode)
     if _number_of_elements(index.sizes).constant == 0:
         return copy
@@ -135,6 +140,49 @@ def _scatter(call: Call, value: Any, mode: str) -> Any:
     x = _at_own_point(kernel, source, at)
     x = nan_that_wins(kernel, kernel.cast(kernel.lift(x, target.dtype), target.dtype), mode)
     kernel.store(0, place.at, x, place.valid, mode, place.indices)
+    return call.finish(kernel)
+
+
+#: Ops that fill a tensor with one number, and where that number is.
+_FILLS: dict[str, Callable[[fx.Node], Any]] = {
+    "zeros": lambda node: 0, "zeros_like": lambda node: 0, "new_zeros": lambda node: 0,
+    "ones": lambda node: 1, "ones_like": lambda node: 1, "new_ones": lambda node: 1,
+    "full": lambda node: node.args[1], "full_like": lambda node: node.args[1],
+    "new_full": lambda node: node.args[2],
+}  # fmt: skip
+
+
+def _filled_with(node: Any) -> int | float | bool | None:
+    """The number that a node fills a tensor with; None where it does not, or the number is not known."""
+    if not isinstance(node, fx.Node) or not isinstance(node.target, torch._ops.OpOverload):
+        return None
+    fill = _FILLS.get(node.target.overloadpacket.__name__)
+    number = fill(node) if fill is not None and node.target.namespace == "aten" else None
+    return number if isinstance(number, int | float) else None
+
+
+def _one_a_line(target: Tensor, index: Tensor, dim: int) -> bool:
+    """Whether the index names one element on every line of the target along ``dim``."""
+    if not target.rank or index.rank != target.rank:
+        return False
+    pairs = enumerate(zip(target.sizes, index.sizes, strict=True))
+    return all(i.constant == 1 if d == dim else t == i for d, (t, i) in pairs)
+
+
+def _compared(
+    call: Call, target: Tensor, index: Tensor, dim: int, source: _Source, fill: int | float | bool
+) -> Any:
+    """One element a line of a constant: each element compares its place with the index, and nothing has to be
+    written twice."""
+    kernel = call.kernel([index, *source.inputs], None, source.numbers)
+    at = kernel.iterate(target.sizes)
+    line = (*at[:dim], const(0), *at[dim + 1 :])
+    size = target.sizes[dim]
+    place, _ = checked(kernel, kernel.load_raw(index, line), size, out_of_bounds(dim, size))
+    x = _at_own_point(kernel, source, line)
+    x = kernel.cast(kernel.lift(x, target.dtype), target.dtype)
+    here = kernel.compare("eq", kernel.index(at[dim]), place)
+    kernel.store(0, at, kernel.select(here, x, kernel.constant(fill, target.dtype)))
     return call.finish(kernel)
 
 

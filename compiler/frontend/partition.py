@@ -1,0 +1,24 @@
+"""How AOTAutograd's joint graph is cut into forward and backward: torch's min-cut partitioner, after rewrites
+that change what is worth keeping.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.fx import GraphModule
+
+from .gathers import sink_gathers
+
+
+def partition(
+    joint: GraphModule, joint_inputs: Sequence[Any], **options: Any
+) -> tuple[GraphModule, GraphModule]:
+    """The forward and the backward graph, for ``aot_autograd(partition_fn=...)``.
+
+    Gathers move first: what a gather reads has to be in memory, so the partitioner keeps all of it for the
+    backward graph.  Of cross-entropy that is the log-softmax of every class in float32; where the gather
+    reads the logits, these and two numbers a row are kept.
+    """
+    sink_gathers(joint)
+    return min_cut_rematerialization_partition(joint, joint_inputs, **options)

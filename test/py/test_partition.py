@@ -1,0 +1,42 @@
+"""What is kept between forward and backward."""
+
+import pytest
+import torch
+from compiling import Compiled
+from torch.nn import functional as F
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def test_cross_entropy_keeps_the_logits_and_no_log_softmax():
+    """Compared with float64; three kernels, none of which writes as many float32 as there are logits."""
+    rows, classes = 24, 500
+    torch.manual_seed(0)
+    hidden, weight = torch.randn(rows, 16).bfloat16(), torch.randn(classes, 16).bfloat16()
+    target = torch.randint(classes, (rows,))
+    target[3] = -100
+
+    def loss(h, w, t):
+        return F.cross_entropy((h @ w.t()).float(), t)
+
+    compiled = Compiled(loss, {"hardware": "h200"})
+    h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
+    value = compiled(h, w, target)
+    value.backward()
+    a, b = hidden.double().requires_grad_(), weight.double().requires_grad_()
+    exact = F.cross_entropy(a @ b.t(), target)
+    exact.backward()
+    torch.testing.assert_close(value.double(), exact, rtol=2e-2, atol=0)
+    torch.testing.assert_close(h.grad.double(), a.grad, rtol=5e-2, atol=2e-2)
+    torch.testing.assert_close(w.grad.double(), b.grad, rtol=5e-2, atol=2e-2)
+    forward, backward = compiled.graphs
+    kernels = [x for g in (forward, backward) for x in g.launches if x.kind == "kernel"]
+    assert (forward.launches_after, backward.launches_after) == (2, 1)
+    logits = rows * classes * 2
+    assert max(x.estimate.written for x in kernels) == logits
+    assert sum(x.estimate.bytes for x in kernels) < 3.2 * logits
