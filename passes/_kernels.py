@@ -17,6 +17,7 @@ from ..compiler.analysis.kernel import (
     strings,
 )
 from ..compiler.analysis.layout import TensorSpec
+from ..compiler.analysis.nesting import modules_in
 from ..compiler.mlir import ir, passmanager
 from .pass_base import PassError
 
@@ -139,14 +140,21 @@ class Program:
         call.erase()
 
     def erase_unused(self) -> None:
-        """Erases the private functions that no operation of the module refers to."""
+        """Erases the private functions and the sub-graphs that no public function leads to."""
         used: set[str] = set()
-        for function in self.functions.values():
-            _collect(function, used)
+        waiting = [n for n, f in self.functions.items() if "sym_visibility" not in f.attributes]
+        while waiting:
+            found: set[str] = set()
+            _collect(self.functions[waiting.pop()], found)
+            waiting += [n for n in found - used if n in self.functions]
+            used |= found
         for name in [n for n in self.functions if n != "main" and n not in used]:
             if "sym_visibility" in self.functions[name].attributes:
                 self.functions.pop(name).erase()
                 self.callers.pop(name, None)
+        for name, graph in modules_in(self.module).items():
+            if name not in used:
+                graph.operation.erase()
 
     def symbols(self) -> dict[str, ir.Value]:
         """Every size symbol of ``@main`` and the index value it names.

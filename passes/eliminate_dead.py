@@ -34,8 +34,8 @@ class EliminateDead(Pass):
     ordered after what the call itself had to wait for.
 
     Does not fire on kernels with asserts, on stores into storage of ``@main``'s arguments, on extern ops with
-    an effect or with mutated operands, on ``fuse.rng`` (dropping a draw changes the later ones), nor on
-    operations of other dialects than those it knows.
+    an effect or with mutated operands (nor on sub-graphs with any), on ``fuse.rng`` (dropping a draw changes
+    the later ones), nor on operations of other dialects than those it knows.
     """
 
     name: ClassVar[str] = "eliminate-dead"
@@ -83,7 +83,7 @@ def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]
         return
     callee = program.callee(op)
     kind = callee_kind(callee)
-    if kind not in ("kernel", "extern"):
+    if kind not in ("kernel", "extern", "graph", "control_flow"):
         return
     live = [_is_used(r) or in_argument[r] for r in op.results]
     if kind == "kernel" and any(live) and not all(live):

@@ -1,10 +1,14 @@
-"""Runs passes over a module, verifies after each, and tells observers (prints, dumps, checks) about it."""
+"""Runs passes over a module, verifies after each, and tells observers (prints, dumps, checks) about it.
+
+A pass sees one module with one ``@main``: it runs on each nested module (a sub-graph) and then on the whole.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
+from ..compiler.analysis.nesting import nested_modules
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects.verifier import Verifier
 from ..compiler.mlir import ir
@@ -43,7 +47,8 @@ class PassManager:
                 for observer in self.observers:
                     observer.before_pass(number, p, module)
                 start = self.clock()
-                p.run(module, remarks)
+                for part in (*nested_modules(module), module):  # a graph before those inside it are gone
+                    p.run(part, remarks)
                 ran = self.clock()
                 if self.verify_each:
                     verifier.verify(module)

@@ -53,7 +53,7 @@ class Node:
 
     index: int
     op: ir.Operation
-    kind: str  #: kernel, extern, launch, ordered (a control_deps function), or the operation's name
+    kind: str  #: what ``callee_kind`` says of the callee, or the operation's name
     callee: ir.Operation | None
     operands: tuple[int, ...]
     results: tuple[int, ...]
@@ -263,12 +263,16 @@ def symbol(attribute: ir.Attribute) -> str:
 
 
 def callee_kind(callee: ir.Operation) -> str:
-    """What a call of this function is: kernel, extern, launch, ordered, or ``func.call``."""
+    """What a call of this function is: kernel, extern, launch, ordered, graph, control_flow, or
+    ``func.call``.
+    """
     for attribute, kind in (
         ("fuse.kernel", "kernel"),
         ("fuse.extern", "extern"),
         ("fuse.launch", "launch"),
         ("fuse.control_deps", "ordered"),
+        ("fuse.graph", "graph"),
+        ("fuse.control_flow", "control_flow"),
     ):
         if attribute in callee.attributes:
             return kind

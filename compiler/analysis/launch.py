@@ -36,12 +36,12 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True)
 class Launch:
-    """One call of ``@main``.
+    """One call of ``@main``, or of a sub-graph.
 
-    name: the kernel, or the torch op (``aten.mm.default``).  kind: "kernel", "torch", or, at the graph level,
-    "group" (what ``control_deps`` orders).  nodes: the FX nodes that it computes.  lines: where the user
-    wrote them.  Both in order of first appearance, without repetition.  estimate: bytes and operations; None
-    where they are not known.
+    name: the kernel (after a sub-graph's name and a dot), or the torch op (``aten.mm.default``).  kind:
+    "kernel", "torch", or, at the graph level, "group" (what ``control_deps`` orders).  nodes: the FX nodes
+    that it computes.  lines: where the user wrote them.  Both in order of first appearance, without
+    repetition.  estimate: bytes and operations; None where they are not known.
     """
 
     name: str

@@ -9,6 +9,7 @@ from ..mlir import ir
 from .estimate import estimates
 from .kernel import string
 from .launch import Launch, Line
+from .nesting import graph_of, modules_in, nested_modules
 from .storage import callee_name, callees
 
 #: What a callee's attribute makes of a call.
@@ -21,36 +22,56 @@ _KINDS = {
 
 
 def kernel_calls(module: ir.Module) -> int:
-    """How many calls of ``@main`` run a kernel."""
-    functions = callees(module)
-    calls = (op.operation for op in functions["main"].regions[0].blocks[0].operations)
-    marks = [mark for mark, kind in _KINDS.items() if kind == "kernel"]
-    return sum(
-        any(mark in functions[callee_name(call)].attributes for mark in marks)
-        for call in calls
-        if call.name == "func.call"
-    )
+    """How many calls of ``@main``, and of the sub-graphs that it calls, run a kernel."""
+    return sum(_kind(callee) == "kernel" for _, callee, _ in _calls(module, ""))
 
 
 def launches(module: ir.Module) -> tuple[Launch, ...]:
-    """The launches of ``@main`` in the order in which they run."""
-    functions = callees(module)
-    counted = estimates(module)
+    """The launches of ``@main`` in the order in which they run; those of a sub-graph where it is called, once
+    for each place that calls it.
+    """
+    counted = {
+        op: estimate for part in (module, *nested_modules(module)) for op, estimate in estimates(part).items()
+    }
     found = []
-    for op in functions["main"].regions[0].blocks[0].operations:
-        if op.operation.name != "func.call":
-            continue
-        name = callee_name(op.operation)
-        attributes = functions[name].attributes
-        kind = next((kind for mark, kind in _KINDS.items() if mark in attributes), None)
+    for op, callee, prefix in _calls(module, ""):
+        kind = _kind(callee)
         if kind is None:
             continue
-        if kind == "torch":
-            name = string(attributes["fuse.extern"])
-        location = op.operation.location
-        nodes, where = dict.fromkeys(node_names(location)), dict.fromkeys(lines(location))
-        found.append(Launch(name, kind, tuple(nodes), tuple(where), counted.get(op.operation)))
+        name = string(callee.attributes["fuse.extern"]) if kind == "torch" else prefix + callee_name(op)
+        nodes, where = dict.fromkeys(node_names(op.location)), dict.fromkeys(lines(op.location))
+        found.append(Launch(name, kind, tuple(nodes), tuple(where), counted.get(op)))
     return tuple(found)
+
+
+def _kind(callee: ir.Operation) -> str | None:
+    return next((kind for mark, kind in _KINDS.items() if mark in callee.attributes), None)
+
+
+def _calls(module: ir.Module, prefix: str) -> Iterator[tuple[ir.Operation, ir.Operation, str]]:
+    """Every call with its callee and what the names of its graph start with, in program order; control flow
+    and sub-graphs are gone into.
+    """
+    functions, modules = callees(module), modules_in(module)
+    waiting = _operations(functions["main"].regions[0])
+    while waiting:
+        op = waiting.pop()
+        for region in op.regions:
+            waiting += _operations(region)
+        if op.name != "func.call":
+            continue
+        callee = functions[callee_name(op)]
+        yield op, callee, prefix
+        if "fuse.graph" in callee.attributes:
+            graph = graph_of(callee)
+            yield from _calls(modules[graph], f"{prefix}{graph}.")
+        elif "fuse.control_flow" in callee.attributes:
+            waiting += _operations(callee.regions[0])
+
+
+def _operations(region: ir.Region) -> list[ir.Operation]:
+    """Its operations, the last one first."""
+    return [op.operation for block in region.blocks for op in block.operations][::-1]
 
 
 def node_names(location: ir.Location) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..analysis.kernel import attribute_items, string, strings
+from ..analysis.nesting import modules_in
 from ..mlir import ir
 from .ttir import ttir_text
 
@@ -19,7 +20,9 @@ class KernelSource:
 
 
 def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
-    """The sources of all launches, by the name of the launch declaration, in module order."""
+    """The sources of all launches, by the name of the launch declaration, in module order; those of a
+    sub-graph follow, under its name, a dot, and theirs.
+    """
     functions = {
         string(op.attributes["sym_name"]): op.operation
         for op in module.body.operations
@@ -38,6 +41,8 @@ def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
             num_warps=_integer(tile, "num_warps", 4),
             num_stages=_integer(tile, "num_stages", 1),
         )
+    for graph, nested in modules_in(module).items():
+        sources |= {f"{graph}.{name}": source for name, source in kernel_sources(nested).items()}
     return sources
 
 

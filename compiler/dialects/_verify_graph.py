@@ -27,6 +27,8 @@ CALLEE_KINDS = {
     "fuse.extern": "extern",
     "fuse.launch": "launch",
     "fuse.control_deps": "ordered group",
+    "fuse.graph": "sub-graph",
+    "fuse.control_flow": "control flow",
 }
 _PLANNED_OPS = ("fuse.alloc", "fuse.reuse", "fuse.free")
 
@@ -315,7 +317,7 @@ def _call(graph: _Graph, op: ir.Operation) -> None:
 def _signature(name: str, callee: ir.Operation, report: Report) -> Signature:
     kind = next((k for attribute, k in CALLEE_KINDS.items() if attribute in callee.attributes), None)
     if kind is None:
-        raise Broken(f"calls @{name}, which is no kernel, extern op, launch or ordered group")
+        raise Broken(f"calls @{name}, which is no {', '.join(CALLEE_KINDS.values())}")
     defines = tuple((number, symbol) for number, (symbol, _) in result_symbols(callee).items())
     sizes = _named_sizes(callee, report) if kind in ("kernel", "launch") else ()
     return Signature(kind, defines, _shared_storage(callee, kind), sizes)

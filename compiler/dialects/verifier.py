@@ -2,17 +2,20 @@
 
 The rules are those of docs/architecture.md, by the kind of function: ``_verify_graph`` (``@main``, ordered
 groups), ``_verify_kernel`` (scalar kernels), ``_verify_tiled`` (tile code, launches), ``_verify_extern``
-(declarations of extern ops).  A rule of one op that is broken is one error at that op: what was expected,
-what was found.
+(declarations of extern ops), ``_verify_control_flow`` (what the host runs around sub-graphs).  Modules inside
+the module, which are sub-graphs, obey the same rules.  A rule of one op that is broken is one error at that
+op: what was expected, what was found.
 """
 
 import io
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
-from ..analysis.dependences import check_order
+from ..analysis.dependences import check_order, functions_of
+from ..analysis.nesting import modules_in, nested_modules
 from ..mlir import ir
 from ._rules import Broken, Report, expressions_of, integers_of, items_of, text_of, texts_of
+from ._verify_control_flow import verify_control_flow, verify_subgraph
 from ._verify_extern import verify_extern
 from ._verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
 from ._verify_kernel import verify_kernel
@@ -43,6 +46,7 @@ class Verifier:
 
     _right: dict[Hashable, Callee] = field(default_factory=dict)  #: functions found right, see ``_identity``
     _report: Report = field(default_factory=Report)
+    _inside: dict[str, "Verifier"] = field(default_factory=dict)  #: of the sub-graphs, by name
 
     def verify(self, module: ir.Module) -> None:
         """Checks the whole module.
@@ -50,12 +54,24 @@ class Verifier:
         Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics.
         """
         module.operation.verify()
-        report, known = self._report, self._right
-        report.complaints, self._right = 0, {}
+        self._report.complaints = 0
         with module.context, ir.Location.unknown(module.context):
-            found = _verify(module, known, report)
-        _raise_if_broken(report)
-        self._right = found
+            self._check(module)
+        if self._report.complaints:
+            self._forget()
+        _raise_if_broken(self._report)
+
+    def _check(self, module: ir.Module) -> None:
+        """The module and those inside it."""
+        self._right = _verify(module, self._right, self._report)
+        inside = {}
+        for name, nested in modules_in(module).items():
+            inside[name] = self._inside.get(name) or Verifier(_report=self._report)
+            inside[name]._check(nested)
+        self._inside = inside
+
+    def _forget(self) -> None:
+        self._right, self._inside = {}, {}
 
 
 def verify_level(module: ir.Module, level: str) -> None:
@@ -67,7 +83,8 @@ def verify_level(module: ir.Module, level: str) -> None:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(POSTCONDITIONS)}")
     report = Report()
     with module.context, ir.Location.unknown(module.context):
-        check_level(module, level, report)
+        for part in (module, *nested_modules(module)):
+            check_level(part, level, report)
     _raise_if_broken(report)
 
 
@@ -83,6 +100,7 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
     operations = [op.operation for op in module.body.operations]
     functions = {symbol_name(op): op for op in operations if op.name == "func.func"}
     tt_functions = {symbol_name(op): op for op in operations if op.name == "tt.func"}
+    modules = modules_in(module)
     found: dict[Hashable, Callee] = {}
     callees = Callees(functions)
     for op in operations:
@@ -91,6 +109,8 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
             if code not in known:
                 verify_tt_func(op, report)
             found[code] = Callee()
+        elif op.name == "builtin.module":
+            found[("sub-graph", *(report.check(op, _named, op) or ()))] = Callee()
         elif op.name != "func.func":
             report.complain(op, "is not allowed at the top of a module: expected func.func and tt.func")
     for name, op in functions.items():
@@ -104,6 +124,10 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
     for name, op in functions.items():
         if callees.known[name].kind == "launch":
             verify_launch(op, tt_functions, report)
+        elif callees.known[name].kind == "sub-graph":
+            verify_subgraph(op, modules, report)
+        elif callees.known[name].kind == "control flow":
+            verify_control_flow(op, callees, report)
     for name, op in functions.items():
         if callees.known[name].kind in ("graph", "ordered group") and len(op.regions[0].blocks):
             verify_graph(op, callees, report)
@@ -143,6 +167,17 @@ def _device(module: ir.Module) -> None:
         text_of(module.operation.attributes["fuse.device"], "fuse.device")
 
 
+def _named(op: ir.Operation) -> tuple[str, ir.Attribute]:
+    """The name of a module inside a module, and the type of its ``@main``."""
+    if "sym_name" not in op.attributes:
+        raise Broken("inside a module is a sub-graph: expected it to have a name")
+    name = symbol_name(op)
+    main = functions_of(op.opview).get("main")
+    if main is None or not len(main.regions[0].blocks):
+        raise Broken(f"@{name} is a sub-graph: expected it to have a function @main with a body")
+    return name, main.attributes["function_type"]
+
+
 #: The attributes of declarations of extern ops.
 _DECLARED = (
     "sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs",
@@ -174,6 +209,6 @@ def _kind(func: ir.Operation) -> str | None:
     kind = CALLEE_KINDS[kinds[0]]
     if kind == "extern" and "fuse.ties" in func.attributes:
         raise Broken("expected fuse.aliases or fuse.mutated, which an extern op has, got fuse.ties")
-    if kind in ("kernel", "ordered group") and not len(func.regions[0].blocks):
+    if kind in ("kernel", "ordered group", "control flow") and not len(func.regions[0].blocks):
         raise Broken(f"expected a {kind} to have a body, got a declaration")
     return kind

@@ -8,6 +8,7 @@ really returns may have None where its meta function has a tensor, and the other
 """
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from ..analysis.index import Expr
+from ..analysis.layout import TensorSpec
 from ..dialects import fuse
 from ..errors import UnsupportedSize, UnsupportedValue
 from ..mlir import ir
@@ -102,7 +104,7 @@ _ENCODERS: tuple[tuple[type, Any], ...] = (
     (torch.device, lambda e, v: e.named("device", str(v))),
     (torch.layout, lambda e, v: e.named("layout", str(v).removeprefix("torch."))),
     (torch.memory_format, lambda e, v: e.named("memory_format", str(v).removeprefix("torch."))),
-    (HostObject, lambda e, v: e.named("object", v.name)),
+    (HostObject, lambda e, v: e.named("object", e.importer.host_object(v.name, v.object).name)),
     (list, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
     (tuple, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
     (dict, lambda e, v: ir.DictAttr.get({str(k): e.encode(x) for k, x in v.items()})),
@@ -113,7 +115,7 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
     """Declares and calls ``node``'s target.  Raises UnsupportedValue for a result that is no tensor and no
     number.
     """
-    builder, symbols = importer.builder, importer.symbols
+    builder = importer.builder
     with importer.context:
         encoder = _Encoder(importer, location, node.name)
         args = [encoder.encode(importer.resolve(a)) for a in node.args]
@@ -123,29 +125,56 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
             "fuse.args": ir.ArrayAttr.get(args),
             "fuse.kwargs": ir.DictAttr.get(kwargs),
         }
-        leaves, tree = pytree.tree_flatten(node.meta.get("val"), is_leaf=lambda x: x is None)
-        results = [_Result(importer, node, leaf) for leaf in leaves]
-        for position in _unused(node, leaves):
-            results[position].is_result = False
-        symbols.announce(r.leaf for r in results if r.is_result)
-        kept = [i for i, r in enumerate(results) if r.is_result]
-        if len(kept) != len(leaves):
-            attributes["fuse.returns"] = builder.int64s(kept)
-        types = [results[i].type() for i in kept]
-        attributes |= _effects(node, encoder, kept)
+        results = Results(importer, node)
+        results.announce()
+        if len(results.kept) != len(results.leaves):
+            attributes["fuse.returns"] = builder.int64s(results.kept)
+        attributes |= _effects(node, encoder, results.kept)
+        types = results.types()
         callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)
         values = builder.call(callee, encoder.operands, types, location)
-        names = []
-        for i, value in zip(kept, values, strict=True):
-            names.append(results[i].accept(value))
-        if any(names):
-            res_attrs = ir.ArrayAttr.get([ir.DictAttr.get(n or {}) for n in names])
-            builder.declarations[callee].attributes["res_attrs"] = res_attrs
-        for i, value in zip(kept, values, strict=True):
-            if isinstance(results[i].leaf, torch.Tensor):
-                symbols.bind(results[i].leaf, value, location)
-        symbols.settle(describe(node))
-    return pytree.tree_unflatten([r.value for r in results], tree)
+    return results.accept(callee, values, location)
+
+
+class Results:
+    """The leaves of a node's value, and those of them (``kept``, by position) that its call returns.
+
+    ``every``: also those that nobody takes.
+    """
+
+    def __init__(self, importer: "Importer", node: fx.Node, *, every: bool = False) -> None:
+        self.importer, self.node = importer, node
+        self.leaves, self.tree = pytree.tree_flatten(node.meta.get("val"), is_leaf=lambda x: x is None)
+        self.results = [_Result(importer, node, leaf) for leaf in self.leaves]
+        for position in () if every else _unused(node, self.leaves):
+            self.results[position].is_result = False
+        self.kept = [i for i, r in enumerate(self.results) if r.is_result]
+
+    def announce(self) -> None:
+        """Lets types name the sizes that the call makes."""
+        self.importer.symbols.announce(self.results[i].leaf for i in self.kept)
+
+    def types(self) -> list[ir.Type]:
+        """Of what the call returns."""
+        return [self.results[i].type() for i in self.kept]
+
+    def layouts(self) -> list[TensorSpec | None]:
+        """Of the tensors that the call returns, None for a number."""
+        return [TensorSpec.of(t) if isinstance(t, ir.RankedTensorType) else None for t in self.types()]
+
+    def accept(self, callee: str, values: Sequence[ir.Value], location: ir.Location) -> Any:
+        """Takes what a call of ``callee`` returns; the node's value.  Raises UnboundSymbol."""
+        importer, symbols = self.importer, self.importer.symbols
+        with importer.context:
+            names = [self.results[i].accept(value) for i, value in zip(self.kept, values, strict=True)]
+            if any(names):
+                res_attrs = ir.ArrayAttr.get([ir.DictAttr.get(n or {}) for n in names])
+                importer.builder.declarations[callee].attributes["res_attrs"] = res_attrs
+            for i, value in zip(self.kept, values, strict=True):
+                if isinstance(self.results[i].leaf, torch.Tensor):
+                    symbols.bind(self.results[i].leaf, value, location)
+            symbols.settle(describe(self.node))
+        return pytree.tree_unflatten([r.value for r in self.results], self.tree)
 
 
 def _unused(node: fx.Node, leaves: list[Any]) -> list[int]:

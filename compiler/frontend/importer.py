@@ -37,6 +37,7 @@ from .graph_text import held
 from .interface import Fallback, OutputConstant, OutputResult
 from .locations import location_of
 from .module_builder import ModuleBuilder
+from .subgraphs import Nesting, Subgraph
 from .symbols import SymbolTable
 from .table import KEPT_WHOLE, LOWERINGS, Refused
 from .values import HostObject, Number, Tensor
@@ -93,6 +94,7 @@ class Importer:
     remarks: Remarks = field(default_factory=Remarks)
     objects: dict[str, Any] = field(default_factory=dict)
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
+    nesting: Nesting | None = None  #: of a sub-graph
 
     def __post_init__(self) -> None:
         index = torch.device(self.device)
@@ -106,6 +108,8 @@ class Importer:
         self._devices: dict[torch.device, str | None] = {}
         self._host_numbers: dict[ir.Value, Number] = {}
         self._argument_attributes: list[dict[str, ir.Attribute]] = []
+        self.constant_tensors: dict[str, Tensor] = {}  #: the arguments that ``constants`` are
+        self.subgraphs: dict[Any, Subgraph] = {}  #: what is imported already
 
     def run(self) -> ImportedGraph:
         """Imports every node in order."""
@@ -116,7 +120,7 @@ class Importer:
             if node.op == "call_function":
                 self.values[node] = self._call(node)
             elif node.op == "get_attr" and node not in self.values:
-                self.values[node] = self.host_object(str(node.target), held(self.gm, str(node.target)))
+                self.values[node] = HostObject(str(node.target), held(self.gm, str(node.target)))
             elif node.op == "output":
                 output = node
             elif node.op not in ("placeholder", "get_attr"):
@@ -240,6 +244,10 @@ class Importer:
         nodes = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
         examples = [*self.example_inputs, *[None] * len(nodes)]
         fakes = [n.meta.get("val", example) for n, example in zip(nodes, examples, strict=False)]
+        for name, bounds in ({} if self.nesting is None else self.nesting.sizes()).items():
+            attributes = {"fuse.sym": self.builder.string(name), **bounds}
+            value = self._argument(self.builder.index_type, attributes, self.builder.unknown)
+            self.builder.define(name, value, bounds)
         self.symbols.announce(fakes)
         inputs: list[int] = []
         for position, (node, fake) in enumerate(zip(nodes, fakes, strict=True)):
@@ -289,16 +297,25 @@ class Importer:
             tensor = held(self.gm, str(node.target)) if node.op == "get_attr" else None
             if not isinstance(tensor, torch.Tensor):
                 continue
-            name = str(node.target)
-            if name in self.constants:
-                self.values[node] = next(
-                    v for n, v in self.values.items() if n.op == "get_attr" and n.target == name
-                )
-                continue
-            self.constants[name] = tensor
-            attributes = {"fuse.constant": self.builder.string(name)}
             fake = node.meta.get("val", tensor)
-            self.values[node] = self._tensor_argument(name, fake, attributes, location_of(node, self.context))
+            name = self.constant(str(node.target), tensor, fake, location_of(node, self.context))
+            self.values[node] = self.constant_tensors[name]
+
+    def constant(
+        self, name: str, tensor: torch.Tensor, fake: torch.Tensor | None = None, location: Any = None
+    ) -> str:
+        """The name under which ``tensor`` is an argument of ``@main``: ``name``, its path in ``gm``, or what
+        it has as one already; a new one comes after the others.
+        """
+        known = next((n for n, t in self.constants.items() if t is tensor), None)
+        if known is not None:
+            return known
+        self.constants[name] = tensor
+        attributes = {"fuse.constant": self.builder.string(name)}
+        self.constant_tensors[name] = self._tensor_argument(
+            name, tensor if fake is None else fake, attributes, location or self.builder.unknown
+        )
+        return name
 
     # Nodes.
     def _call(self, node: fx.Node) -> Any:
@@ -315,7 +332,7 @@ class Importer:
         location = location_of(node, self.context)
         name = target_name(node.target)
         lowering = LOWERINGS.get(name)
-        if node.meta.get("unbacked_bindings"):
+        if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
             lowering = None  # the size of its result is known when it has run
         if lowering is None:
             if name not in KEPT_WHOLE and isinstance(node.target, torch._ops.OpOverload):
@@ -350,6 +367,9 @@ class Importer:
         """Closes ``@main``: the outputs, each once, then the new values of mutated arguments."""
         builder = self.builder
         leaves, tree = pytree.tree_flatten(outputs, is_leaf=lambda x: x is None)
+        if self.nesting is not None:
+            self._close(self.nesting.results(self, leaves), {})
+            return (), tree
         results: dict[ir.Value, int] = {}
         spec: list[OutputResult | OutputConstant] = []
         for leaf in leaves:
@@ -370,17 +390,22 @@ class Importer:
             str(results.setdefault(v, len(results))): builder.int64(a)
             for a, v in sorted(self.mutated.items())
         }
+        self._close(list(results), {"fuse.mutates": mutates} if mutates else {})
+        return tuple(spec), tree
+
+    def _close(self, results: list[ir.Value], mutates: dict[str, dict[str, ir.Attribute]]) -> None:
+        """Writes the return and the signature of ``@main``."""
+        builder = self.builder
         types = [v.type for v in results]
         with self.context:
-            attributes = {"fuse.mutates": ir.DictAttr.get(mutates)} if mutates else {}
-            builder.op("func.return", [], list(results), attributes, builder.unknown)
+            attributes = {name: ir.DictAttr.get(pairs) for name, pairs in mutates.items()}
+            builder.op("func.return", [], results, attributes, builder.unknown)
             main = builder.main.attributes
             main["function_type"] = builder.function_type(
                 [a.type for a in builder.main_block.arguments], types
             )
             if any(self._argument_attributes):
                 main["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self._argument_attributes])
-        return tuple(spec), tree
 
     # Helpers.
     def _argument(

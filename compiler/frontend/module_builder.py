@@ -137,6 +137,12 @@ class ModuleBuilder:
             op.attributes[key] = attribute
         return unique
 
+    def nest(self, name: str, module: ir.Module) -> str:
+        """Puts a copy of ``module`` into this one, renamed where ``name`` is taken; returns its name."""
+        unique = self.unique(name)
+        module.operation.clone(self._body).attributes["sym_name"] = self.string(unique)
+        return unique
+
     # Ops of @main.
     def op(
         self,

@@ -19,27 +19,30 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Lowering:
     """One entry.  ``view``: the result shares its operand's storage, so devices, dtypes and empty tensors
-    are no concern.
+    are no concern.  ``sizes``: it can have a result whose size is known only when it has run.
     """
 
     overload: str
     build: "Callable[[Call], Any]"
     family: str
     view: bool = False
+    sizes: bool = False
 
 
 LOWERINGS: dict[str, Lowering] = {}
 KEPT_WHOLE: dict[str, str] = {}
 
 
-def lowers(*overloads: str, view: bool = False) -> "Callable[[Callable[[Call], Any]], Callable[[Call], Any]]":
+def lowers(
+    *overloads: str, view: bool = False, sizes: bool = False
+) -> "Callable[[Callable[[Call], Any]], Callable[[Call], Any]]":
     """Enters a builder into the table."""
 
     def enter(build: "Callable[[Call], Any]") -> "Callable[[Call], Any]":
         for overload in overloads:
             assert overload not in LOWERINGS, f"{overload} is lowered twice"
             assert overload not in KEPT_WHOLE, f"{overload} is lowered and kept whole"
-            LOWERINGS[overload] = Lowering(overload, build, build.__module__.rpartition(".")[2], view)
+            LOWERINGS[overload] = Lowering(overload, build, build.__module__.rpartition(".")[2], view, sizes)
         return build
 
     return enter

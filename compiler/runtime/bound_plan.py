@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from .extern_function import ExternFunction
+from .nested_results import laid_out, own_storage
 from .partition import Partition, Unrecorded
 from .torch_types import TORCH_DTYPES
 
@@ -20,7 +21,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Plan:
-    """Source of ``run`` and the names it needs besides the fixed helpers."""
+    """Source of ``run`` and the names it needs besides the fixed helpers.
+
+    Names of what belongs to a sub-graph start with the sub-graph's and a dot.
+    """
 
     source: str
     kernels: list[str]  #: kernel functions launched, in order of first use: ``launch_<name>`` is called
@@ -31,8 +35,8 @@ class Plan:
 
 
 def identifier(name: str) -> str:
-    """A symbol as part of a Python name."""
-    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name)
+    """A symbol as part of a Python name; a dot, after the name of a sub-graph, becomes two underscores."""
+    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name.replace(".", "__"))
 
 
 def aligned(tensor: torch.Tensor) -> torch.Tensor:
@@ -78,9 +82,11 @@ class LaunchPlan:
             "dtypes": TORCH_DTYPES,
             "empty_cpu": guards._empty_strided_cpu,
             "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
+            "laid_out": laid_out,
+            "own_storage": own_storage,
             "reinterpret": guards._reinterpret_tensor,
         }
-        scope.update({f"launch_{name}": launcher for name, launcher in launchers.items()})
+        scope.update({f"launch_{identifier(name)}": launcher for name, launcher in launchers.items()})
         scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})
         exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
         scope.update({name: wrap(scope[name]) for name, wrap in wraps.items()})

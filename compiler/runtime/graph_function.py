@@ -2,33 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from ..analysis.kernel import string
 from ..analysis.layout import TensorSpec
 from ..mlir import ir
+from .control_flow import ControlFlow
 from .dtypes import memory_dtype
 from .errors import RunError
 from .extern_calls import ExternCall
-from .graph_ops import GRAPH_OPS, extern_step, group_step, kernel_step, scalar_step
-from .graph_values import Frame, Step, callee_of, layout_of, named_sizes, same_strides, spec_of
+from .graph_ops import GRAPH_OPS, extern_step, group_step, kernel_step, nested_step, scalar_step
+from .graph_values import Frame, Module, Step, callee_of, layout_of, named_sizes, same_strides, spec_of
 from .rng import RngState
 from .scalar_ops import elementwise
 from .storage_tracker import ResultOrigin, StorageTracker
-
-
-class Module(Protocol):
-    """What a function needs of the module that it is in (``interpreter.Program``)."""
-
-    shadow: bool
-
-    def function(self, name: str, location: ir.Location) -> Any:
-        """What runs when ``name`` is called."""
-
-    def declaration(self, name: str) -> ir.Operation:
-        """The function or kernel called ``name``."""
 
 
 @dataclass
@@ -119,6 +108,8 @@ class GraphFunction:
         target = self._module.function(callee, op.location)
         if isinstance(target, ExternCall):
             return extern_step(op, target, self._module.declaration(callee), self._module.shadow)
+        if isinstance(target, (ControlFlow, Nested)):
+            return nested_step(op, target, self._module.declaration(callee), self._module.shadow)
         if isinstance(target, GraphFunction):
             return group_step(target, self._module.declaration(callee))
         return kernel_step(op, target)
@@ -133,6 +124,16 @@ class GraphFunction:
                 s for s in (*plan.results, *plan.operands) if last[s] == step and s not in self._returned
             }
             plan.dead = tuple(sorted(slots))
+
+
+@dataclass(frozen=True)
+class Nested:
+    """The ``@main`` of a sub-graph, which other modules call."""
+
+    main: GraphFunction
+
+    def __call__(self, arguments: Sequence[Any], rng: RngState) -> list[Any]:
+        return self.main([a for a in arguments if a is not None], rng)
 
 
 def _check_argument(

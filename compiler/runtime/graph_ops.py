@@ -14,6 +14,7 @@ from .dtypes import memory_dtype, poison, value_dtype
 from .errors import RunError
 from .extern_calls import ExternCall
 from .graph_values import Frame, Step, allocate, layout_of, named_sizes, same_strides, spec_of
+from .nested_results import own_storage
 from .rng import RngState
 from .scalar_ops import constant_value
 
@@ -120,15 +121,21 @@ def _constant(op: ir.Operation, shadow: bool) -> Step:
     return lambda frame, operands: (value,)
 
 
-def scalar_step(op: ir.Operation, apply: Callable[..., Any]) -> Step:
-    """An arith or math op on numbers of the graph."""
+def on_numbers(op: ir.Operation, apply: Callable[..., Any]) -> Callable[[list[Any]], list[Any]]:
+    """An arith or math op as a function of the numbers that are its operands."""
     dtypes = [value_dtype(v.type) for v in op.operands]
 
-    def step(frame: Frame, operands: list[Any]) -> Sequence[Any]:
+    def run(operands: list[Any]) -> list[Any]:
         made = apply(*(torch.tensor(v, dtype=d) for v, d in zip(operands, dtypes, strict=True)))
-        return tuple(m.item() for m in made) if isinstance(made, tuple) else (made.item(),)
+        return [m.item() for m in made] if isinstance(made, tuple) else [made.item()]
 
-    return step
+    return run
+
+
+def scalar_step(op: ir.Operation, apply: Callable[..., Any]) -> Step:
+    """An arith or math op on numbers of the graph."""
+    run = on_numbers(op, apply)
+    return lambda frame, operands: run(operands)
 
 
 def kernel_step(op: ir.Operation, target: Callable[[list[Any]], list[Tensor]]) -> Step:
@@ -149,6 +156,29 @@ def group_step(target: Callable[[list[Any], RngState], list[Any]], declaration: 
         results = target(operands, frame.rng)
         frame.sizes.update({name: results[position] for name, position in symbols.items()})
         return results
+
+    return step
+
+
+def nested_step(
+    op: ir.Operation,
+    target: Callable[[list[Any], RngState], list[Any]],
+    declaration: ir.Operation,
+    shadow: bool,
+) -> Step:
+    """A call of a sub-graph or of control flow around some: each tensor that it gives is in storage of its
+    own."""
+    specs = [spec_of(r.type) for r in op.results]
+    symbols = named_sizes(declaration, "res_attrs")
+    name, location = string(declaration.attributes["sym_name"]), op.location
+
+    def step(frame: Frame, operands: list[Any]) -> Sequence[Any]:
+        results = own_storage(target(operands, frame.rng), operands)
+        frame.sizes.update({name: results[position] for name, position in symbols.items()})
+        return [
+            value if spec is None else _fit(name, i, value, spec, frame.sizes, shadow, False, location)
+            for i, (value, spec) in enumerate(zip(results, specs, strict=True))
+        ]
 
     return step
 
@@ -182,7 +212,7 @@ def extern_step(op: ir.Operation, target: ExternCall, declaration: ir.Operation,
     location = op.location
 
     def step(frame: Frame, operands: list[Any]) -> Sequence[Any]:
-        results = _run_extern(target, operands, operand_specs, mutated, shadow)
+        results = run_extern(target, operands, operand_specs, mutated, shadow)
         if len(results) != len(specs):
             raise RunError(
                 f"extern op {target.name} gave {len(results)} results, its declaration has {len(specs)}",
@@ -200,7 +230,7 @@ def extern_step(op: ir.Operation, target: ExternCall, declaration: ir.Operation,
     return step
 
 
-def _run_extern(
+def run_extern(
     target: ExternCall, operands: list[Any], specs: list[TensorSpec | None], mutated: list[int], shadow: bool
 ) -> list[Any]:
     """Runs an extern op; under shadow on float64, or, where the op has no float64, on the declared types."""

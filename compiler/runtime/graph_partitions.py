@@ -84,7 +84,8 @@ class _Cutter:
         self.safety, self.storage = safety, storage
         arguments = list(main.regions[0].blocks[0].arguments)
         self.static = {written.names[a] for i, a in enumerate(arguments) if i in static}
-        body = [line.strip() for line in written.plan.source.splitlines()]
+        body = [line.strip() for line in written.run.splitlines()]
+        self.beside = written.plan.source.removesuffix(written.run)
         starts = [*written.starts, len(body)]
         self.prologue = body[1 : starts[0]]
         self.lines = [body[starts[r.begin] : starts[r.end]] for r in safety.regions]
@@ -119,7 +120,7 @@ class _Cutter:
                 run += [self.addresses[n] for n in self._addresses(self.names[number].needs) if n not in held]
                 held |= set(self._addresses(self.names[number].needs)) | set(self.names[number].sets)
                 run += self._kept(self.lines[number], held)
-        text = "\n".join([*functions, run[0], *("    " + line for line in run[1:])]) + "\n"
+        text = self.beside + "\n".join([*functions, run[0], *("    " + line for line in run[1:])]) + "\n"
         return replace(
             self.plan, source=text, partitions=tuple(partitions), unrecorded=self.safety.unrecorded
         )

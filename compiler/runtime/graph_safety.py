@@ -171,6 +171,8 @@ class _Splitter:
         if any((TensorSpec.of(type_).device or "").startswith("cpu") for type_ in tensors):
             return "a tensor is on the CPU"
         callee = self.functions[callee_name(op)]
+        if "fuse.graph" in callee.attributes or "fuse.control_flow" in callee.attributes:
+            return "a higher-order op runs on the host"
         reason = self._extern_reason(op, callee) if "fuse.extern" in callee.attributes else None
         return reason or self._write_reason(op)
 

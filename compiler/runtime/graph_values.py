@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -12,6 +12,18 @@ from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .dtypes import memory_dtype, poison
 from .rng import RngState
+
+
+class Module(Protocol):
+    """What a function needs of the module that it is in (``interpreter.Program``)."""
+
+    shadow: bool
+
+    def function(self, name: str, location: ir.Location) -> Any:
+        """What runs when ``name`` is called."""
+
+    def declaration(self, name: str) -> ir.Operation:
+        """The function or kernel called ``name``."""
 
 
 @dataclass

@@ -17,10 +17,12 @@ import torch
 from torch import Tensor
 
 from ..analysis.kernel import attribute_items, is_kernel, is_tiled, string
+from ..analysis.nesting import graph_of
 from ..mlir import ir
+from .control_flow import ControlFlow
 from .errors import RunError
 from .extern_calls import ExternCall
-from .graph_function import GraphFunction
+from .graph_function import GraphFunction, Nested
 from .rng import RngState
 from .scalar_kernels import ScalarKernel
 from .tile_kernels import TileKernel
@@ -99,6 +101,14 @@ class Program:
             return TileKernel(func, self._functions, self.shadow)
         if is_kernel(func):
             return ScalarKernel(func, self.shadow)
+        if "fuse.graph" in func.attributes:
+            module = self._functions.get(graph_of(func))
+            if module is None:
+                raise RunError(f"the module has no sub-graph @{graph_of(func)}", func.location)
+            nested = Program(module.opview, objects=self.objects, shadow=self.shadow)
+            return Nested(nested._main)
+        if "fuse.control_flow" in func.attributes:
+            return ControlFlow(self, func)
         if not len(func.regions[0].blocks):
             raise RunError(
                 f"@{string(func.attributes['sym_name'])} has neither a body nor fuse.extern nor fuse.launch",

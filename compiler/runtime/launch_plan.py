@@ -2,8 +2,9 @@
 look-ups while it runs.
 
 ``write_plan`` prints the source of ``run(args)`` from ``@main`` at the planned level; ``bound_plan.py``
-compiles and binds it.  Sizes are Python integers named like their symbols; a tensor argument, an allocation
-or an extern result is a ``torch.Tensor``; kernels get addresses.
+compiles and binds it.  A sub-graph, and the control flow around some, is a function of its own beside
+``run``.  Sizes are Python integers named like their symbols; a tensor argument, an allocation or an extern
+result is a ``torch.Tensor``; kernels get addresses.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,9 +15,11 @@ import torch
 from ..analysis.index import Expr, parse
 from ..analysis.kernel import attribute_items, string, strings
 from ..analysis.layout import TensorSpec
+from ..analysis.nesting import graph_of, modules_in
 from ..analysis.storage import Storage, aliased_operands, callee_name, callees
 from ..mlir import ir
 from .bound_plan import Plan, identifier
+from .control_flow_source import control_flow_source
 from .extern_function import ExternFunction
 from .extern_source import extern_function
 
@@ -28,11 +31,12 @@ def python_text(e: Expr) -> str:
 
 @dataclass
 class WrittenPlan:
-    """A plan and how it was written.  starts: the line of its source where each op of ``@main`` begins.
-    names: the variable of each value.
+    """A plan and how it was written.  run: the text of ``run`` alone, which the source ends with.  starts:
+    its line where each op of ``@main`` begins.  names: the variable of each value.
     """
 
     plan: Plan
+    run: str
     starts: list[int]
     names: dict[ir.Value, str]
 
@@ -53,6 +57,9 @@ class _Writer:
     starts: list[int] = field(default_factory=list)
     region: int = -1
     made_in: dict[ir.Value, int] = field(default_factory=dict)  #: region of each storage, by its root
+    prefix: str = ""  #: of the names of a sub-graph
+    beside: dict[str, str] = field(default_factory=dict)  #: the functions beside ``run``, by name
+    waiting: list[tuple[TensorSpec, str]] = field(default_factory=list)  #: lines until their sizes are known
 
     def __post_init__(self) -> None:
         self.functions = callees(self.module)
@@ -97,7 +104,8 @@ class _Writer:
 
     # --- ops
 
-    def write(self) -> "WrittenPlan":
+    def write(self, function: str = "run") -> str:
+        """The text of ``function``, of the list of ``@main``'s arguments."""
         block = self.main.regions[0].blocks[0]
         written = self._mutated_arguments()
         self._prologue(written)
@@ -112,9 +120,7 @@ class _Writer:
             handler(self, op)
             for argument in done.get(position, ()):
                 self._release(argument)
-        source = "def run(args):\n" + "\n".join(self.lines) + "\n"
-        plan = Plan(source, self.kernels, self.externs, torch.device(self.device).index or 0)
-        return WrittenPlan(plan, self.starts, self.names)
+        return f"def {function}(args):\n" + "\n".join(self.lines) + "\n"
 
     def _launches(self) -> Iterator[tuple[ir.Operation, ir.Operation]]:
         """The calls of ``@main`` that launch a kernel, each with its declaration."""
@@ -218,10 +224,12 @@ class _Writer:
     def size(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"]))
         self.emit(f"{name} = {self.use(op.operands[0])}.size({ir.IntegerAttr(op.attributes['dim']).value})")
+        self._sizes_known()
 
     def sym(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"]))
         self.emit(f"{name} = {python_text(parse(string(op.attributes['expr'])))}")
+        self._sizes_known()
 
     def rng(self, op: ir.Operation) -> None:
         names = [self.define(r, self.fresh()) for r in op.results]
@@ -247,9 +255,11 @@ class _Writer:
             self._launch(op, name, callee)
         elif "fuse.extern" in callee.attributes:
             self._extern(op, name, callee)
+        elif "fuse.graph" in callee.attributes or "fuse.control_flow" in callee.attributes:
+            self._nested(op, name, callee)
         else:
             raise NotImplementedError(
-                f"{op.location}: @{name} is neither a launch nor extern at the planned level"
+                f"{op.location}: @{name} is neither a launch, extern nor a sub-graph at the planned level"
             )
 
     def _launch(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
@@ -260,7 +270,8 @@ class _Writer:
             arguments.append(self.pointer(operand) if kind == "ptr" else self.use(operand))
         grid = [python_text(parse(g)) for g in strings(callee.attributes["fuse.grid"])]
         grid += ["1"] * (3 - len(grid))
-        self.emit(f"launch_{name}(stream, {', '.join([*grid, *arguments])})")
+        name = self.prefix + name
+        self.emit(f"launch_{identifier(name)}(stream, {', '.join([*grid, *arguments])})")
         for result, operand in aliased_operands(op, callee).items():
             self.names[op.results[result]] = self.use(op.operands[operand])
         if name not in self.kernels:
@@ -268,6 +279,15 @@ class _Writer:
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
         operands = [self.use(v) for v in op.operands if str(v.type) != "!fuse.token"]
+        results = self._results(op, callee)
+        self.emit(self._extern_text(name, callee, operands, results))
+        what = string(callee.attributes["fuse.extern"])
+        for result, variable in zip(op.results, results, strict=True):
+            if isinstance(result.type, ir.RankedTensorType):
+                self._check(variable, TensorSpec.of(result.type), what)
+
+    def _results(self, op: ir.Operation, callee: ir.Operation) -> list[str]:
+        """Variables for the results of a call: sizes have their names."""
         attributes = (
             ir.ArrayAttr(callee.attributes["res_attrs"]) if "res_attrs" in callee.attributes else None
         )
@@ -277,13 +297,80 @@ class _Writer:
             results.append(
                 self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh())
             )
-        left = f"{', '.join(results)} = " if results else ""
-        self.emit(f"{left}extern_{identifier(name)}({', '.join(operands)})")
-        for result, variable in zip(op.results, results, strict=True):
-            if isinstance(result.type, ir.RankedTensorType):
-                self._check(variable, TensorSpec.of(result.type), string(callee.attributes["fuse.extern"]))
+        return results
+
+    def _extern_text(
+        self, name: str, callee: ir.Operation, operands: Sequence[str], results: Sequence[str]
+    ) -> str:
+        name = self.prefix + name
         if name not in self.externs:
             self.externs[name] = extern_function(callee)
+        left = f"{', '.join(results)} = " if results else ""
+        return f"{left}extern_{identifier(name)}({', '.join(operands)})"
+
+    def _when_known(self, spec: TensorSpec, line: str) -> None:
+        """Emits a line that needs the sizes of ``spec``, now or where the last of them is read."""
+        self.waiting.append((spec, line))
+        self._sizes_known()
+
+    def _sizes_known(self) -> None:
+        if not self.waiting:
+            return
+        known = set(self.names.values())
+        for entry in list(self.waiting):
+            if set(entry[0].symbols) <= known:
+                self.emit(entry[1])
+                self.waiting.remove(entry)
+
+    def _nested(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
+        """A call of a sub-graph or of control flow: what it gives has storage of its own, laid out as the
+        types say.
+        """
+        given = [v for v in op.operands if str(v.type) != "!fuse.token"]
+        operands = [self.use(v) for v in given]
+        tensors = [self.use(v) for v in given if isinstance(v.type, ir.RankedTensorType)]
+        if "fuse.graph" in callee.attributes:
+            text = f"{self._graph(callee)}([{', '.join(operands)}])"
+        else:
+            text = f"{self._control_flow(name, callee)}({', '.join(operands)})"
+        results = self._results(op, callee)
+        left = f"[{', '.join(results)}] = " if results else ""
+        self.emit(f"{left}own_storage({text}, [{', '.join(tensors)}])")
+        for result, variable in zip(op.results, results, strict=True):
+            if isinstance(result.type, ir.RankedTensorType):
+                spec = TensorSpec.of(result.type)
+                layout = f"{_tuple(spec.sizes)}, {_tuple(spec.strides)}"
+                self._when_known(spec, f"{variable} = laid_out({variable}, {layout})")
+
+    def _graph(self, callee: ir.Operation) -> str:
+        """The function of a sub-graph, written at the first call."""
+        name = graph_of(callee)
+        function = f"graph_{identifier(self.prefix + name)}"
+        if function not in self.beside:
+            self.beside[function] = ""
+            module = modules_in(self.module)[name]
+            writer = _Writer(
+                callees(module)["main"], module, kernels=self.kernels, externs=self.externs,
+                prefix=f"{self.prefix}{name}.", beside=self.beside,
+            )  # fmt: skip
+            self.beside[function] = writer.write(function)
+        return function
+
+    def _control_flow(self, name: str, callee: ir.Operation) -> str:
+        """The function of control flow, written at the first call."""
+        function = f"control_flow_{identifier(self.prefix + name)}"
+        if function not in self.beside:
+            self.beside[function] = control_flow_source(callee, function, self._call_text)
+        return function
+
+    def _call_text(self, op: ir.Operation, operands: list[str], results: list[str]) -> str:
+        """A call in control flow as a statement."""
+        name = callee_name(op)
+        callee = self.functions[name]
+        if "fuse.extern" in callee.attributes:
+            return self._extern_text(name, callee, operands, results)
+        left = f"[{', '.join(results)}] = " if results else ""
+        return f"{left}{self._graph(callee)}([{', '.join(operands)}])"
 
     def _check(self, variable: str, spec: TensorSpec, made_by: str) -> None:
         """The layout that an extern op promised; a size that only its result tells stands for itself."""
@@ -339,4 +426,8 @@ def write_in_regions(module: ir.Module, regions: Sequence[int]) -> WrittenPlan:
     """``write_plan`` for a plan that will be cut.  ``regions``: a number for each op of ``@main``; storage
     that was made in one is not taken over in another.
     """
-    return _Writer(callees(module)["main"], module, regions=regions).write()
+    writer = _Writer(callees(module)["main"], module, regions=regions)
+    run = writer.write()
+    source = "\n".join([*writer.beside.values(), run])
+    plan = Plan(source, writer.kernels, writer.externs, torch.device(writer.device).index or 0)
+    return WrittenPlan(plan, run, writer.starts, writer.names)

@@ -130,7 +130,7 @@ class StorageTracker:
             return {
                 int(n): ir.IntegerAttr(a).value for n, a in attribute_items(callee.attributes["fuse.aliases"])
             }, set()
-        if "fuse.extern" in callee.attributes:
+        if any(a in callee.attributes for a in ("fuse.extern", "fuse.graph", "fuse.control_flow")):
             return {}, set()
         results = self._results_of(callee_of(op))
         found = {i: r.argument for i, r in enumerate(results) if r.argument is not None}

@@ -284,14 +284,26 @@ def test_effects_are_marked() -> None:
     assert "fuse.effect" not in plain
 
 
-def test_sub_graphs_are_host_objects() -> None:
+def test_sub_graphs_of_ops_without_a_form_in_the_module_are_host_objects() -> None:
+    from torch._higher_order_ops.map import map
+
+    def function(x: T) -> T:
+        return map(lambda row: row.sin(), x)
+
+    x = torch.randn(3, 4)
+    ours, (graph,) = compiled(function, [x])
+    assert any(isinstance(o, torch.fx.GraphModule) for o in graph.objects.values())
+    assert '#fuse.torch<"object:' in str(graph.module)
+    torch.testing.assert_close(ours, x.sin())
+
+
+def test_what_a_nested_module_holds_is_no_host_object() -> None:
     def function(x: T) -> T:
         return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
 
     x = torch.randn(4)
     ours, (graph,) = compiled(function, [x])
-    assert any(isinstance(o, torch.fx.GraphModule) for o in graph.objects.values())
-    assert '#fuse.torch<"object:' in str(graph.module)
+    assert graph.objects == {} and "fuse.graph" in str(graph.module)
     torch.testing.assert_close(ours, function(x))
 
 

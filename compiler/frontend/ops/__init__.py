@@ -21,6 +21,7 @@ FAMILIES = (
     "random",
     "asserts",
     "control_deps",
+    "control_flow",
     "whole",
 )
 
