@@ -17,6 +17,8 @@ _aten = torch.ops.aten
 _POINTWISE: frozenset[Any] = frozenset(
     {_aten.sub.Tensor, _aten.add.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten._to_copy.default}
 )
+#: Ops that give the same elements another shape.
+_VIEWS: frozenset[Any] = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
 
 
 def sink_gathers(gm: GraphModule) -> int:
@@ -24,7 +26,8 @@ def sink_gathers(gm: GraphModule) -> int:
 
     Fires on ``aten.gather`` along one dim, of a pointwise op's result, where the index has the extents of the
     source in the other dims and no more points than it along that one.  Operands with one point along the
-    dim, and numbers, are taken as they are.  Does not fire where the op changes more than the element type.
+    dim, and numbers, are taken as they are.  A view between the two moves in front of the op.  Does not
+    fire where the op changes more than the element type.
     """
     moved = 0
     for gather in [n for n in gm.graph.nodes if n.target is _aten.gather.default]:
@@ -48,6 +51,8 @@ class _Made:
 
 def _moved(gather: Node) -> _Made | None:
     source, dim, index = gather.args[:3]
+    if isinstance(source, Node) and source.target in _VIEWS:
+        source = _behind_view(source)
     if not isinstance(source, Node) or source.target not in _POINTWISE or not isinstance(index, Node):
         return None
     if source.target is _aten._to_copy.default and set(source.kwargs) - {"dtype", "layout", "device"}:
@@ -75,6 +80,26 @@ def _moved(gather: Node) -> _Made | None:
         result = _node(graph.call_function, source.target, args, dict(source.kwargs), source)
     assert result.meta["val"].shape == gather.meta["val"].shape
     return _Made(inner, result)
+
+
+def _behind_view(view: Node) -> Node:
+    """``view(f(x))`` of a pointwise ``f`` of one tensor and numbers as ``f(view(x))``, new nodes before the
+    view; the view itself where it is something else."""
+    made = view.args[0]
+    if not isinstance(made, Node) or made.target not in _POINTWISE:
+        return view
+    tensors = [a for a in made.args if isinstance(a, Node)]
+    if len(tensors) != 1 or _layout(tensors[0]) != _layout(made):
+        return view
+    with view.graph.inserting_before(view):
+        create = view.graph.call_function
+        inner = _node(create, view.target, (tensors[0], *view.args[1:]), dict(view.kwargs), view)
+        args = tuple(inner if a is tensors[0] else a for a in made.args)
+        return _node(create, made.target, args, dict(made.kwargs), made)
+
+
+def _layout(node: Node) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return tuple(node.meta["val"].shape), tuple(node.meta["val"].stride())
 
 
 def _operand(source: Node) -> torch.Tensor:

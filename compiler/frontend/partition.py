@@ -5,6 +5,7 @@ that change what is worth keeping.
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
@@ -18,7 +19,15 @@ def partition(
 
     Gathers move first: what a gather reads has to be in memory, so the partitioner keeps all of it for the
     backward graph.  Of cross-entropy that is the log-softmax of every class in float32; where the gather
-    reads the logits, these and two numbers a row are kept.
+    reads the logits, these and two numbers a row are kept.  ``detach`` means nothing once gradients are part
+    of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.
     """
+    _drop_detached(joint)
     sink_gathers(joint)
     return min_cut_rematerialization_partition(joint, joint_inputs, **options)
+
+
+def _drop_detached(joint: GraphModule) -> None:
+    for node in joint.graph.find_nodes(op="call_function", target=torch.ops.aten.detach.default):
+        node.replace_all_uses_with(node.args[0])
+        joint.graph.erase_node(node)

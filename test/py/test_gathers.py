@@ -61,3 +61,17 @@ def test_left_alone(function):
 def test_a_broadcast_along_another_dim_stays_whole():
     x, v, i = torch.randn(4, 8), torch.randn(8), torch.randint(4, (2, 8))
     assert sunk(lambda x, v, i: (x - v).gather(0, i), x, v, i) == 1
+
+
+def test_a_view_of_a_pointwise_result_moves_too():
+    """As models do it: the logits become float32, then rows of all sequences."""
+    x, t = torch.randn(2, 3, 8).bfloat16(), torch.randint(8, (6,))
+    gm = traced(lambda x, t: F.cross_entropy(x.float().view(-1, 8), t), x, t)
+    assert sink_gathers(gm) == 3
+    [gather] = [n for n in gm.graph.nodes if n.target is torch.ops.aten.gather.default]
+    assert gather.args[0].args[0].op == "placeholder"
+    expected = F.cross_entropy(x.double().view(-1, 8), t)
+    torch.testing.assert_close(gm(x, t).double(), expected, rtol=1e-6, atol=1e-6)
+    i = torch.randint(8, (6, 1))
+    assert sunk(lambda x, i: (x + x).view(6, 8).gather(1, i), torch.randn(2, 3, 8), i) == 0
+    assert sunk(lambda x, i: x.view(6, 8).gather(1, i), torch.randn(2, 3, 8), i) == 0

@@ -40,3 +40,16 @@ def test_cross_entropy_keeps_the_logits_and_no_log_softmax():
     logits = rows * classes * 2
     assert max(x.estimate.written for x in kernels) == logits
     assert sum(x.estimate.bytes for x in kernels) < 3.2 * logits
+
+
+def test_an_activation_that_its_gradient_reads_is_computed_again():
+    """What tanh and sigmoid give is cheap: the backward graph gets the input alone."""
+    x = torch.randn(8, 64, requires_grad=True)
+    compiled = Compiled(lambda x: (x * torch.tanh(x * 2).sigmoid()).cos(), {"hardware": "h200"})
+    compiled(x).sum().backward()
+    exact = x.detach().double().requires_grad_()
+    (exact * torch.tanh(exact * 2).sigmoid()).cos().sum().backward()
+    torch.testing.assert_close(x.grad.double(), exact.grad, rtol=1e-5, atol=1e-5)
+    [forward], [backward] = (g.launches for g in compiled.graphs)
+    assert forward.estimate.written == 8 * 64 * 4
+    assert backward.estimate.read <= 2 * 8 * 64 * 4
