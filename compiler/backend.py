@@ -245,6 +245,9 @@ def _boxed(
     inputs, outputs = interface.inputs, interface.outputs
     constants = [held(gm, name) for name in interface.constants]
     in_order = inputs == tuple(range(len(inputs)))
+    plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
+    placeholders = len(gm.graph.find_nodes(op="placeholder"))
+    as_it_is = in_order and plain and not constants and len(inputs) == placeholders
 
     def call(args: list[Any]) -> list[Any]:
         given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]
@@ -252,8 +255,14 @@ def _boxed(
         results = run(given)
         return [results[o.index] if isinstance(o, OutputResult) else o.value for o in outputs]
 
-    call._boxed_call = True  # type: ignore[attr-defined]
-    return call
+    def call_as_it_is(args: list[Any]) -> list[Any]:
+        results = run(args)
+        args.clear()
+        return results
+
+    chosen = call_as_it_is if as_it_is else call
+    chosen._boxed_call = True  # type: ignore[attr-defined]
+    return chosen
 
 
 def _report(compiled: CompiledGraph, options: Options) -> None:

@@ -17,6 +17,7 @@ from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
 from ..passes.pipeline_text import parse_pipeline
 from .analysis.provenance import kernel_calls, launches
+from .analysis.storage import callees
 from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
@@ -99,7 +100,7 @@ def compile_program(
     if options.dump is not None:
         program.dump(Path(options.dump) / name)
     return Compilation(
-        Interface(imported.inputs, tuple(imported.constants), imported.output_spec),
+        Interface(imported.inputs, tuple(imported.constants), imported.output_spec, _results(module)),
         Account(remarks, imported.fallbacks, launches_before, launches(module)),
         module,
         imported.objects,
@@ -149,6 +150,12 @@ def executable(
     sources = kernel_sources(module)
     kernels = compile_kernels(plan, sources, options)
     return Executable(load_plan(plan, kernels, objects, options, kind), plan, kernels, sources)
+
+
+def _results(module: ir.Module) -> int:
+    """How many results ``@main`` has."""
+    type_ = ir.TypeAttr(callees(module)["main"].attributes["function_type"]).value
+    return len(ir.FunctionType(type_).results)
 
 
 def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozenset[int]:

@@ -21,12 +21,14 @@ class Interface:
     """Arguments and results of ``@main`` in terms of AOTAutograd's graph.
 
     inputs: numbers of the placeholders that are arguments.  constants: names of the tensors that the graph
-    holds, the arguments after them.  outputs: where each output of the graph comes from.
+    holds, the arguments after them.  outputs: where each output of the graph comes from.  results: how many
+    ``@main`` has.
     """
 
     inputs: tuple[int, ...]
     constants: tuple[str, ...]
     outputs: tuple[OutputResult | OutputConstant, ...]
+    results: int
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,11 @@ class LaunchPlan:
     plan: Plan
     run: Callable[[list[Any]], list[Any]]
 
+    def __post_init__(self) -> None:
+        on_gpu = torch.cuda.is_initialized()
+        #: The current device; what ``torch.cuda.current_device`` asks after it made sure that there is one.
+        self._current = torch._C._cuda_getDevice if on_gpu else lambda: self.plan.device
+
     @staticmethod
     def bind(
         plan: Plan,
@@ -93,7 +98,7 @@ class LaunchPlan:
         return LaunchPlan(plan, scope["run"])
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        if not torch.cuda.is_initialized() or torch.cuda.current_device() == self.plan.device:
+        if self._current() == self.plan.device:
             return self.run(args)
         with torch.cuda.device(self.plan.device):
             return self.run(args)

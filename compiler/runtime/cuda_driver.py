@@ -7,7 +7,7 @@ headers.
 
 import ctypes
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 _SUCCESS = 0
 INVALID_CONTEXT = 201
@@ -92,11 +92,12 @@ class FunctionProperties:
 
 
 class LaunchCall(Protocol):
-    """`cuLaunchKernelEx` with raw addresses: a CUlaunchConfig, a CUfunction, None, and the `extra` list."""
+    """`cuLaunchKernelEx` with addresses: a CUlaunchConfig, a CUfunction, None, and the `extra` list.
 
-    def __call__(
-        self, config: ctypes.c_void_p, function: ctypes.c_void_p, params: None, extra: ctypes.c_void_p
-    ) -> int:
+    Each but None is what ctypes passes on as it is: made by `byref` or `from_param`.
+    """
+
+    def __call__(self, config: Any, function: Any, params: None, extra: Any) -> int:
         """The CUresult, 0 on success."""
 
 

@@ -1,11 +1,10 @@
 """Launching a compiled kernel: arguments packed into one block of memory, and one call of the driver.
 
-A launch writes one block, laid out as
+A launch writes into one block, laid out as
 
     CUlaunchConfig | CUlaunchAttribute... | extra | bytes of the arguments | the arguments
 
-(`extra` points to the last two)
-with one `struct.Struct.pack_into`, and passes its address. The driver copies the arguments before the call
+(`extra` points to the last two), and passes its address. The driver copies the arguments before the call
 returns. A block belongs to one launch at a time: it is taken from a list and put back, both of which are
 atomic, so that threads need no lock, and a launch inside another one (from a finaliser or a signal handler)
 finds its own.
@@ -16,6 +15,7 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .cubin import CompiledCubin
 from .cuda_driver import INVALID_CONTEXT, CudaDriver, CudaError, Driver
@@ -196,61 +196,82 @@ def argument_layout(signature: Sequence[str]) -> tuple[str, int]:
 
     Triton's two scratch pointers are part of it. The format has no byte-order mark.
     """
+    codes, size = _argument_codes(signature)
+    return "".join(codes), size
+
+
+def _argument_codes(signature: Sequence[str]) -> tuple[list[str], int]:
+    """`argument_layout` with a format for each argument, its padding before it."""
     codes, at = [], 0
     for kind in [ARG_TYPES[entry] for entry in signature] + [ARG_TYPES["ptr"]] * 2:
         padding = -at % kind.size
         codes.append(f"{padding}x{kind.code}" if padding else kind.code)
         at += padding + kind.size
-    return "".join(codes), at
+    return codes, at
 
 
-_Block = tuple["ctypes.Array[ctypes.c_uint64]", ctypes.c_void_p, ctypes.c_void_p, tuple[int, ...]]
-"""Memory for one launch, the addresses of its configuration and of `extra`, the values that never change."""
+_Block = list[Any]
+"""Memory for one launch; where its configuration and `extra` lie; the (stream, grid) that it was written
+for."""
 
 
 def _launch_function(
     cubin: CompiledCubin, signature: tuple[str, ...], driver: Driver, function: int, device: int
 ) -> Launch:
-    """The `Launch` of a loaded function. Everything that a launch does not change is computed here."""
+    """The `Launch` of a loaded function. Everything that a launch does not change is computed here.
+
+    A block keeps what the last launch wrote: one on the same stream and grid, the usual case, writes nothing
+    but the arguments.
+    """
     ctas = cubin.num_ctas
     attributes: tuple[int, ...] = ()
     if ctas > 1:
         attributes = (_CLUSTER_DIMENSION, ctas, 1, 1, 0, _CLUSTER_SCHEDULING, _SPREAD, 0, 0, 0)
     count = len(attributes) // 5
-    arguments, size = argument_layout(signature)
+    codes, size = _argument_codes(signature)
     head = "=" + _CONFIG + _ATTRIBUTE * count
     extra_at = struct.calcsize(head)
     size_at = extra_at + struct.calcsize("=" + _EXTRA)
     arguments_at = size_at + 8
-    layout = struct.Struct(head + _EXTRA + "Q" + arguments)
-    assert layout.size == arguments_at + size and not extra_at % 8, "the parts must touch, aligned"
+    whole = struct.Struct(head + _EXTRA + "Q")
+    assert whole.size == arguments_at and not extra_at % 8, "the parts must touch, aligned"
+    threads, shared = 32 * cubin.num_warps, cubin.shared
 
     def new_block() -> _Block:
-        block = (ctypes.c_uint64 * (-(-layout.size // 8)))()  # of words, so that it is aligned to 8 bytes
+        # zeroed: Triton's scratch pointers, the last arguments, stay null; of words, so aligned to 8 bytes
+        block = (ctypes.c_uint64 * (-(-(arguments_at + size) // 8)))()
         base = ctypes.addressof(block)
         tail = (_BUFFER_POINTER, base + arguments_at, _BUFFER_SIZE, base + size_at, _END, size)
-        constants = (base + struct.calcsize("=" + _CONFIG) if count else 0, count, *attributes, *tail)
-        return block, ctypes.c_void_p(base), ctypes.c_void_p(base + extra_at), constants
+        attributes_at = base + struct.calcsize("=" + _CONFIG) if count else 0
+        start = (0, 0, 0, threads, 1, 1, shared, 0, attributes_at, count, *attributes)
+        whole.pack_into(block, 0, *start, *tail)
+        return [block, ctypes.byref(block), ctypes.byref(block, extra_at), None]
 
-    threads = 32 * cubin.num_warps
-    shared = cubin.shared
-    pack_into = layout.pack_into
+    pack_arguments = struct.Struct("=" + "".join(codes[:-2])).pack_into
+    pack_grid, pack_stream = struct.Struct("=3I").pack_into, struct.Struct("=Q").pack_into
+    stream_at = struct.calcsize("=7I4x")
     call = driver.launch_kernel
-    handle = ctypes.c_void_p(function)
+    handle = ctypes.c_void_p.from_param(function)  # what ctypes passes on as it is, as `byref` above
     converts = [ARG_TYPES[entry].convert for entry in signature]
     free = [new_block()]
     take, put = free.pop, free.append
 
     def launch(stream: int, gx: int, gy: int, gz: int, *args: object) -> None:
-        if not (gx and gy and gz):
-            return
         try:
             item = take()
         except IndexError:
             item = new_block()
-        block, config, extra, constants = item
+        block, config, extra, where = item
         try:
-            pack_into(block, 0, gx * ctas, gy, gz, threads, 1, 1, shared, stream, *constants, *args, 0, 0)
+            if where != (stream, gx, gy, gz):
+                if not (gx and gy and gz):
+                    put(item)
+                    return
+                item[3] = None
+                pack_grid(block, 0, gx * ctas, gy, gz)
+                pack_stream(block, stream_at, stream)
+                item[3] = (stream, gx, gy, gz)
+            pack_arguments(block, arguments_at, *args)
         except (struct.error, OverflowError) as error:
             put(item)
             raise _argument_error(cubin.name, signature, (stream, gx, gy, gz), args, error) from None

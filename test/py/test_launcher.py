@@ -42,15 +42,17 @@ class RecordingDriver:
         self.code = code
         self.device = device
         self.context = True
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+        self.launch_kernel = prototype(self.launched)  # gets what the driver would get
         self.before_return = lambda: None
 
-    def launch_kernel(self, config, function, params, extra) -> int:
-        assert params is None and function.value == 22
-        read = Config.from_address(config.value)
+    def launched(self, config, function, params, extra) -> int:
+        assert params is None and function == 22
+        read = Config.from_address(config)
         attributes = [
             Attribute.from_address(read.attributes + i * ctypes.sizeof(Attribute)) for i in range(read.count)
         ]
-        keys = (ctypes.c_uint64 * 5).from_address(extra.value)
+        keys = (ctypes.c_uint64 * 5).from_address(extra)
         assert (keys[0], keys[2], keys[4]) == (1, 2, 0)
         self.before_return()
         size = ctypes.c_size_t.from_address(keys[3]).value
@@ -132,6 +134,28 @@ def test_a_thread_without_a_context_gets_one():
     assert driver.calls == ["make current 0"] and len(driver.launches) == 2
     launch(0, 1, 1, 1, 1 << 40)
     assert driver.calls == ["make current 0"]
+
+
+def test_a_block_follows_the_stream_and_the_grid():
+    driver = RecordingDriver()
+    launch = Launcher(kernel(["i32"]), ["i32"], driver).on(0)
+    wheres = [
+        (0, 1, 1, 1),
+        (0, 1, 1, 1),
+        (7, 1, 1, 1),
+        (7, 2, 1, 1),
+        (7, 0, 1, 1),
+        (7, 2, 3, 1),
+        (0, 1, 1, 1),
+    ]
+    for number, where in enumerate(wheres):
+        launch(*where, number)
+    with pytest.raises(LaunchError, match="do not fit a launch"):
+        launch(0, 1, 1, 1 << 40, 9)
+    launch(0, 1, 1, 1, 10)
+    found = [(c["stream"] or 0, c["gx"], c["gy"], c["gz"]) for c, _, _ in driver.launches]
+    assert found == [*(w for w in wheres if w[1]), (0, 1, 1, 1)]
+    assert [struct.unpack_from("i", a)[0] for _, _, a in driver.launches] == [0, 1, 2, 3, 5, 6, 10]
 
 
 def test_a_cluster_multiplies_the_grid():
