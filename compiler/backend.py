@@ -15,6 +15,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from .direct_call import direct_call, needs_no_wrapper
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_masks import simplify_masks
@@ -67,14 +68,21 @@ def _compile_captured(
         lay_out_queries(gm)
         simplify_masks(gm)
 
+    direct: list[Callable[..., Any]] = []
+    autocast = torch._C._is_any_autocast_enabled()
+
     def compiler(name: str) -> Callable[..., Any]:
         def compile_one(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+            bare = name == "inference" and not autocast and needs_no_wrapper(graph, example_inputs)
             with _algorithms(chosen):  # a backward graph is compiled when it first runs
-                return compile_graph(graph, inputs, chosen, name=name).call
+                call = compile_graph(graph, inputs, chosen, name=name).call
+            if bare:
+                direct.append(direct_call(call))
+            return call
 
         return compile_one
 
-    return aot_autograd(
+    wrapped: Callable[..., Any] = aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
@@ -82,6 +90,7 @@ def _compile_captured(
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
     )(gm, example_inputs)
+    return direct[0] if direct else wrapped
 
 
 @unset_fake_temporarily()  # AOTAutograd compiles under fake tensors; the constants of a program are real ones

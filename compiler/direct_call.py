@@ -1,0 +1,48 @@
+"""Inference graphs that need none of AOTAutograd's wrappers: the compiled graph is what dynamo calls.
+
+The wrappers, about 3 us a call, switch grad mode and autocast off, count versions of mutated inputs, make
+views of inputs and intermediates again, unpack tensor subclasses, thread tokens and take out duplicate
+inputs.  Dynamo guards on all that decides which of it is needed, so it is known when the graph is compiled.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+
+def needs_no_wrapper(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:
+    """Whether what AOTAutograd made of the captured graph, ``gm``, can be called with ``example_inputs`` as
+    they are and gives the graph's results as they are.  Ask while AOTAutograd compiles ``gm``, and only where
+    autocast was off before.
+    """
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    if metadata is None:
+        return False
+    (output,) = gm.graph.find_nodes(op="output")
+    results = output.args[0]
+    return (
+        isinstance(results, (tuple, list))
+        and len(results) == metadata.num_outputs
+        and len(gm.graph.find_nodes(op="placeholder")) == len(example_inputs)
+        and not any(is_traceable_wrapper_subclass(x) for x in example_inputs)
+        and all(type(m).__name__ == "PlainTensorMeta" for m in metadata.subclass_fw_graph_out_meta or ())
+        and not any(i.mutates_data or i.mutates_metadata for i in metadata.input_info)
+        and not metadata.num_outputs_aliased
+        and not metadata.num_intermediate_bases
+        and not metadata.tokens
+        and not metadata.dynamic_outputs
+        and not metadata.is_rng_op_functionalized
+        and metadata.grad_enabled_mutation is None
+    )
+
+
+def direct_call(call: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:
+    """What dynamo calls: takes the graph's inputs and gives the list of its results."""
+
+    def direct(*args: Any) -> list[Any]:
+        return call(list(args))
+
+    return direct

@@ -1,0 +1,76 @@
+"""Which graphs dynamo calls without AOTAutograd's wrappers, and that those which need them keep them."""
+
+import pytest
+import torch
+from compiling import check
+from torch import nn
+
+from fuse_mlir.compiler import backend
+
+
+@pytest.fixture
+def direct(monkeypatch):
+    """How many graphs were handed out without wrappers."""
+    count, real = [0], backend.direct_call
+
+    def counted(call):
+        count[0] += 1
+        return real(call)
+
+    monkeypatch.setattr(backend, "direct_call", counted)
+    return count
+
+
+def test_a_plain_inference_graph_is_called_directly(direct):
+    check(lambda x, y: (x * y, x.sum(0)), torch.randn(4, 6), torch.randn(6))
+    assert direct == [1]
+
+
+def test_with_sizes_and_parameters(direct):
+    with torch.no_grad():
+        weight = torch.randn(3, 6, requires_grad=True)
+        check(lambda x, w: nn.functional.linear(x, w).relu(), torch.randn(4, 6), weight)
+        assert direct == [1]
+        check(lambda x, w: nn.functional.linear(x, w).sum(), torch.randn(4, 6), weight, dynamic=True)
+        assert direct == [2]
+        check(lambda x: x * 2, torch.randn(4, 6), dynamic=True)  # dynamo wants to hear of the sizes
+        assert direct == [2]
+
+
+def wrapped_cases():
+    def mutates(x):
+        x.add_(1)
+        return x * 2
+
+    yield "mutates", mutates, (torch.randn(4),)
+    yield "a view of an input", lambda x: (x.view(2, 2), x * 2), (torch.randn(4),)
+    yield "a gradient", lambda x: x * 2, (torch.randn(4, requires_grad=True),)
+    same = torch.randn(4)
+    yield "mutates a view", lambda x, y: (x.mul_(2), y + 1)[1], (same[:2], same[2:])
+
+
+CASES = list(wrapped_cases())
+
+
+@pytest.mark.parametrize(("name", "function", "args"), CASES, ids=lambda x: x if isinstance(x, str) else "")
+def test_wrappers_stay(direct, name, function, args):
+    check(function, *args)
+    assert direct == [0], name
+
+
+def test_autocast_stays_outside(direct):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        check(lambda x: (x @ x) * 2, torch.randn(4, 4))
+    assert direct == [0]
+
+
+def test_the_same_tensor_twice_and_views_of_a_result():
+    x = torch.randn(4)
+    check(lambda a, b: a * b + 1, x, x)
+    check(lambda x: (x, x * 2), x)
+    check(lambda x: (lambda y: (y, y[1:]))(x * 2), x)
+
+
+def test_results_need_no_gradient_while_grad_mode_is_on():
+    run = check(lambda x: (x @ x, x + 1), torch.randn(4, 4))
+    assert all(not r.requires_grad and r.grad_fn is None for r in run(torch.randn(4, 4)))
