@@ -27,7 +27,8 @@ After::
 
 It does not touch kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still
 passed when the kernel writes it;
-unused arguments are left out.
+unused arguments are left out.  ``fuse.base_of`` becomes a load from the launch's parameters, in constant
+memory, by number: its sources must be consecutive arguments behind no other but tensors.
 """
 
 from dataclasses import dataclass
@@ -42,6 +43,10 @@ from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
 _KEPT = ("fuse.dims", "fuse.grid", "fuse.ties", "fuse.tile", "fuse.traffic")
+
+
+#: Ops that have segment sizes in the mirror and none in Triton.
+_WITHOUT_SEGMENTS = ("tt.store", "tt.atomic_rmw", "tt.elementwise_inline_asm")
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,8 @@ def _lower(kernel: ir.Operation, module: ir.Module) -> None:
         ).operation
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         entry = function.regions[0].blocks.append(*types, arg_locs=[kernel.location] * len(types))
+    for op in _tables(arguments):
+        _read_parameter(op, f"{name}_tt", [int(p.split(":")[0]) for p in parameters], parameters)
     for number, parameter in enumerate(parameters):
         _substitute(arguments[int(parameter.split(":")[0])], entry.arguments[number])
     for op in list(block.operations):
@@ -93,14 +100,53 @@ def _lower(kernel: ir.Operation, module: ir.Module) -> None:
 
 
 def _drop_segments(function: ir.Operation) -> None:
-    """Ops with a single optional operand carry no ``operandSegmentSizes`` in Triton."""
+    """Ops with a single optional or variadic operand carry no ``operandSegmentSizes`` in Triton."""
 
     def drop(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name in ("tt.store", "tt.atomic_rmw") and "operandSegmentSizes" in op.attributes:
+        if op.operation.name in _WITHOUT_SEGMENTS and "operandSegmentSizes" in op.attributes:
             del op.attributes["operandSegmentSizes"]
         return ir.WalkResult.ADVANCE
 
     function.walk(drop)
+
+
+def _tables(arguments: list[ir.Value]) -> list[ir.Operation]:
+    """Every ``fuse.base_of``, by its first source."""
+    found: dict[ir.Operation, None] = {}
+    for argument in arguments:
+        if isinstance(argument.type, ir.RankedTensorType):
+            users = [use.owner.operation for use in argument.uses]
+            found.update(dict.fromkeys(u for u in users if u.name == "fuse.base_of"))
+    return list(found)
+
+
+def _read_parameter(op: ir.Operation, kernel: str, numbers: list[int], parameters: list[str]) -> None:
+    """``fuse.base_of`` reads the address from the parameters by position."""
+    sources = [ir.BlockArgument(v).arg_number for v in list(op.operands)[1:]]
+    first = numbers.index(sources[0])
+    if numbers[first : first + len(sources)] != sources or any(
+        not p.endswith(":ptr") for p in parameters[: first + len(sources)]
+    ):
+        raise PassError(
+            "lower-to-tt: the sources of fuse.base_of must be consecutive, behind other tensors only",
+            op.location,
+        )
+    i64 = ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint(op), op.location:
+        address = tt.ElementwiseInlineAsm(
+            [op.operands[0]],
+            asm_string=ir.StringAttr.get(tt.parameter_text(kernel, first)),
+            constraints=ir.StringAttr.get("=l,r"),
+            packed_element=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1),
+            pure=ir.BoolAttr.get(True),
+            result=i64,
+        ).operation
+        pointer = tt.IntToPtr(address.results[0], result=op.results[0].type).operation
+        if len(_alignment(TensorSpec.of(op.operands[1].type))):
+            i32 = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(32))
+            pointer.attributes["tt.divisibility"] = ir.Attribute.parse(f"dense<16> : {i32}")
+    op.results[0].replace_all_uses_with(pointer.results[0])
+    op.erase()
 
 
 def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.Attribute] | None:
@@ -110,8 +156,8 @@ def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.
     users = [use.owner.operation for use in argument.uses]
     empty = ir.DictAttr.get({})
     if isinstance(argument.type, ir.RankedTensorType):
-        bases = [u for u in users if u.name == "fuse.base"]
-        if any(u.name not in ("fuse.base", "func.return") for u in users):
+        bases = [u for u in users if u.name in ("fuse.base", "fuse.base_of")]
+        if any(u.name not in ("fuse.base", "fuse.base_of", "func.return") for u in users):
             raise PassError(
                 f"lower-to-tt: argument {argument.arg_number} of a tiled kernel is used as a tensor",
                 kernel.location,
@@ -136,7 +182,7 @@ def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.
     return str(argument.type), argument.type, empty
 
 
-def _alignment(spec: TensorSpec) -> ir.Attribute:
+def _alignment(spec: TensorSpec) -> ir.DictAttr:
     """Allocations are aligned to 16 bytes; an offset that is a multiple of 16 bytes keeps that."""
     offset = spec.offset.constant
     if offset is not None and offset * spec.element_bytes % 16 == 0:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from .apply_tiling import ApplyTiling
 from .choose_tiling import ChooseTiling
+from .combine_launches import CombineLaunches
 from .combine_reductions import CombineReductions
 from .deduplicate_calls import DeduplicateCalls
 from .deduplicate_kernels import DeduplicateKernels
@@ -52,6 +53,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic") -> list[
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
             ChooseTiling(hardware=hardware),  # the one place that reads the hardware model
             ApplyTiling(),  # loops, masks and tiles become explicit
+            CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side
         ),
         "planned": (
             PlanMemory(),  # lifetimes are known only once the order is fixed

@@ -111,7 +111,7 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
     graph.planned = any(op.name in _PLANNED_OPS for op in operations)
     typed: list[tuple[ir.Operation, ir.Type]] = [(func, argument.type) for argument in block.arguments]
     for op in operations:
-        if op.name in KERNEL_OPS or op.name == "fuse.base":
+        if op.name in KERNEL_OPS or op.name in ("fuse.base", "fuse.base_of"):
             report.complain(op, "is only allowed in a kernel (a function with fuse.kernel)")
             continue
         if graph.gone:

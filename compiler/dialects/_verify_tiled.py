@@ -68,14 +68,31 @@ def _base(numbers: dict[ir.Value, int], op: ir.Operation, report: Report) -> Non
     spec = report.tensor(source, "the source")
     if source not in numbers:
         raise Broken("expected the source to be an argument of the kernel, got another value")
+    _pointer_to(spec.element, result)
+
+
+def _base_of(op: ir.Operation, report: Report) -> None:
+    sources = list(op.operands)[1:]
+    if not sources:
+        raise Broken("expected at least one source")
+    for source in sources:
+        if not isinstance(source.owner, ir.Block) or not isinstance(source.type, ir.RankedTensorType):
+            raise Broken("expected the sources to be tensor arguments of the kernel, got another value")
+    _pointer_to(report.tensor(sources[0], "the first source").element, op.results[0].type)
+
+
+def _pointer_to(element: str, result: ir.Type) -> None:
     pointee = str(ir.TypeAttr(result.params[0]).value) if isinstance(result, Ptr) else None
-    expected = _POINTEES.get(spec.element, (spec.element,))
+    expected = _POINTEES.get(element, (element,))
     if pointee not in expected:
         raise Broken(f"expected a result of type !tt.ptr<{expected[0]}>, got {result}")
 
 
 def _tile_code(op: ir.Operation, report: Report) -> None:
     """The op and everything inside it is tile code."""
+    if op.name == "fuse.base_of":
+        report.check(op, _base_of, op, report)
+        return
     if op.name.partition(".")[0] not in TILE_DIALECTS:
         raise Broken("is not allowed in a tiled kernel: expected tt, arith, math and scf ops and fuse.base")
     for region in op.regions:

@@ -288,6 +288,18 @@ class Base(Fuse.Operation, name="base", traits=[ext.Pure]):
     result: Result[Any]
 
 
+class BaseOf(Fuse.Operation, name="base_of", traits=[ext.Pure]):
+    """Tiled level: the address of the first element of source number ``index`` (an i32, from 0), as
+    ``fuse.base``.
+
+    The sources are arguments of the kernel, of one type.
+    """
+
+    index: Operand[ir.IntegerType[32]]
+    sources: Sequence[Operand[Any]]
+    result: Result[Any]
+
+
 def register(context: ir.Context) -> None:
     """Loads the dialect into ``context``; a second call does nothing."""
     if context.is_dialect_loaded("fuse"):

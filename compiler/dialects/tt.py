@@ -9,6 +9,7 @@ terminators (``tt.reduce_return`` is ``tt.reduce.return``).  Annotations are rea
 not postpone them here.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -442,6 +443,36 @@ class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
     src: Operand[Any]
     result: Result[Any]
     verify_invariants = _verified(_same_shape)
+
+
+class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[ext.Pure]):
+    """PTX text on each element.  Emitted for one thing only: ``parameter_text``."""
+
+    srcs: Sequence[Operand[Any]]
+    asm_string: ir.StringAttr
+    constraints: ir.StringAttr
+    packed_element: ir.IntegerAttr
+    pure: Any
+    result: Result[Any]
+    verify_invariants = _verified(_same_shape)
+
+
+def parameter_text(kernel: str, first: int) -> str:
+    """PTX that reads parameter ``first + $1`` of ``kernel`` into ``$0``: all up to it take 8 bytes.
+
+    Parameters lie in constant memory in their order, as the launch packs them, so one load that takes an
+    offset finds any of them.  Branches that yield one of many addresses would cost registers for all.
+    """
+    return (
+        f"{{ .reg .b64 at; mov.b64 at, {kernel}_param_{first}; mad.wide.u32 at, $1, 8, at; "
+        "ld.param.b64 $0, [at]; }"
+    )
+
+
+def first_parameter(text: str) -> int | None:
+    """``first`` of a ``parameter_text``; None for any other text."""
+    found = re.search(r"mov\.b64 at, (\w+)_param_(\d+);", text)
+    return int(found[2]) if found and text == parameter_text(found[1], int(found[2])) else None
 
 
 class IntToPtr(TT.Operation, name="int_to_ptr", traits=[ext.Pure]):

@@ -14,11 +14,12 @@ from torch import Tensor
 
 from ..analysis.index import parse
 from ..analysis.kernel import attribute_items, kernel_ties, string, strings
+from ..dialects.tt import first_parameter
 from ..mlir import ir
 from .dtypes import value_dtype
 from .errors import RunError
 from .scalar_ops import element_type
-from .tile_memory import Memory
+from .tile_memory import Memory, Pointers
 from .tile_ops import TILE_OPS, Batch, choose, elementwise_step, tile_shape
 
 #: Elements of all programs' largest tile that are in flight together.
@@ -160,6 +161,7 @@ class _Reader:
         self.shadow = shadow
         self.number: dict[ir.Value, int] = {}
         self.largest = 1
+        self.parameters: list[int] = []  #: slots of the kernel's arguments
 
     def slots(self, values: Sequence[ir.Value]) -> list[int]:
         for value in values:
@@ -171,6 +173,7 @@ class _Reader:
 
     def block(self, block: ir.Block) -> Block:
         made = Block(self.slots(block.arguments))
+        self.parameters = self.parameters or made.arguments
         for op in (o.operation for o in block.operations):
             if op.name in TERMINATORS:
                 made.handed_on = [self.number[v] for v in op.operands]
@@ -320,11 +323,25 @@ def _while(reader: _Reader, op: ir.Operation) -> _Step:
     return step
 
 
-#: Ops with regions: op name -> (reader, op) -> step.
+def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
+    text = ir.StringAttr(op.attributes["asm_string"]).value
+    first = first_parameter(text)
+    if first is None:
+        raise RunError(f"the meaning of this PTX is not known: {text}", op.location)
+    slots = reader.parameters[first:]
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        return (Pointers.picked(operands[0], [values[slot] for slot in slots], batch.active),)
+
+    return step
+
+
+#: Ops that need more than their operands: op name -> (reader, op) -> step.
 REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
     "scf.for": _for,
     "scf.if": _if,
     "scf.while": _while,
+    "tt.elementwise_inline_asm": _inline_asm,
     "tt.reduce": _reduce,
     "tt.reduce_2": _reduce,
     "tt.reduce_3": _reduce,

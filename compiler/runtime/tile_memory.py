@@ -7,7 +7,7 @@ other touches in another way, or when both write it, unless they write the same 
 compute redundantly).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -147,6 +147,38 @@ class Pointer:
     @property
     def ndim(self) -> int:
         return self.offset.ndim
+
+
+@dataclass(frozen=True, eq=False)
+class Pointers:
+    """A tile of addresses in another window for each program: the first pointer whose mask (programs,) holds.
+
+    The masks exclude each other; a program for which none holds uses no address.
+    """
+
+    choices: tuple[tuple[Tensor, Pointer], ...]
+
+    @staticmethod
+    def picked(number: Tensor, pointers: Sequence[Pointer], active: Tensor | None) -> "Pointers":
+        """``pointers[number]`` for each program that is ``active`` (None: all).  Raises IndexError."""
+        used = number if active is None else number.expand(active.shape)[active]
+        return Pointers(tuple((number == n, pointers[n]) for n in used.unique().tolist()))
+
+    @staticmethod
+    def of(mask: Tensor, a: "Pointer | Pointers", b: "Pointer | Pointers") -> "Pointers":
+        """``a`` where ``mask`` (programs,) holds, else ``b``."""
+        found = [(m & mask, p) for m, p in _choices(a)] + [(m & ~mask, p) for m, p in _choices(b)]
+        return Pointers(tuple((m, p) for m, p in found if m.any()))
+
+    def map(self, function: Callable[[Pointer], Pointer]) -> "Pointers":
+        """The same change of every address."""
+        return Pointers(tuple((m, function(p)) for m, p in self.choices))
+
+
+def _choices(pointer: Pointer | Pointers) -> tuple[tuple[Tensor, Pointer], ...]:
+    if isinstance(pointer, Pointers):
+        return pointer.choices
+    return ((torch.ones(1, dtype=torch.bool), pointer),)
 
 
 @dataclass

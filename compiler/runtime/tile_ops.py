@@ -6,7 +6,7 @@ A value has a leading axis for the programs (extent 1 where all agree) and then 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from .dtypes import CARRIERS, poison, value_dtype
 from .errors import DeviceAssertError, RunError
 from .scalar_math import LIBM
 from .scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
-from .tile_memory import Memory, Pointer
+from .tile_memory import Memory, Pointer, Pointers
 
 #: (batch, operands) -> result, or a tuple of results.
 TileStep = Callable[["Batch", Sequence[Any]], Any]
@@ -49,11 +49,13 @@ def is_pointer(type_: ir.Type) -> bool:
 
 
 def choose(mask: Tensor, a: Any, b: Any) -> Any:
-    """``a`` where ``mask`` (programs,) holds, else ``b``: tiles, or addresses of one window."""
-    if isinstance(a, Pointer):
-        if not a.window.same_as(b.window):
-            raise RunError("an address that depends on a condition points into two tensors")
+    """``a`` where ``mask`` (programs,) holds, else ``b``: tiles, or addresses, also of several windows."""
+    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.window.same_as(b.window):
         return Pointer(a.window, choose(mask, a.offset, b.offset))
+    if isinstance(a, Pointer | Pointers):
+        if mask.ndim > 1:
+            raise RunError("an address that differs between the lanes of a program points into two tensors")
+        return Pointers.of(mask, a, b)
     return torch.where(mask.reshape([-1] + [1] * (max(a.ndim, b.ndim) - 1)), a, b)
 
 
@@ -79,11 +81,33 @@ def _moved(function: Callable[[Tensor], Tensor]) -> TileStep:
 
     def step(batch: Batch, operands: Sequence[Any]) -> Any:
         value = operands[0]
-        return (
-            Pointer(value.window, function(value.offset)) if isinstance(value, Pointer) else function(value)
-        )
+        return _at(value, function) if isinstance(value, Pointer | Pointers) else function(value)
 
     return step
+
+
+def _at(pointer: Pointer | Pointers, function: Callable[[Tensor], Tensor]) -> Pointer | Pointers:
+    """Addresses with changed offsets."""
+    if isinstance(pointer, Pointers):
+        return pointer.map(lambda p: Pointer(p.window, function(p.offset)))
+    return Pointer(pointer.window, function(pointer.offset))
+
+
+def _each(step: TileStep) -> TileStep:
+    """``step``, whose first operand is an address, once for each window that its programs use."""
+
+    def steps(batch: Batch, operands: Sequence[Any]) -> Any:
+        if isinstance(operands[0], Pointer):
+            return step(batch, operands)
+        result = None
+        for mask, pointer in operands[0].choices:
+            active = mask.expand(batch.count)
+            inside = active if batch.active is None else active & batch.active
+            made = step(replace(batch, active=inside), [pointer, *operands[1:]])
+            result = made if result is None or isinstance(made, tuple) else choose(active, made, result)
+        return result
+
+    return steps
 
 
 def _splat(op: ir.Operation, shadow: bool) -> TileStep:
@@ -157,6 +181,10 @@ def _base(op: ir.Operation, shadow: bool) -> TileStep:
     return lambda batch, v: batch.memory.base(v[0])
 
 
+def _base_of(op: ir.Operation, shadow: bool) -> TileStep:
+    return lambda batch, v: Pointers.picked(v[0], [batch.memory.base(t) for t in v[1:]], batch.active)
+
+
 # --- memory -------------------------------------------------------------------------------------------------
 
 
@@ -171,7 +199,7 @@ def _lanes(batch: Batch, pointer: Pointer, mask: Tensor | None) -> tuple[Tensor,
 
 
 def _addptr(op: ir.Operation, shadow: bool) -> TileStep:
-    return lambda batch, v: Pointer(v[0].window, v[0].offset + v[1].to(torch.int64))
+    return lambda batch, v: _at(v[0], lambda offset: offset + v[1].to(torch.int64))
 
 
 def _load(op: ir.Operation, shadow: bool) -> TileStep:
@@ -189,7 +217,7 @@ def _load(op: ir.Operation, shadow: bool) -> TileStep:
         value.view(CARRIERS[value.element_size()])[live] = found.view(CARRIERS[value.element_size()])
         return value
 
-    return step
+    return _each(step)
 
 
 def _memory_dtype(pointer: Pointer, dtype: torch.dtype) -> torch.dtype:
@@ -212,7 +240,7 @@ def _store(op: ir.Operation, shadow: bool) -> TileStep:
         )
         return ()
 
-    return step
+    return _each(step)
 
 
 #: ``atomic_rmw_op`` -> (old, operand) -> new.
@@ -266,7 +294,7 @@ def _atomic_rmw(op: ir.Operation, shadow: bool) -> TileStep:
         old[live] = seen
         return old
 
-    return step
+    return _each(step)
 
 
 def _atomic_cas(op: ir.Operation, shadow: bool) -> TileStep:
@@ -286,7 +314,7 @@ def _atomic_cas(op: ir.Operation, shadow: bool) -> TileStep:
         old[live] = seen
         return old
 
-    return step
+    return _each(step)
 
 
 def _assert(op: ir.Operation, shadow: bool) -> TileStep:
@@ -383,6 +411,8 @@ def _mulhiui(op: ir.Operation, shadow: bool) -> TileStep:
 
 def _int_to_ptr(op: ir.Operation, shadow: bool) -> TileStep:
     def step(batch: Batch, operands: Sequence[Any]) -> Any:
+        if isinstance(operands[0], Pointer | Pointers):
+            return operands[0]
         raise RunError("the interpreter cannot follow an address made from a number", op.location)
 
     return step
@@ -396,6 +426,7 @@ def _nothing(op: ir.Operation, shadow: bool) -> TileStep:
 TILE_OPS: dict[str, Callable[[ir.Operation, bool], TileStep]] = {
     "arith.constant": _constant,
     "fuse.base": _base,
+    "fuse.base_of": _base_of,
     "tt.addptr": _addptr,
     "tt.assert": _assert,
     "tt.atomic_cas": _atomic_cas,

@@ -247,6 +247,42 @@ func.func private @k(%o: tensor<8xui8>) -> tensor<8xui8>
 
 // -----
 
+// base_of: a pointer to the elements
+func.func private @k(%o: tensor<8xui8>) -> tensor<8xui8>
+    attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["1"], fuse.ties = array<i64: 0>} {
+  %n = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  // expected-error@+1 {{'fuse.base_of' op expected a result of type !tt.ptr<i8>, got !tt.ptr<f32>}}
+  %p = "fuse.base_of"(%n, %o, %o) : (i32, tensor<8xui8>, tensor<8xui8>) -> !tt.ptr<f32>
+  return %o : tensor<8xui8>
+}
+
+// -----
+
+// base_of: something to choose from
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["1"], fuse.ties = array<i64: 0>} {
+  %n = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  // expected-error@+1 {{'fuse.base_of' op expected at least one source}}
+  %p = "fuse.base_of"(%n) : (i32) -> !tt.ptr<f32>
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// base_of: tensors of the kernel, in regions too
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["1"], fuse.ties = array<i64: 0>} {
+  %n = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  %c = arith.constant true
+  scf.if %c {
+    // expected-error@+1 {{'fuse.base_of' op expected the sources to be tensor arguments of the kernel, got another value}}
+    %p = "fuse.base_of"(%n, %n) : (i32, i32) -> !tt.ptr<f32>
+  }
+  return %o : tensor<8xf32>
+}
+
+// -----
+
 // a grid over sizes that are no arguments
 // expected-error@+1 {{'func.func' op the extent 's0' of fuse.grid needs the size s0, which is no argument}}
 func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>

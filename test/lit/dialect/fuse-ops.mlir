@@ -100,6 +100,15 @@ module attributes {fuse.device = "cuda:0"} {
     return %o : tensor<2xf32>
   }
 
+  // CHECK-LABEL: func.func private @tables
+  func.func private @tables(%x: tensor<2xf32>, %o: tensor<2xf32>) -> tensor<2xf32>
+      attributes {fuse.kernel, fuse.grid = ["2"], fuse.dims = {}, fuse.ties = array<i64: 1>} {
+    %n = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+    // CHECK: "fuse.base_of"(%{{.*}}, %arg0, %arg1) : (i32, tensor<2xf32>, tensor<2xf32>) -> !tt.ptr<f32>
+    %p = "fuse.base_of"(%n, %x, %o) : (i32, tensor<2xf32>, tensor<2xf32>) -> !tt.ptr<f32>
+    return %o : tensor<2xf32>
+  }
+
   // CHECK-LABEL: func.func private @planned
   func.func private @planned(%x: tensor<8xf32>) -> tensor<8xf32> {
     // CHECK: %[[A:.*]] = "fuse.alloc"() {syms = []} : () -> tensor<8xf32>

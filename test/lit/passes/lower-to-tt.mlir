@@ -70,3 +70,38 @@ func.func private @tensor(%o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.k
   %two = arith.addf %o, %o : tensor<8xf32>
   return %o : tensor<8xf32>
 }
+
+// -----
+
+// Fires: one of several tensors is found among the launch's parameters, whose place is known: the unused one is none.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: ^bb0(%{{.*}}: !tt.ptr<f32>, %{{.*}}: !tt.ptr<f32>, %{{.*}}: !tt.ptr<f32>):
+// CHECK: %[[N:.*]] = "tt.get_program_id"
+// CHECK: %[[A:.*]] = "tt.elementwise_inline_asm"(%[[N]]) {asm_string = "{ .reg .b64 at; mov.b64 at, pick_tt_param_1; mad.wide.u32 at, $1, 8, at; ld.param.b64 $0, [at]; }", constraints = "=l,r", packed_element = 1 : i32, pure = true} : (i32) -> i64
+// CHECK: %[[P:.*]] = "tt.int_to_ptr"(%[[A]]) {tt.divisibility = dense<16> : tensor<1xi32>} : (i64) -> !tt.ptr<f32>
+// CHECK: "tt.store"(%[[P]],
+// CHECK: func.func private @pick
+// CHECK-SAME: fuse.params = ["0:ptr", "2:ptr", "3:ptr"]
+func.func private @pick(%x: tensor<8xf32>, %unused: tensor<8xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.grid = ["2"], fuse.dims = {}, fuse.ties = array<i64: 2, 3>} {
+  %n = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  %b = "fuse.base"(%x) : (tensor<8xf32>) -> !tt.ptr<f32>
+  %v = "tt.load"(%b) {operandSegmentSizes = array<i32: 1, 0, 0>} : (!tt.ptr<f32>) -> f32
+  %p = "fuse.base_of"(%n, %o, %q) : (i32, tensor<8xf32>, tensor<8xf32>) -> !tt.ptr<f32>
+  "tt.store"(%p, %v) {operandSegmentSizes = array<i32: 1, 1, 0>} : (!tt.ptr<f32>, f32) -> ()
+  return %o, %q : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Bad input: between the two tensors lies another.
+
+func.func private @gap(%o: tensor<8xf32>, %x: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.grid = ["2"], fuse.dims = {}, fuse.ties = array<i64: 0, 2>} {
+  %n = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  %b = "fuse.base"(%x) : (tensor<8xf32>) -> !tt.ptr<f32>
+  // expected-error @+1 {{lower-to-tt: the sources of fuse.base_of must be consecutive, behind other tensors only}}
+  %p = "fuse.base_of"(%n, %o, %q) : (i32, tensor<8xf32>, tensor<8xf32>) -> !tt.ptr<f32>
+  return %o, %q : tensor<8xf32>, tensor<8xf32>
+}

@@ -1,0 +1,210 @@
+"""The order of ``@main`` while calls are gathered into common launches, and the bytes alive at each place.
+
+A *slot* is the place of one launch, numbered by the node that stands there; slots run in that order.  A call
+joins another slot in one of two ways.  It *rises* to an earlier one when everything that it depends on lies
+before that slot.  Or the slot *sinks* to the call: all that is in it runs there, as long as nothing placed so
+far depends on it.  Both keep every dependence, and the slots stay in one line, so no circle can arise.
+
+Operations that do nothing when they run (views, sizes, ``fuse.empty``, times) have no place: they follow what
+they are made from.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from ..mlir import ir
+from .dependences import Dependences
+from .layout import TensorSpec
+from .sizes import estimate
+
+#: Kinds of nodes without a place of their own.
+FLOATING = frozenset({"fuse.empty", "fuse.view", "fuse.after", "fuse.size", "fuse.sym", "arith.constant"})
+
+
+class LaunchOrder:
+    """Places nodes in program order, each in a slot of its own or in an earlier launch's.
+
+    ``effects``: nodes that are ordered among themselves besides what the dependences say (asserts in tile
+    code).
+    """
+
+    def __init__(self, deps: Dependences, hints: Mapping[str, int], effects: Iterable[int] = ()) -> None:
+        self.deps = deps
+        self.before = _direct(deps, effects)
+        self.slot_of: dict[int, int] = {}
+        self.members: dict[int, list[int]] = {}
+        self._pinned: set[int] = set()  #: slots with users: they cannot sink any more
+        self._bytes = _root_bytes(deps, hints)
+        self._first, self._last = _lifetimes(deps, self._bytes)
+        self._touched = [
+            sorted({deps.roots[v] for v in _values(deps, n)} & self._bytes.keys())
+            for n in range(len(deps.nodes))
+        ]
+        self._live = self._profile()
+        self.peak = max(self._live, default=0)
+
+    # --- placing ------------------------------------------------------------------------------------------
+    def place(self, node: int) -> None:
+        """Gives ``node`` a slot of its own at the end."""
+        self._put(node, node)
+
+    def why_not(self, node: int, slot: int, slack: int = 0) -> str | None:
+        """Why ``node``, the next one, cannot join ``slot``: "dependence", "peak-memory"; None when it can.
+
+        The bytes alive may exceed the peak of the order as it was by ``slack``.
+        """
+        if slot in self._slots_before(node):
+            return "dependence"
+        reasons = []
+        for extra in (self._rise(node, slot), self._sink(node, slot)):
+            if extra is None:
+                continue
+            if self._highest(slot, node) + extra <= self.peak + slack or extra == 0:
+                return None
+            reasons.append("peak-memory")
+        return reasons[0] if reasons else "dependence"
+
+    def join(self, node: int, slot: int, slack: int = 0) -> int:
+        """Puts ``node`` into ``slot``, which it can join; gives the slot's number from now on."""
+        extra = self._rise(node, slot)
+        if extra is not None and (extra == 0 or self._highest(slot, node) + extra <= self.peak + slack):
+            self._add(slot, node, extra)
+            for root in self._born(node):
+                self._first[root] = slot
+            self._put(node, slot)
+            return slot
+        extra = self._sink(node, slot)
+        assert extra is not None, "the slot cannot be joined"
+        self._add(slot, node, extra)
+        for root in self._dying(slot):
+            self._last[root] = node
+        members = self.members.pop(slot)
+        self.members[node] = members
+        for member in members:
+            self.slot_of[member] = node
+        self._put(node, node)
+        return node
+
+    def _put(self, node: int, slot: int) -> None:
+        self._pinned |= self._slots_before(node)
+        self.slot_of[node] = slot
+        self.members.setdefault(slot, []).append(node)
+
+    def _slots_before(self, node: int) -> set[int]:
+        return {self.slot_of[b] for b in self.before[node]}
+
+    def _rise(self, node: int, slot: int) -> int | None:
+        """Bytes that live longer when ``node`` rises to ``slot``; None where it cannot."""
+        if any(before >= slot for before in self._slots_before(node)):
+            return None
+        return sum(self._bytes[r] for r in self._born(node))
+
+    def _sink(self, node: int, slot: int) -> int | None:
+        """Bytes that live longer when ``slot`` sinks to ``node``; None where it cannot."""
+        return None if slot in self._pinned else sum(self._bytes[r] for r in self._dying(slot))
+
+    # --- memory -------------------------------------------------------------------------------------------
+    def _born(self, node: int) -> list[int]:
+        return [r for r in self._touched[node] if self._first[r] == node]
+
+    def _dying(self, slot: int) -> list[int]:
+        return sorted({r for m in self.members[slot] for r in self._touched[m] if self._last[r] == slot})
+
+    def _highest(self, low: int, high: int) -> int:
+        return max(self._live[low : high + 1])
+
+    def _add(self, low: int, high: int, extra: int) -> None:
+        if extra:
+            for place in range(low, high + 1):
+                self._live[place] += extra
+
+    def _profile(self) -> list[int]:
+        change = [0] * (len(self.deps.nodes) + 1)
+        for root, size in self._bytes.items():
+            change[max(0, self._first[root])] += size
+            change[self._last[root] + 1] -= size
+        live, total = [], 0
+        for delta in change[:-1]:
+            total += delta
+            live.append(total)
+        return live
+
+    # --- the result ---------------------------------------------------------------------------------------
+    def sequence(self) -> list[int]:
+        """All nodes in their new order: those without a place right before the first that needs them."""
+        order: list[int] = []
+        done: set[int] = set()
+        made = {r: node.index for node in self.deps.nodes for r in node.results}
+
+        def emit(node: int) -> None:
+            stack = [(node, False)]
+            while stack:
+                current, ready = stack.pop()
+                if ready:
+                    order.append(current)
+                    continue
+                if current in done:
+                    continue
+                done.add(current)
+                stack.append((current, True))
+                operands = self.deps.nodes[current].operands
+                needed = sorted({made[v] for v in operands if v in made} - done, reverse=True)
+                stack += [(n, False) for n in needed if self.deps.nodes[n].kind in FLOATING]
+
+        for slot in sorted(self.members):
+            for member in self.members[slot]:
+                emit(member)
+        emit_last = [n for n in range(len(self.deps.nodes)) if n not in done]
+        end = order.pop() if order and self.deps.nodes[order[-1]].kind == "func.return" else None
+        for node in emit_last:
+            emit(node)
+        return order if end is None else [*order, end]
+
+
+def _direct(deps: Dependences, effects: Iterable[int]) -> list[frozenset[int]]:
+    """For each node the nodes with a place that it must follow, directly or through floating ones."""
+    edges: list[set[int]] = [set() for _ in deps.nodes]
+    for edge in deps.edges:
+        edges[edge.after].add(edge.before)
+    ordered = sorted({*effects, *(n.index for n in deps.nodes if n.effect)})
+    for earlier, later in pairwise(ordered):
+        edges[later].add(earlier)
+    found: list[frozenset[int]] = []
+    for node in deps.nodes:
+        near: set[int] = set()
+        for before in edges[node.index]:
+            near |= found[before] if deps.nodes[before].kind in FLOATING else {before}
+        found.append(frozenset(near))
+    return found
+
+
+def _values(deps: Dependences, node: int) -> tuple[int, ...]:
+    return (*deps.nodes[node].operands, *deps.nodes[node].results)
+
+
+def _root_bytes(deps: Dependences, hints: Mapping[str, int]) -> dict[int, int]:
+    """Bytes of every storage by its root."""
+    found: dict[int, int] = {}
+    for root in sorted(set(deps.roots)):
+        type_ = deps.values[root].type
+        if isinstance(type_, ir.RankedTensorType):
+            spec = TensorSpec.of(type_)
+            found[root] = estimate(spec.storage_elements, dict(hints)) * spec.element_bytes
+    return found
+
+
+def _lifetimes(deps: Dependences, roots: Mapping[int, int]) -> tuple[dict[int, int], dict[int, int]]:
+    """The first and the last node that touches each storage; arguments are there from the start."""
+    first = {root: -1 for root in roots if root < deps.arguments}
+    last = dict.fromkeys(roots, -1)
+    for node in deps.nodes:
+        if node.kind in FLOATING:
+            continue
+        for value in _values(deps, node.index):
+            root = deps.roots[value]
+            if root in roots:
+                first.setdefault(root, node.index)
+                last[root] = node.index
+    for root in roots:
+        first.setdefault(root, 0)
+    return first, last

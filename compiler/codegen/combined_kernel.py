@@ -1,0 +1,168 @@
+"""Writes one tiled kernel that does the work of several: its programs are shared out among the parts.
+
+A *form* is a kernel with the calls of it that join.  Forms have consecutive ranges of program ids, found by a
+balanced tree of ``scf.if`` around one copy of each form's code; the calls of a form have ranges of equal
+length in it, and ``fuse.base_of`` takes the addresses of the call whose turn it is from all of them.  So the
+code grows with the number of different kernels, and a program takes few branches.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..analysis.index import Expr, const, parse
+from ..analysis.kernel import attribute_items, kernel_facts, string, strings
+from ..analysis.tile import Tile
+from ..mlir import ir, scf
+from .tile_builder import TileBuilder
+from .tile_index import TileIndex
+
+#: Operations of a tiled kernel that the combination writes itself.
+_REPLACED = ("fuse.base", "tt.get_program_id", "func.return")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A tiled kernel, and for each of its calls the combination's argument for each argument of the kernel.
+
+    Calls of one form differ in tensors only: their other arguments are the same.  An argument of the kernel
+    is one argument of the combination for all calls, or one for each.
+    """
+
+    kernel: ir.Operation
+    calls: tuple[tuple[int, ...], ...]
+
+    @property
+    def grid(self) -> list[Expr]:
+        """Programs along each axis of one call."""
+        return [parse(e) for e in strings(self.kernel.attributes["fuse.grid"])]
+
+    @property
+    def programs(self) -> Expr:
+        """Programs of one call."""
+        total = const(1)
+        for extent in self.grid:
+            total = total * extent
+        return total
+
+
+class CombinedKernel:
+    """Fills the empty body of a function with the code of ``forms``.  Single use."""
+
+    def __init__(self, func: ir.Operation, forms: Sequence[Form], num_warps: int) -> None:
+        self.func, self.forms = func, forms
+        self.arguments = list(func.regions[0].blocks[0].arguments)
+        self.builder = TileBuilder()
+        tile = Tile((), num_warps=num_warps)
+        self.index = TileIndex(self.builder, tile, {}, kernel_facts(func), _sizes(func, self.arguments))
+        self.bases: dict[tuple[int, str], ir.Value] = {}
+
+    def write(self, ties: Sequence[int]) -> Expr:
+        """Writes the body, which returns the arguments ``ties``; gives the number of programs."""
+        starts = [const(0)]
+        for form in self.forms:
+            starts.append(starts[-1] + form.programs * len(form.calls))
+        builder = self.builder
+        with ir.InsertionPoint(self.func.regions[0].blocks[0]), self.func.location:
+            program = builder.create(
+                "tt.get_program_id", [builder.type("i32")], [], {"axis": builder.attribute(0)}
+            ).results[0]
+            bounds = [self.index.scalar(start) for start in starts[:-1]]
+
+            def part(number: int) -> None:
+                local = program
+                if starts[number].constant != 0:
+                    local = builder.elementwise("arith.subi", [program, bounds[number]])
+                self._form(self.forms[number], local)
+
+            self._choose(program, bounds, part)
+            builder.create("func.return", [], [self.arguments[n] for n in ties])
+        return starts[-1]
+
+    def _choose(self, number: ir.Value, bounds: Sequence[ir.Value], leaf: Callable[[int], None]) -> None:
+        """Writes ``leaf`` for the last of ``bounds`` that ``number`` reaches, found by halving."""
+
+        def halve(low: int, high: int) -> None:
+            if high - low == 1:
+                leaf(low)
+                return
+            middle = (low + high) // 2
+            choice = scf.IfOp(self.builder.cmpi("slt", number, bounds[middle]), has_else=True)
+            for region, ends in zip(choice.operation.regions, ((low, middle), (middle, high)), strict=True):
+                with self.builder.inside(region.blocks[0]):
+                    halve(*ends)
+                    scf.YieldOp([])
+
+        halve(0, len(bounds))
+
+    def _base(self, source: ir.Value, type_: ir.Type) -> ir.Value:
+        """The address of a tensor, taken in front of everything."""
+        key = (ir.BlockArgument(source).arg_number, str(type_))
+        if key not in self.bases:
+            with ir.InsertionPoint.at_block_begin(self.func.regions[0].blocks[0]):
+                self.bases[key] = self.builder.create("fuse.base", [type_], [source]).results[0]
+        return self.bases[key]
+
+    def _form(self, form: Form, program: ir.Value) -> None:
+        """One copy of a form's code, for program number ``program`` of all its calls together."""
+        builder = self.builder
+        copied: dict[ir.Value, ir.Value] = {}
+        own = list(form.kernel.regions[0].blocks[0].arguments)
+        for argument, number in zip(own, form.calls[0], strict=True):
+            copied[argument] = self.arguments[number]
+        bases = _operations(form.kernel, "fuse.base")
+        if len(form.calls) > 1:
+            length = self.index.scalar(form.programs)
+            if form.programs.constant is None:  # a size may be 0: no program gets here, none divides by it
+                length = builder.elementwise("arith.maxsi", [length, builder.constant(1, "i32")])
+            call = builder.elementwise("arith.divsi", [program, length])
+            program = builder.elementwise("arith.remsi", [program, length])
+        for base in bases:
+            argument = ir.BlockArgument(base.operands[0]).arg_number
+            sources = [self.arguments[n] for n in dict.fromkeys(numbers[argument] for numbers in form.calls)]
+            if len(sources) == 1:
+                copied[base.results[0]] = self._base(sources[0], base.results[0].type)
+            else:
+                found = builder.create("fuse.base_of", [base.results[0].type], [call, *sources])
+                copied[base.results[0]] = found.results[0]
+        self._program_ids(form, program, copied)
+        ip = ir.InsertionPoint.current
+        for op in (o.operation for o in form.kernel.regions[0].blocks[0].operations):
+            if op.name not in _REPLACED:
+                new = op.clone(ip)
+                _rename(new, copied)
+                copied.update(zip(op.results, new.results, strict=True))
+
+    def _program_ids(self, form: Form, program: ir.Value, copied: dict[ir.Value, ir.Value]) -> None:
+        """The ids along the axes of a form's own grid, x fastest."""
+        builder, grid, ids = self.builder, form.grid, []
+        for extent in grid[:-1]:
+            size = self.index.scalar(extent)
+            ids.append(builder.elementwise("arith.remsi", [program, size]))
+            program = builder.elementwise("arith.divsi", [program, size])
+        ids.append(program)
+        for op in _operations(form.kernel, "tt.get_program_id"):
+            axis = ir.IntegerAttr(op.attributes["axis"]).value
+            copied[op.results[0]] = ids[axis] if axis < len(ids) else builder.constant(0, "i32")
+
+
+def _operations(kernel: ir.Operation, name: str) -> list[ir.Operation]:
+    return [o.operation for o in kernel.regions[0].blocks[0].operations if o.operation.name == name]
+
+
+def _sizes(func: ir.Operation, arguments: Sequence[ir.Value]) -> dict[str, ir.Value]:
+    sizes: dict[str, ir.Value] = {}
+    if "arg_attrs" in func.attributes:
+        for argument, named in zip(arguments, ir.ArrayAttr(func.attributes["arg_attrs"]), strict=True):
+            sizes.update({string(a): argument for n, a in attribute_items(named) if n == "fuse.sym"})
+    return sizes
+
+
+def _rename(op: ir.Operation, copied: dict[ir.Value, ir.Value]) -> None:
+    """Operands of ``op`` and of what is inside it become their copies."""
+    for number, operand in enumerate(op.operands):
+        if operand in copied:
+            op.operands[number] = copied[operand]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _rename(inner.operation, copied)
