@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal, judge
+from ..compiler.analysis.fusion_score import Gain
+from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from .pass_base import PassError
@@ -31,11 +33,14 @@ class Fuser:
     pass_name: str
     graph: GroupGraph
     limits: Limits
+    hardware: Hardware
     extra: Extra | None = None
+    merging: Callable[[int, int], None] | None = None  #: told of each merge before it is made
     refused: dict[tuple[tuple[int, ...], tuple[int, ...]], Refusal] = field(default_factory=dict)
+    gains: list[tuple[int, Gain]] = field(default_factory=list)  #: a node of each merge, and what it saved
 
     def run(self, candidates: Candidates) -> None:
-        """To a fixed point.  The best pair goes first: bytes saved, then nearness, then program order.
+        """To a fixed point.  The best pair goes first: time saved, then nearness, then program order.
 
         A merge changes what its neighbours would save: their pairs are scored again.
         """
@@ -53,9 +58,15 @@ class Fuser:
             for pair in sorted(set(candidates(self.graph, self.graph.members[group]))):
                 heapq.heappush(waiting, (self.score(pair), pair))
 
-    def score(self, pair: Pair) -> tuple[int, int, int, int]:
-        a, b = pair
-        return (-self.graph.saved_bytes(a, b), max(self.graph.members[b]) - min(self.graph.members[a]), a, b)
+    def score(self, pair: Pair) -> tuple[float, int, int, int]:
+        """The least goes first.  It is the same whichever of the two is named first."""
+        a, b = min(pair), max(pair)
+        distance = max(self.graph.members[b]) - min(self.graph.members[a])
+        return (-self.gain(a, b).microseconds(self.hardware), distance, a, b)
+
+    def gain(self, a: int, b: int) -> Gain:
+        """What merging saves, as far as it is known without a plan."""
+        return Gain(self.graph.saved_bytes(a, b), launches=1)
 
     def attempt(self, a: int, b: int) -> bool:
         """Merges two groups if the rules allow it."""
@@ -67,6 +78,9 @@ class Fuser:
         if refusal is None and self.extra is not None:
             refusal = self.extra(candidate)
         if refusal is None:
+            if self.merging is not None:
+                self.merging(a, b)
+            self.gains.append((a, self.gain(a, b) + Gain(slots=candidate.slots)))
             self.graph.merge(a, b)
             return True
         self.refused[key] = refusal
@@ -88,18 +102,25 @@ class Fuser:
                     locations=tuple(n.location for n in pair),
                     **dict(refusal.numbers),
                 )
-        for members in self.graph.members.values():
-            if len(members) > 1:
-                fused = [nodes[m] for m in members]
-                names = tuple(n.name for n in fused)
-                remarks.add(
-                    self.pass_name,
-                    "passed",
-                    "fused",
-                    f"{len(names)} kernels become one",
-                    ops=names,
-                    locations=tuple(n.location for n in fused),
-                )
+        total: dict[int, Gain] = {}
+        for node, gain in self.gains:
+            group = self.graph.group_of[node]
+            total[group] = total.get(group, Gain()) + gain
+        for group, gain in sorted(total.items()):
+            fused = [nodes[m] for m in self.graph.members[group]]
+            names = tuple(n.name for n in fused)
+            remarks.add(
+                self.pass_name,
+                "passed",
+                "fused",
+                f"{len(names)} kernels become one",
+                ops=names,
+                locations=tuple(n.location for n in fused),
+                saved_bytes=gain.saved_bytes,
+                saved_launches=gain.launches,
+                recomputed_slots=gain.slots,
+                saved_us=round(gain.microseconds(self.hardware), 2),
+            )
 
 
 def read_groups(module: ir.Module, grouped_only: bool = False) -> GroupGraph:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Limits
+from ..compiler.analysis.hardware import hardware_named
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, read_groups
@@ -26,8 +27,9 @@ class FuseVertical(Pass):
         %m = call @row_max(%x, %o0) {fuse.group = 0 : i64}
         %e = call @exp_sub(%x, %m, %o1) {fuse.group = 0 : i64}
 
-    Pairs of groups of which one reads what the other made are tried to a fixed point: most bytes saved first,
-    then the nearest, then program order.  Calls that have the same ``fuse.group`` already start together.
+    Pairs of groups of which one reads what the other made are tried to a fixed point: most time saved first
+    (``compiler/analysis/fusion_score.py``), then the nearest, then program order.  Calls that have the same
+    ``fuse.group`` already start together.
 
     Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses; each refused pair leaves a
     ``missed`` remark with the rule, its numbers and both locations.  Extern ops and tile code are never
@@ -37,9 +39,11 @@ class FuseVertical(Pass):
     name: ClassVar[str] = "fuse-vertical"
     max_accesses: int = 64
     max_ops: int = 512
+    hardware: str = "generic"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        fuser = Fuser(self.name, read_groups(module), Limits(accesses=self.max_accesses, ops=self.max_ops))
+        limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
+        fuser = Fuser(self.name, read_groups(module), limits, hardware_named(self.hardware))
         fuser.run(producer_consumer_pairs)
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()

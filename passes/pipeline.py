@@ -40,8 +40,8 @@ def default_pipeline(level: str = "planned", hardware: str = "generic") -> list[
             FoldViews(),  # kernels read roots directly, so producers and consumers meet
             UnrollReductions(),  # a sum of a few reads fuses like pointwise work
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
-            FuseVertical(),  # keep intermediates out of memory
-            FuseHorizontal(),  # read shared inputs once
+            FuseVertical(hardware=hardware),  # keep intermediates out of memory
+            FuseHorizontal(hardware=hardware),  # read shared inputs once
             MaterializeFusion(),  # merge each group once
             EliminateDead(),  # results that only fused consumers read
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses

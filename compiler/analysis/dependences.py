@@ -129,6 +129,10 @@ class Dependences:
             preceding[edge.after].add(edge.before)
         return [sorted(p) for p in preceding]
 
+    def is_tensor(self, value: int) -> bool:
+        """Whether a value is a tensor."""
+        return self._is_tensor[value]
+
     def is_argument(self, value: int) -> bool:
         """Whether the storage of ``value`` is that of an argument of ``@main``."""
         return self.roots[value] < self.arguments

@@ -38,6 +38,9 @@ class GroupGraph:
     partners: dict[int, list[int]] = field(
         default_factory=dict
     )  #: kernels that read what a kernel made, both ways
+    ordered: dict[int, set[int]] = field(
+        default_factory=dict
+    )  #: the nodes that an order edge puts behind one
     _sizes: dict[int, int] = field(default_factory=dict)
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _devices: dict[int, str] = field(default_factory=dict)
@@ -69,6 +72,8 @@ class GroupGraph:
         graph.members = {i: (i,) for i in range(count)}
         graph.following = deps.successors()
         for edge in deps.edges:
+            if edge.strength == "order":
+                graph.ordered.setdefault(edge.before, set()).add(edge.after)
             if edge.strength == "exact" and edge.before in graph.summaries and edge.after in graph.summaries:
                 graph.partners.setdefault(edge.before, []).append(edge.after)
                 graph.partners.setdefault(edge.after, []).append(edge.before)
@@ -120,6 +125,12 @@ class GroupGraph:
     def must_precede(self, a: int, b: int) -> bool:
         """Whether some node of ``a`` must run before some node of ``b``."""
         return self.order.reaches(a, b)
+
+    def only_ordered(self, a: int, b: int) -> bool:
+        """Whether an order edge leads from one group to the other, and neither reads what the other makes."""
+        pairs = ((self.members[a], self.members[b]), (self.members[b], self.members[a]))
+        linked = any(not self.ordered.get(n, _NONE).isdisjoint(last) for first, last in pairs for n in first)
+        return linked and not self.shared(a, b)
 
     def escaping(self, nodes: Iterable[int]) -> frozenset[int]:
         """Values made by ``nodes`` that others use, or whose storage is not a fresh ``fuse.empty``."""
@@ -216,6 +227,9 @@ class GroupGraph:
                 elif "fuse.group" in attributes:
                     del attributes["fuse.group"]
             number += len(nodes) > 1
+
+
+_NONE: frozenset[int] = frozenset()
 
 
 def summarise(kernel: ir.Operation) -> Summary | None:

@@ -145,14 +145,13 @@ class _Planner:
     def readers(self, number: int) -> list[_Reader]:
         """Every read, by an instance placed already, of a result of a member."""
         found = []
-        for index, instance in enumerate(self.spaces.instances):
+        for index, position in self.spaces.reading.get(number, ()):
+            instance = self.spaces.instances[index]
             reader = self.members[instance.member]
-            for position, read in enumerate(reader.summary.reads):
-                made = self.spaces.maker.get(reader.operands[read.argument])
-                if made is not None and made[0] == number:
-                    coords = self.spaces.over(instance, read.coords)
-                    guarded = read.guarded or instance.guard is not None
-                    found.append(_Reader(index, position, made[1], coords, guarded))
+            read = reader.summary.reads[position]
+            _, write = self.spaces.maker[reader.operands[read.argument]]
+            guarded = read.guarded or instance.guard is not None
+            found.append(_Reader(index, position, write, self.spaces.over(instance, read.coords), guarded))
         return found
 
     def start(self, number: int) -> None:
@@ -160,7 +159,7 @@ class _Planner:
         summary = self.members[number].summary
         cluster = self.spaces.clusters[number] = {}
         dims = {d: self.spaces.dim(e, d in summary.crossed, cluster) for d, e in summary.dims.items()}
-        self.spaces.instances.append(Instance(number, number, dims))
+        self.spaces.append(Instance(number, number, dims))
 
     def invert(self, member: Member, reader: _Reader, extents: Mapping[str, Expr]) -> Solution:
         name = member.name
@@ -233,7 +232,7 @@ class _Planner:
             taken = image(dims, dims, extents)
             self.spaces.pair(number, cluster, dims, loose, [d for d in extents if d not in taken])
         index = len(self.spaces.instances)
-        self.spaces.instances.append(Instance(number, cluster, {d: dims[d] for d in summary.dims}))
+        self.spaces.append(Instance(number, cluster, {d: dims[d] for d in summary.dims}))
         for reader in readers:
             self.spaces.instances[reader.instance].sources[reader.position] = index
 
@@ -297,7 +296,7 @@ class _Planner:
                     "index-mismatch", f"a read does not determine every dim of {name}", reads="; ".join(reads)
                 )
             index = len(self.spaces.instances)
-            self.spaces.instances.append(
+            self.spaces.append(
                 Instance(
                     number, cluster, {d: dims[d] for d in member.summary.dims}, guard=guard, inlined=True
                 )

@@ -9,14 +9,33 @@ from .accesses import Read, Summary, Write
 from .index import Expr, Facts, simplify
 from .index_expr import FloorDiv, Mod
 
+#: The name of each rule, and what it refuses.  ``test/lit/passes/fusion-rules/<rule>.mlir`` shows both sides.
+RULE_NAMES = {
+    "device": "kernels on different devices",
+    "size": "a kernel with too many accesses or scalar operations",
+    "cycle": "groups with a third operation that must run between them: data, order of effects, tokens",
+    "atomic": "reads of a tensor into which the other group adds: only the last addition makes it whole",
+    "index-mismatch": "reads that no placement of the producer serves, or shared reads at points that differ",
+    "reduction-dims": "reductions that would cross different dims, but for row and column sums of one matrix",
+    "lost-parallelism": "a reduction that would run again for each point of a dim that it does not depend on",
+    "too-long-row": "a reduction of few long rows with what needs its result at every point",
+    "uneven": "a tensor that others need and that varies along some of the parallel dims only",
+    "recompute": "operations at more points than before, for longer than the saved bytes take",
+    "order": "a storage that one member overwrites and another reads elsewhere, or later",
+    "memory": "readers of one tensor that, run together, raise the peak of memory (fuse-horizontal only)",
+}
+
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why kernels stay apart: a rule's kebab-case name, one sentence with the remedy, what was compared."""
+    """Why kernels stay apart: a name of ``RULE_NAMES``, one sentence with the remedy, what was compared."""
 
     rule: str
     message: str
     numbers: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        assert self.rule in RULE_NAMES, f"no rule is named {self.rule}"
 
     def about(self, names: Sequence[str]) -> "Refusal":
         """The same with ``names`` in the place of "{0}", "{1}", .. in the sentence."""

@@ -1,21 +1,8 @@
 """When two groups of kernels may become one: each rule is a function that says None, or why not.
 
-``RULES`` run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made.
-
-================  ============================================================================================
-rule              refuses
-================  ============================================================================================
-device            kernels on different devices
-size              a kernel with too many accesses or scalar operations
-cycle             groups with a third operation that must run between them
-index-mismatch    reads that no placement of the producer serves (``order``, ``atomic`` are found there too)
-reduction-dims    reductions that would cross different dims, but for row and column sums of one matrix
-lost-parallelism  a reduction that would run again for each point of a dim that it does not depend on
-too-long-row      a reduction of few long rows with what needs its result at every point: one program's work
-uneven            a tensor that others need and that varies along some of the parallel dims only
-recompute         operations at more points than before, for longer than the saved bytes take
-order             a storage that one member overwrites and another reads elsewhere
-================  ============================================================================================
+``RULES`` run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made,
+and planning itself refuses by ``order``, ``atomic`` and ``reduction-dims`` too.  What each rule refuses is
+said by ``fusion_plan.RULE_NAMES``; ``memory`` is in ``passes/fuse_horizontal.py``.
 """
 
 from collections.abc import Callable
@@ -64,6 +51,7 @@ class Candidate:
     limits: Limits
     plan: Plan | None = None
     walks: bool = False  #: rows are reduced on the way down the columns; ``reduction_dims`` finds out
+    slots: int = 0  #: issue slots that are spent again; ``recompute`` counts them
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -91,9 +79,12 @@ def device(c: Candidate) -> Refusal | None:
 
 
 def size(c: Candidate) -> Refusal | None:
-    """The fused kernel stays within the limits."""
-    summaries = [c.graph.summaries[n] for n in c.nodes]
-    accesses, ops = sum(s.accesses for s in summaries), sum(s.ops for s in summaries)
+    """The fused kernel stays within the limits: what it reads from outside, stores, and computes."""
+    members = [c.graph.member(n) for n in c.nodes]
+    made = {result for m in members for result in m.results}
+    reads = {(m.operands[r.argument], r.coords) for m in members for r in m.summary.reads}
+    accesses = sum(value not in made for value, _ in reads) + len(c.graph.escaping(c.nodes))
+    ops = sum(m.summary.ops for m in members)
     if accesses <= c.limits.accesses and ops <= c.limits.ops:
         return None
     numbers = (
@@ -230,6 +221,7 @@ def recompute(c: Candidate) -> Refusal | None:
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
         before = estimate(summary.points, c.graph.hints)
+        c.slots += max(0, now - before) * summary.weight
         if now <= before or (summary.weight <= c.limits.cheap and len(summary.reads) <= c.limits.loads):
             continue
         saved = 2 * sum(map(c.graph.bytes_of, plan.members[number].results))  # written and read once each

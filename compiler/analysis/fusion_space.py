@@ -48,10 +48,20 @@ class Spaces:
         self.count = 0
         self.clusters: dict[int, dict[str, Expr]] = {}
         self.instances: list[Instance] = []
+        self.reading: dict[int, list[tuple[int, int]]] = {}  #: member -> (instance, read) of what it makes
         self.maker: dict[int, tuple[int, Write]] = {}
         for i, member in enumerate(members):
             for write in member.summary.writes:
                 self.maker[member.results[write.result]] = (i, write)
+
+    def append(self, instance: Instance) -> None:
+        """Places an instance, consumers first."""
+        member = self.members[instance.member]
+        for position, read in enumerate(member.summary.reads):
+            made = self.maker.get(member.operands[read.argument])
+            if made is not None:
+                self.reading.setdefault(made[0], []).append((len(self.instances), position))
+        self.instances.append(instance)
 
     def over(self, instance: Instance, coords: Sequence[Expr]) -> tuple[Expr, ...]:
         facts = within(self.facts, items(self.clusters[instance.cluster]))

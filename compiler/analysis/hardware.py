@@ -18,6 +18,7 @@ class Hardware:
     max_warps: int = 16  #: largest program that tiling makes
     bandwidth: int = 1500
     clock: float = 1.5  #: GHz under load
+    launch: float = 2.0  #: microseconds that a kernel costs beside its work; a round figure for all GPUs
     tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
 
     @property

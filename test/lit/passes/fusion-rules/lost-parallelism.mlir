@@ -1,0 +1,69 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// REMARK: missed: fuse-vertical: lost-parallelism, dims=d0, repeats=5: sum_0 and mul_3 stay apart
+// REMARK: passed: fuse-vertical: fused
+
+// Must not fire: One sum, needed in each of five rows.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%a0: tensor<7xf32>, %a1: tensor<5x7xf32>) -> (tensor<5x7xf32>) {
+    %o2 = "fuse.empty"() {syms = []} : () -> tensor<1xf32>
+    %t1 = call @sum_0(%a0, %o2) : (tensor<7xf32>, tensor<1xf32>) -> tensor<1xf32>
+    %o5 = "fuse.empty"() {syms = []} : () -> tensor<5x7xf32>
+    %t4 = call @mul_3(%a1, %t1, %o5) : (tensor<5x7xf32>, tensor<1xf32>, tensor<5x7xf32>) -> tensor<5x7xf32>
+    return %t4 : tensor<5x7xf32>
+  }
+  func.func private @sum_0(%x0: tensor<7xf32>, %dest: tensor<1xf32>) -> tensor<1xf32> attributes {fuse.kernel, fuse.dims = {d0 = "7"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<7xf32>, i1, f32) -> f32
+    %r = "fuse.reduce"(%v0) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %out = "fuse.store"(%dest, %r, %true) {at = ["0"], mode = "set"} : (tensor<1xf32>, f32, i1) -> tensor<1xf32>
+    return %out : tensor<1xf32>
+  }
+  func.func private @mul_3(%x0: tensor<5x7xf32>, %x1: tensor<1xf32>, %dest: tensor<5x7xf32>) -> tensor<5x7xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5", d1 = "7"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<5x7xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["0"]} : (tensor<1xf32>, i1, f32) -> f32
+    %r = arith.mulf %v0, %v1 : f32
+    %out = "fuse.store"(%dest, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<5x7xf32>, f32, i1) -> tensor<5x7xf32>
+    return %out : tensor<5x7xf32>
+  }
+}
+
+// -----
+
+// Each row needs its own sum.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: fuse.group = 0
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%a0: tensor<5x7xf32>) -> (tensor<5x7xf32>) {
+    %o2 = "fuse.empty"() {syms = []} : () -> tensor<5x1xf32>
+    %t1 = call @sum_0(%a0, %o2) : (tensor<5x7xf32>, tensor<5x1xf32>) -> tensor<5x1xf32>
+    %o5 = "fuse.empty"() {syms = []} : () -> tensor<5x7xf32>
+    %t4 = call @mul_3(%a0, %t1, %o5) : (tensor<5x7xf32>, tensor<5x1xf32>, tensor<5x7xf32>) -> tensor<5x7xf32>
+    return %t4 : tensor<5x7xf32>
+  }
+  func.func private @sum_0(%x0: tensor<5x7xf32>, %dest: tensor<5x1xf32>) -> tensor<5x1xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5", d1 = "7"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<5x7xf32>, i1, f32) -> f32
+    %r = "fuse.reduce"(%v0) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%dest, %r, %true) {at = ["d0", "0"], mode = "set"} : (tensor<5x1xf32>, f32, i1) -> tensor<5x1xf32>
+    return %out : tensor<5x1xf32>
+  }
+  func.func private @mul_3(%x0: tensor<5x7xf32>, %x1: tensor<5x1xf32>, %dest: tensor<5x7xf32>) -> tensor<5x7xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5", d1 = "7"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<5x7xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0", "0"]} : (tensor<5x1xf32>, i1, f32) -> f32
+    %r = arith.mulf %v0, %v1 : f32
+    %out = "fuse.store"(%dest, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<5x7xf32>, f32, i1) -> tensor<5x7xf32>
+    return %out : tensor<5x7xf32>
+  }
+}
