@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .compile_table import compile_rows, compile_summary
 from .session import SCHEMA
 from .tables import accuracy_cell, accuracy_rows, kernel_rows, launch_rows, model_rows, summary
 
@@ -24,6 +25,7 @@ TITLES = {
     "models": "Models",
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
+    "compile": "Compile time",
 }
 LEGENDS = {
     "kernels": "Median device time in microseconds with a cold L2 cache; in brackets the speed as a fraction "
@@ -33,12 +35,16 @@ LEGENDS = {
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
     "launches": "Kernels generated (+ calls of library ops, where known) -> kernels that one call ran.",
+    "compile": "Seconds of `torch.compile` and the first step together, cold (empty cache folders) / warm "
+    "(the folders that the cold run left), each in a fresh process that has imported torch and the model's "
+    "library; medians. `above`: what exceeds `aot_eager`'s figure.",
 }
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
+    "compile": compile_rows,
 }
 
 
@@ -49,7 +55,7 @@ def load_run(path: Path) -> Run:
         raise ValueError(f"{path} is no benchmark run of schema {SCHEMA}")
     if run["small"]:
         raise ValueError(f"{path} is a dry run (--small) and says nothing about speed")
-    if run["device"]["type"] != "cuda" and run["suite"] in ("kernels", "models"):
+    if run["device"]["type"] != "cuda" and run["suite"] in ("kernels", "models", "compile"):
         raise ValueError(f"{path} holds times of the {run['device']['type']}, not of a GPU")
     return run
 
@@ -72,6 +78,8 @@ def section(run: Run) -> str:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
     if suite in ("kernels", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
+    if suite == "compile":
+        lines += [f"- {line}" for line in compile_summary(records)]
     if suite == "accuracy":
         right = sum(accuracy_cell(record) == "ok" for record in records)
         lines.append(f"- {right} of {len(records)} comparisons passed.")

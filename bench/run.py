@@ -20,7 +20,8 @@ from .suites import SUITES, Settings
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 BACKENDS_ON = {"cuda": ("eager", "inductor", "fuse"), "cpu": ("eager", "aot_eager")}
-TASK_LIMIT = {"kernels": 120.0, "models": 400.0, "accuracy": 120.0, "launches": 180.0}
+COMPILERS = ("aot_eager", "inductor", "fuse")
+TASK_LIMIT = {"kernels": 120.0, "models": 400.0, "accuracy": 120.0, "launches": 180.0, "compile": 600.0}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _settings(args: argparse.Namespace, device: torch.device) -> Settings:
     return Settings(
-        backends=args.backends or BACKENDS_ON[device.type],
+        backends=args.backends or (COMPILERS if args.suite == "compile" else BACKENDS_ON[device.type]),
         device=device,
         only=args.only,
         dtypes=args.dtype,

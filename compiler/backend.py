@@ -15,6 +15,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from .collector import collector_paused
 from .direct_call import direct_call, needs_no_wrapper
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
@@ -51,7 +52,7 @@ def fuse(
     the graph.
     """
     chosen = Options.of(options, mode)
-    with _algorithms(chosen):
+    with _algorithms(chosen), collector_paused():
         return _compile_captured(gm, example_inputs, chosen)
 
 

@@ -1,8 +1,8 @@
 """Python's cyclic garbage collector, which a compilation has no use for.
 
-A compilation makes many small objects that live until it ends, and every full collection visits all of them
-and all of the process (a model, torch, Dynamo's caches): a tenth of the time.  What it makes is freed by
-reference counts.
+A compilation, AOTAutograd's tracing included, makes many small objects that live until it ends, and every
+full collection visits all of them and all of the process (a model, torch, Dynamo's caches): a tenth of the
+time.  What it makes is freed by reference counts.
 """
 
 import gc

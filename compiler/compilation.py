@@ -3,8 +3,9 @@
 Loaded only where a program does not come from the cache.
 """
 
+import contextlib
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,14 @@ import torch
 from ..passes.manager import Observer, PassManager
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
-from ..passes.pipeline import default_pipeline
+from ..passes.pipeline import default_pipeline, level_ends
 from ..passes.pipeline_text import parse_pipeline
 from .analysis.provenance import kernel_calls, launches
 from .analysis.storage import callees
 from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
-from .dialects.verifier import verify_level
+from .dialects.verifier import VerificationError, verify_level
 from .frontend.importer import ImportedGraph, import_graph
 from .mlir import ir
 from .options import Options
@@ -87,16 +88,33 @@ def compile_program(
         observers.append(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
-    manager = PassManager(_passes(options, on_gpu), options.verify != "off", observers)
-    with timing.measured("passes"), collector_paused():
+    passes = _passes(options, on_gpu)
+    ends = [len(passes) - 1] if options.pipeline is not None else level_ends(_level(options, on_gpu))
+    manager = PassManager(
+        passes,
+        options.verify in ("on", "numeric"),
+        observers,
+        checkpoints=ends if options.verify == "levels" else (),
+    )
+    with timing.measured("passes"), collector_paused(), _hint(options):
         manager.run(module, remarks)
         if options.pipeline is None and options.verify != "off":
             verify_level(module, _level(options, on_gpu))
     for time in manager.times:
-        timing.part("passes").add(time.name, time.run + time.verify).add("verify", time.verify)
+        part = timing.part("passes").add(time.name, time.run + time.verify)
+        if time.verify:
+            part.add("verify", time.verify)
     with timing.measured("kernels"):
         fixed = _fixed_arguments(imported, static)
-        program = executable(module, imported.objects, options, on_gpu=on_gpu, kind=name, static=fixed)
+        program = executable(
+            module,
+            imported.objects,
+            options,
+            on_gpu=on_gpu,
+            kind=name,
+            static=fixed,
+            timing=timing.part("kernels"),
+        )
     if options.dump is not None:
         program.dump(Path(options.dump) / name)
     return Compilation(
@@ -138,18 +156,30 @@ def executable(
     on_gpu: bool,
     kind: str = "inference",
     static: Collection[int] = (),
+    timing: Timing | None = None,
 ) -> Executable:
     """A launch plan for a planned module on the GPU, else the interpreter.
 
     kind, static: for CUDA graphs, what the graph is to autograd, and which arguments of ``@main`` never
-    change their address.
+    change their address.  timing: gets the time of each step.
     """
+    timing = Timing("kernels") if timing is None else timing
     if not on_gpu:
         return Executable(Program(module, objects=objects))
-    plan = partitioned_plan(module, static) if options.cudagraphs else write_plan(module)
-    sources = kernel_sources(module)
-    kernels = compile_kernels(plan, sources, options)
-    return Executable(load_plan(plan, kernels, objects, options, kind), plan, kernels, sources)
+    with timing.measured("print"):
+        sources = kernel_sources(module)
+    with timing.measured("plan"):
+        plan = partitioned_plan(module, static) if options.cudagraphs else write_plan(module)
+    with timing.measured("Triton"):
+        kernels = compile_kernels(plan, sources, options)
+    for kernel in kernels.values():
+        # threads: their sum may exceed what the step took
+        part = timing.part("Triton").add(kernel.cubin.name, sum(kernel.cubin.timings_ms.values()) / 1e3)
+        for stage, milliseconds in kernel.cubin.timings_ms.items():
+            part.add(stage, milliseconds / 1e3)
+    with timing.measured("load"):
+        run = load_plan(plan, kernels, objects, options, kind)
+    return Executable(run, plan, kernels, sources)
 
 
 def _results(module: ir.Module) -> int:
@@ -169,6 +199,17 @@ def read_module(bytecode: bytes) -> ir.Module:
     """The module that ``Compilation.program`` wrote."""
     with make_context(), ir.Location.unknown():
         return ir.Module.parse(bytecode)
+
+
+@contextlib.contextmanager
+def _hint(options: Options) -> Iterator[None]:
+    """Says how to learn which pass broke what the verifier found at the end of a level."""
+    try:
+        yield
+    except VerificationError as error:
+        if options.verify == "levels":
+            error.add_note('options={"verify": "on"} names the pass after which the module is wrong')
+        raise
 
 
 def _passes(options: Options, on_gpu: bool) -> list[Pass]:

@@ -2,10 +2,11 @@
 
 import dataclasses
 import difflib
+import os
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,14 @@ MODES: dict[str, dict[str, Any]] = {
 
 class OptionError(ValueError):
     """An option that does not exist or a value of the wrong type; the message names the nearest option."""
+
+
+def _verify_by_default() -> Any:
+    """Tests verify after every pass; it takes a third of the time of a compilation."""
+    asked = os.environ.get("FUSE_MLIR_VERIFY", "levels")
+    if asked not in ("levels", "on", "off", "numeric"):
+        raise OptionError(f"FUSE_MLIR_VERIFY is {asked!r}: expected levels, on, off or numeric")
+    return asked
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,10 @@ class Options:
     pipeline: the pass pipeline as text (``builtin.module(...)``) instead of the default one; it must end at
     the level that runs:
         ``scheduled`` on the interpreter, ``planned`` on a GPU.
-    verify: ``on`` runs the dialect's verifier after every pass, ``numeric`` also executes the module before
-    and after each pass and
-        names the first that changed the answer (slow), ``off`` trusts the passes.
+    verify: ``levels`` runs the dialect's verifier where a level of the IR is reached, ``on`` after every pass
+        (the environment's ``FUSE_MLIR_VERIFY`` may say so for all), ``numeric`` also executes the module
+        before and after each pass and names the first that changed the answer (slow), ``off`` trusts the
+        passes.
     dump: a folder that gets the IR after every pass, the generated program and each kernel's TTIR.
     remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on
     ``CompiledGraph.remarks`` always.
@@ -62,7 +72,7 @@ class Options:
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
     pipeline: str | None = None
-    verify: Literal["on", "off", "numeric"] = "on"
+    verify: Literal["levels", "on", "off", "numeric"] = field(default_factory=_verify_by_default)
     dump: str | Path | None = None
     remarks: Literal["none", "text", "yaml"] = "none"
     execute: Literal["auto", "interpreter"] = "auto"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 _RULE = "===" + "-" * 73 + "==="
 
@@ -34,6 +35,10 @@ class Timing:
             yield
         finally:
             self.add(name, perf_counter() - start)
+
+    def tree(self) -> dict[str, Any]:
+        """The whole as nested dictionaries for JSON: {"seconds": .., name of a part: {..}, ..}."""
+        return {"seconds": round(self.seconds, 4), **{n: part.tree() for n, part in self.parts.items()}}
 
     def report(self) -> str:
         """The whole, which is this node's seconds, and every part below it."""

@@ -3,7 +3,7 @@
 A pass sees one module with one ``@main``: it runs on each nested module (a sub-graph) and then on the whole.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
@@ -28,13 +28,14 @@ class Observer(Protocol):
 
 @dataclass
 class PassManager:
-    """``passes`` in order.  ``verify_each`` runs the dialect's verifier after every pass; ``clock`` gives
-    seconds.
+    """``passes`` in order.  ``verify_each`` runs the dialect's verifier after every pass, without it the
+    verifier runs after the passes whose numbers are ``checkpoints``; ``clock`` gives seconds.
     """
 
     passes: Sequence[Pass]
     verify_each: bool = True
     observers: Sequence[Observer] = field(default_factory=list)
+    checkpoints: Container[int] = ()
     times: list[PassTime] = field(default_factory=list)  #: of the passes that ran, in order
     clock: Callable[[], float] = perf_counter
 
@@ -50,7 +51,7 @@ class PassManager:
                 for part in (*nested_modules(module), module):  # a graph before those inside it are gone
                     p.run(part, remarks)
                 ran = self.clock()
-                if self.verify_each:
+                if self.verify_each or number in self.checkpoints:
                     verifier.verify(module)
                 self.times.append(PassTime(p.name, ran - start, self.clock() - ran))
                 for observer in self.observers:

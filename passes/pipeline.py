@@ -27,6 +27,12 @@ from .unroll_reductions import UnrollReductions
 LEVELS = ("graph", "scheduled", "tiled", "planned")
 
 
+def level_ends(level: str = "planned") -> list[int]:
+    """The numbers of the passes after which ``default_pipeline(level)`` has reached a level."""
+    reached = LEVELS[1 : LEVELS.index(level) + 1]
+    return [len(default_pipeline(each)) - 1 for each in reached]
+
+
 def default_pipeline(level: str = "planned", hardware: str = "generic") -> list[Pass]:
     """The passes that bring an imported module to ``level``.  Raises ValueError on an unknown level."""
     if level not in LEVELS:

@@ -80,7 +80,7 @@ def compile_kernels(plan: Plan, sources: Mapping[str, Source], options: Options)
         for n in used
     ]
     cache = kernel_cache(options)
-    cubins = cache.compile_many(requests, options.threads or os.cpu_count() or 1)
+    cubins = cache.compile_many(requests, options.threads or len(os.sched_getaffinity(0)))
     return {
         name: Kernel(cache.key(request), tuple(sources[name].signature), cubin)
         for name, request, cubin in zip(used, requests, cubins, strict=True)

@@ -1,7 +1,12 @@
 """What all Python tests share: `gpu` tests are skipped without CUDA; property tests repeat their examples."""
 
+import os
+
 import pytest
 from hypothesis import settings
+
+# Every pass is verified in tests, those that run in subprocesses too.
+os.environ.setdefault("FUSE_MLIR_VERIFY", "on")
 
 # No deadline: a busy machine is no bug. The examples derive from the test itself, so that every run repeats.
 settings.register_profile("repeatable", deadline=None, derandomize=True)

@@ -161,7 +161,10 @@ WRONG = {
     "unknown": ({"strickt": True}, "unknown option 'strickt' of the fuse backend; did you mean 'strict'?"),
     "far": ({"zzz": 1}, "unknown option 'zzz' of the fuse backend"),
     "type": ({"strict": 1}, "option 'strict' takes a bool, got 1"),
-    "choice": ({"verify": "maybe"}, "option 'verify' takes 'on' or 'off' or 'numeric', got 'maybe'"),
+    "choice": (
+        {"verify": "maybe"},
+        "option 'verify' takes 'levels' or 'on' or 'off' or 'numeric', got 'maybe'",
+    ),
     "function": ({"fx_pass": 3}, "option 'fx_pass' takes a function or None, got 3"),
     "number": ({"threads": True}, "option 'threads' takes a int, got True"),
     "pipeline": ({"pipeline": "builtin.module(eliminate-ded)"}, "unknown pass 'eliminate-ded'; did you mean"),
@@ -193,7 +196,7 @@ def test_every_level_gives_the_answer(level):
     check(block, torch.randn(5, 16), torch.randn(16, 24), interpret_level=level)
 
 
-@pytest.mark.parametrize("verify", ["on", "off", "numeric"])
+@pytest.mark.parametrize("verify", ["levels", "on", "off", "numeric"])
 def test_every_way_of_verifying_gives_the_answer(verify):
     check(block, torch.randn(5, 16), torch.randn(16, 24), verify=verify)
 

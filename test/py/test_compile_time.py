@@ -1,7 +1,9 @@
 """What makes compiling fast changes no answer: the verifier that remembers, the collector; and timings."""
 
+import contextlib
 import gc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,11 +11,16 @@ import torch
 
 import fuse_mlir
 from fuse_mlir.bench.compile_time import growth_of, measure_layers
+from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.collector import collector_paused
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.diagnostics import collecting
 from fuse_mlir.compiler.dialects.verifier import VerificationError, Verifier
 from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.options import OptionError, Options
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pass_base import Pass
+from fuse_mlir.passes.pipeline import LEVELS, default_pipeline, level_ends
 
 MODULE = """
 func.func @main(%x: tensor<8xf32>, %o: tensor<8xf32>, %p: tensor<8xf32>) -> tensor<8xf32> {
@@ -134,3 +141,52 @@ def test_a_compiled_graph_says_what_each_pass_took() -> None:
     (graph,) = compiled
     assert [p.name for p in graph.passes][:2] == ["lower-control-deps", "eliminate-dead"]
     assert 0 < sum(p.run + p.verify for p in graph.passes) <= graph.seconds["passes"]
+
+
+@dataclass(frozen=True)
+class Spoil(Pass):
+    """Ties a kernel's result to what it reads."""
+
+    name = "spoil"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        tie_to_the_source(module)
+
+
+@dataclass(frozen=True)
+class Idle(Pass):
+    """Does nothing."""
+
+    name = "idle"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("each", "checkpoints", "passed"), [(True, (), 0), (False, (2,), 2), (False, (0, 2), 0), (False, (), 4)]
+)
+def test_the_verifier_runs_where_it_is_told(each: bool, checkpoints: tuple[int, ...], passed: int) -> None:
+    with make_context() as context, ir.Location.unknown(context):
+        module = ir.Module.parse(MODULE)
+    manager = PassManager([Spoil(), Idle(), Idle(), Idle()], each, checkpoints=checkpoints)
+    with collecting(context), contextlib.suppress(VerificationError):
+        manager.run(module)
+    assert len(manager.times) == passed
+
+
+def test_the_levels_end_where_the_pipelines_end() -> None:
+    ends = level_ends("planned")
+    assert [default_pipeline("planned")[end].name for end in ends] == [
+        default_pipeline(level)[-1].name for level in LEVELS[1:]
+    ]
+    assert level_ends("graph") == []
+
+
+def test_the_environment_says_how_to_verify(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Options().verify == "on"  # of all tests
+    monkeypatch.delenv("FUSE_MLIR_VERIFY")
+    assert Options().verify == "levels"
+    monkeypatch.setenv("FUSE_MLIR_VERIFY", "sometimes")
+    with pytest.raises(OptionError, match="FUSE_MLIR_VERIFY is 'sometimes'"):
+        Options()
