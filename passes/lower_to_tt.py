@@ -25,12 +25,14 @@ After::
     "tt.func"() ({^bb0(%x: !tt.ptr<f32>, %o: !tt.ptr<f32>, %s0: i32): ... "tt.return"() }) {sym_name = "k_tt",
     ...}
 
-It does not touch kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still
-passed when the kernel writes it;
-unused arguments are left out.  ``fuse.base_of`` becomes a load from the launch's parameters, in constant
-memory, by number: its sources must be consecutive arguments behind no other but tensors.
+An address is promised to be a multiple of 16 bytes where that is known, of fewer for narrow elements beside
+wide ones.  It does not touch kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base``
+reads is still passed when the kernel writes it; unused arguments are left out.  ``fuse.base_of`` becomes a
+load from the launch's parameters, in constant memory, by number: its sources must be consecutive arguments
+behind no other but tensors.
 """
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -68,8 +70,9 @@ def _lower(kernel: ir.Operation, module: ir.Module) -> None:
     parameters: list[str] = []
     types: list[ir.Type] = []
     attributes: list[ir.Attribute] = []
+    widest = _widest_access(block)
     for number, argument in enumerate(arguments):
-        passed = _passed(kernel, argument)
+        passed = _passed(kernel, argument, widest)
         if passed is None:
             continue
         kind, type_, attribute = passed
@@ -142,14 +145,36 @@ def _read_parameter(op: ir.Operation, kernel: str, numbers: list[int], parameter
             result=i64,
         ).operation
         pointer = tt.IntToPtr(address.results[0], result=op.results[0].type).operation
-        if len(_alignment(TensorSpec.of(op.operands[1].type))):
+        if len(_alignment(TensorSpec.of(op.operands[1].type), 1)):
             i32 = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(32))
             pointer.attributes["tt.divisibility"] = ir.Attribute.parse(f"dense<16> : {i32}")
     op.results[0].replace_all_uses_with(pointer.results[0])
     op.erase()
 
 
-def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.Attribute] | None:
+def _widest_access(block: ir.Block) -> int:
+    """Bytes of the widest element among the loads and stores of the largest tiles; 1 where there is none."""
+    found: list[tuple[int, int]] = []
+
+    def read(op: ir.Operation) -> ir.WalkResult:
+        if op.name in ("tt.load", "tt.store"):
+            type_ = op.results[0].type if op.name == "tt.load" else op.operands[1].type
+            found.append((math.prod(tt.shape_of(type_)), _bytes(tt.element_of(type_))))
+        return ir.WalkResult.ADVANCE
+
+    block.owner.operation.walk(read)
+    largest = max((elements for elements, _ in found), default=0)
+    return max((size for elements, size in found if elements == largest), default=1)
+
+
+def _bytes(element: ir.Type) -> int:
+    width = getattr(element, "width", 8)
+    return max(1, width // 8)
+
+
+def _passed(
+    kernel: ir.Operation, argument: ir.Value, widest: int
+) -> tuple[str, ir.Type, ir.Attribute] | None:
     """How an argument reaches the GPU: its kind, its type there and its attributes; None when the body does
     not use it.
     """
@@ -164,7 +189,7 @@ def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.
             )
         if not bases:
             return None
-        return "ptr", bases[0].results[0].type, _alignment(TensorSpec.of(argument.type))
+        return "ptr", bases[0].results[0].type, _alignment(TensorSpec.of(argument.type), widest)
     if isinstance(argument.type, ir.IndexType):
         if any(u.name != "arith.index_cast" for u in users):
             raise PassError(
@@ -182,11 +207,18 @@ def _passed(kernel: ir.Operation, argument: ir.Value) -> tuple[str, ir.Type, ir.
     return str(argument.type), argument.type, empty
 
 
-def _alignment(spec: TensorSpec) -> ir.DictAttr:
-    """Allocations are aligned to 16 bytes; an offset that is a multiple of 16 bytes keeps that."""
+def _alignment(spec: TensorSpec, widest: int) -> ir.DictAttr:
+    """Allocations are aligned to 16 bytes; an offset that is a multiple of 16 bytes keeps that.
+
+    For elements narrower than the widest (a mask, an fp8 result) less is promised, as many as 16 bytes of the
+    widest: Triton would give each thread 16 bytes of the narrow one, lay out all loads likewise, with gaps
+    between the lanes of a warp, and shuffle everything before it is stored.
+    """
     offset = spec.offset.constant
     if offset is not None and offset * spec.element_bytes % 16 == 0:
-        return ir.DictAttr.get({"tt.divisibility": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 16)})
+        promised = 16 * spec.element_bytes // max(widest, spec.element_bytes)
+        i32 = ir.IntegerType.get_signless(32)
+        return ir.DictAttr.get({"tt.divisibility": ir.IntegerAttr.get(i32, promised)})
     return ir.DictAttr.get({})
 
 

@@ -89,6 +89,11 @@ class KernelShape:
                     return True
         return False
 
+    def aligned(self, dims: tuple[str, ...]) -> bool:
+        """Whether rows along ``dims`` are known to start at multiples of 16 bytes."""
+        extent = self.points(dims)
+        return all(self.kernel.dims[d].is_constant for d in dims) and extent * self.widest % 16 == 0
+
     # --- memory order -------------------------------------------------------------------------------------
     def steps(self, access: Access) -> dict[str, int | None]:
         """How far one step along each dim moves an access, in elements by hints; None where that varies."""
@@ -116,6 +121,15 @@ class KernelShape:
             if step is not None and abs(step) == 1 and self.size(dim) > 1:
                 return dim
         return None
+
+    def is_whole(self, access: Access) -> bool:
+        """Whether an access that runs over all dims steps through memory without a gap, in memory order."""
+        steps, expected = self.steps(access), 1
+        for dim in reversed(self.order):
+            if self.size(dim) > 1 and steps[dim] != expected:
+                return False
+            expected *= self.size(dim)
+        return True
 
     def element_bytes(self, access: Access) -> int:
         """Bytes of an element of the accessed tensor."""

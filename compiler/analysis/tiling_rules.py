@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..mlir import ir
 from .hardware import Hardware
+from .kernel import Access
 from .kernel_shape import KernelShape
 from .sizes import ceil_power, floor_power
 from .tile import Axis, Tile
@@ -20,7 +21,10 @@ ROW_ELEMENTS, ROW_BYTES = 32768, 131072
 #: Rows above this take 32 warps, whose threads have 64 registers: few values may live then.
 _LONG_ROW, _LONG_ROW_VALUES = 16384, 3
 #: Programs of rows shorter than this are too short to keep memory busy alone: several rows share one.
-SHORT_ROW_BYTES = 4096
+SHORT_ROW_BYTES = 2048
+#: Rows shorter than this are one program's: two warps meet at a barrier sooner than four that share two rows
+#: (softmax with a mask, rows of 2 KB: 0.98 of a copy instead of 0.93).
+_WARP_ROW_BYTES = 4096
 #: Bytes of a row that one warp handles: 64 a thread.
 _WARP_BYTES = 2048
 #: Registers for values that a thread may hold before tiles shrink, and before a row is looped over.
@@ -64,16 +68,36 @@ def _pointwise(shape: KernelShape, hardware: Hardware) -> Choice:
         return _transposed(shape, *crossed, hardware)
     groups = shape.merge(shape.order)
     inner = shape.points(groups[-1])
-    if len(groups) > 1 and inner >= _FOUR_WARPS:
+    if len(groups) > 1 and inner >= _FOUR_WARPS and not _better_flat(shape, groups[-1]):
         return _rows_and_columns(shape, groups, hardware)
     return _flat(shape, hardware)
 
 
+def _better_flat(shape: KernelShape, inner: tuple[str, ...]) -> bool:
+    """Whether rows of known length make poor tiles (they start at odd addresses, or no block covers them
+    well) while the tensors that all dims address are whole: flat, these are accessed 16 bytes at a time, and
+    only the indices of per-row or per-column operands cost a division.
+    """
+    if not all(shape.kernel.dims[d].is_constant for d in shape.order):
+        return False
+    columns = _segments(shape.points(inner), 1024)
+    covered = -(-shape.points(inner) // columns) * columns
+    if shape.aligned(inner) and covered * 32 <= shape.points(inner) * 33:
+        return False
+    return all(shape.is_whole(a) for a in _full_accesses(shape))
+
+
+def _full_accesses(shape: KernelShape) -> list[Access]:
+    """The accesses that run over all dims of more than one point: the others are small."""
+    dims = {d for d in shape.order if shape.size(d) > 1}
+    return [a for a in shape.accesses if dims <= shape.kernel.op_dims[a.op]]
+
+
 def _elements_per_program(shape: KernelShape) -> int:
     """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more
-    inputs, and while the values that live at once need more than SMALL_REGISTERS."""
+    inputs over all dims, and while the values that live at once need more than SMALL_REGISTERS."""
     per_thread = max(1, min(16, 32 // shape.widest))
-    if len(shape.kernel.loads) >= 4:
+    if len(_full_accesses(shape)) - len(shape.kernel.stores) >= 4:
         per_thread = max(1, per_thread // 2)
     while per_thread > 1 and per_thread * shape.live_values > SMALL_REGISTERS:
         per_thread //= 2
@@ -101,11 +125,6 @@ def _rows_and_columns(shape: KernelShape, groups: list[tuple[str, ...]], hardwar
     """Two axes: a per-column or per-row operand then needs no division of lanes and is loaded once a tile."""
     points = shape.points(shape.order)
     total = _shrunk(_elements_per_program(shape), points, hardware)
-    twice = 2 * total // _FOUR_WARPS * shape.live_values
-    if shape.widest <= 2 and points > 16 * total * hardware.full_grid and twice <= LARGE_REGISTERS:
-        total *= (
-            2  # twice the rows for each load of a per-column operand: such kernels issue more than they read
-        )
     outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
     columns = _segments(shape.points(inner), min(total, 1024))
     rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
@@ -143,22 +162,26 @@ def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
 
 
 def _transposed(shape: KernelShape, other: str, along: str, bytes_: int, hardware: Hardware) -> Choice:
-    """Square tiles of 256 bytes a side: both the load and the store then touch whole lines, two at a time;
-    Triton goes through shared memory in between.  Smaller where registers or programs would be too few.
+    """Tiles of 256 bytes a side: both the load and the store then touch whole lines, two at a time; Triton
+    goes through shared memory in between.  Smaller where registers or programs would be too few, first along
+    the other operand's lines (in bf16, 64 x 128 reach 0.98 of a copy where 64 x 64 reach 0.94).
     """
-    side = max(16, min(128, floor_power(256 // bytes_)))
+    down = across = max(16, min(128, floor_power(256 // bytes_)))
     rest = tuple(d for d in shape.order if d not in (other, along))
 
-    def programs() -> int:
-        tiles = -(-shape.size(other) // side) * -(-shape.size(along) // side)
-        return tiles * shape.points(rest)
+    def too_large() -> bool:
+        tiles = -(-shape.size(other) // down) * -(-shape.size(along) // across)
+        few = tiles * shape.points(rest) < hardware.full_grid
+        return few or down * across // 256 * shape.live_values > LARGE_REGISTERS
 
-    while side > 32 and (
-        programs() < hardware.full_grid or side * side // 256 * shape.live_values > LARGE_REGISTERS
-    ):
-        side //= 2
+    while across > 32 and too_large():
+        if down == across:
+            down //= 2
+        else:
+            across //= 2
     axes = (Axis(rest, 1, "grid"),) if rest else ()
-    tile = Tile((*axes, Axis((other,), side, "grid"), Axis((along,), side, "grid")), 8 if side >= 64 else 4)
+    warps = 8 if down * across >= 4096 else 4
+    tile = Tile((*axes, Axis((other,), down, "grid"), Axis((along,), across, "grid")), warps)
     return Choice(tile, "transposed")
 
 
@@ -184,9 +207,15 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
     [dims] = shape.reduced_classes
     bound, length = shape.bound(dims), max(1, shape.points(dims))
     width = ceil_power(bound or 1)
+    crossed = _crossed_rows(shape, dims, width, hardware)
+    if crossed is not None:
+        return crossed
     if bound is not None and width <= ROW_ELEMENTS and bound * shape.widest <= ROW_BYTES:
         if bound * shape.widest < SHORT_ROW_BYTES:
             return _short_rows(shape, dims, width, hardware)
+        if width * shape.widest < _WARP_ROW_BYTES:
+            axis = Axis(dims, width, "resident")
+            return Choice(Tile(_axes(shape.parallel, 1, (axis,)), 2), "row-resident")
         if width > _LONG_ROW and not shape.rereads:
             return _looped_rows(shape, dims, length, hardware)
         if width > _LONG_ROW and shape.live_values <= _LONG_ROW_VALUES:
@@ -202,6 +231,28 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
     if both_ways(shape):
         return _resident_scan(shape, dims, hardware)
     return _looped_rows(shape, dims, length, hardware)
+
+
+def _crossed_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware: Hardware) -> Choice | None:
+    """A warp's width of rows a program, where some tensor over all dims is contiguous across the rows (a
+    transposed operand) and a tile of them fits in registers: whole sectors for each access, and most of each
+    reduction in the thread.
+    """
+    across = [
+        a
+        for a in _full_accesses(shape)
+        if shape.contiguous_dim(a) in shape.parallel and shape.size(shape.contiguous_dim(a) or "") >= 16
+    ]
+    if not across or shape.bound(dims) is None:
+        return None
+    rows = hardware.warp
+    elements = rows * width
+    if elements > ROW_ELEMENTS or -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
+        return None
+    warps = max(4, min(hardware.max_warps, elements // 2048))
+    if elements // (warps * hardware.warp) * shape.live_values > LARGE_REGISTERS:
+        return None
+    return Choice(Tile(_axes(shape.parallel, rows, (Axis(dims, width, "resident"),)), warps), "crossed-rows")
 
 
 def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
@@ -232,14 +283,12 @@ def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware:
 def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardware: Hardware) -> Choice:
     """Blocks of 16 bytes for each of 256 threads, or of the row when it is shorter: the row is streamed, the
     accumulators stay in registers.  Rows that do not start at multiples of 16 bytes are read an element at a
-    time: many small accesses, so all the warps there are for long rows, few for short ones.
+    time, eight by each thread where rows are long.
     """
     block = min(256 * max(1, 16 // shape.widest), ceil_power(length))
-    if not _aligned(shape, dims) and length > 8192:
-        return Choice(
-            Tile(_axes(shape.parallel, 1, (Axis(dims, 4096, "looped"),)), hardware.max_warps), "row-looped"
-        )
-    if not _aligned(shape, dims):
+    if not shape.aligned(dims) and length > 8192:
+        return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, 2048, "looped"),)), 8), "row-looped")
+    if not shape.aligned(dims):
         block = min(block, 512)
     while block > 256 and block // 256 * shape.live_values > LARGE_REGISTERS:
         block //= 2
@@ -250,12 +299,6 @@ def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardwar
         while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
             rows //= 2
     return Choice(Tile(_axes(shape.parallel, rows, (Axis(dims, block, "looped"),)), warps), "row-looped")
-
-
-def _aligned(shape: KernelShape, dims: tuple[str, ...]) -> bool:
-    """Whether rows are known to start at multiples of 16 bytes."""
-    extent = shape.points(dims)
-    return all(shape.kernel.dims[d].is_constant for d in dims) and extent * shape.widest % 16 == 0
 
 
 def both_ways(shape: KernelShape) -> bool:
@@ -340,13 +383,16 @@ def _several_reductions(shape: KernelShape, hardware: Hardware) -> Choice:
     elements = 1
     for axis in axes:
         elements *= axis.block
-    warps = max(1, min(hardware.max_warps, floor_power(elements // 256)))
-    stages = 1 if looped is None else _walk_stages(shape, elements, hardware)
+    warps = max(1, min(hardware.max_warps, floor_power(elements // 512)))
+    stages = 1 if looped is None else _walk_stages(shape, elements, warps, hardware)
     return Choice(Tile(_axes(shape.parallel, 1, tuple(axes)), warps, stages), "several-reductions")
 
 
-def _walk_stages(shape: KernelShape, elements: int, hardware: Hardware) -> int:
-    """Stages of a loop: all but one hold a block of every load at all reduced points in shared memory."""
+def _walk_stages(shape: KernelShape, elements: int, warps: int, hardware: Hardware) -> int:
+    """Stages of a loop: all but one hold a block of every load at all reduced points in shared memory.  One
+    less where two programs fit on a multiprocessor, which then load for each other.
+    """
     loads = [a for a in shape.kernel.loads if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
     step = elements * sum(shape.element_bytes(a) for a in loads)
-    return min(_WALK_STAGES, 1 + hardware.shared_bytes // 2 // max(step, 1))
+    most = _WALK_STAGES if warps >= hardware.max_warps else _WALK_STAGES - 1
+    return min(most, 1 + hardware.shared_bytes // 2 // max(step, 1))

@@ -1,14 +1,16 @@
 """``fuse.rand`` on tiles: Philox 4x32-10 (Salmon et al. 2011) in 32-bit arithmetic, then a float.
 
 Key: the seed's low and high word.  Counter words: counter low, counter high, offset low, offset high.
-Uniform takes the first output word; normal is Box and Muller's (1958) transform of the first two.
+Uniform takes the word ``counter % 4`` of the counter ``counter / 4``, so that four neighbours cost one call;
+normal is Box and Muller's (1958) transform of the first two words of its counter.
 """
 
 import math
 from collections.abc import Sequence
 
+from ..dialects import tt
 from ..mlir import ir
-from .tile_builder import TileBuilder
+from .tile_builder import TileBuilder, shape_of
 
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _INCREMENTS = (0x9E3779B9, 0xBB67AE85)
@@ -65,14 +67,43 @@ def _uniform(builder: TileBuilder, word: ir.Value) -> ir.Value:
     return builder.elementwise("arith.mulf", [number, builder.fill(_SCALE, number)])
 
 
+def uniform_of_fours(builder: TileBuilder, seed: ir.Value, offset: ir.Value, fours: ir.Value) -> ir.Value:
+    """Uniform numbers of four neighbours along the last axis for each lane of ``fours``: counter / 4."""
+    words = philox(builder, seed, offset, fours)
+    evens, odds = _joined(builder, words[0], words[2]), _joined(builder, words[1], words[3])
+    all_four = _joined(builder, evens, odds)  # [.., 2, 2]: word 2 * i + j at [.., i, j]
+    shape = (*shape_of(fours)[:-1], 4 * shape_of(fours)[-1])
+    word = builder.create("tt.reshape", [tt.tile_type(shape, tt.element_of(all_four.type))], [all_four])
+    return _uniform(builder, word.results[0])
+
+
+def _joined(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """Two tiles along a new last axis."""
+    type_ = tt.tile_type([*shape_of(a), 2], tt.element_of(a.type))
+    return builder.create("tt.join", [type_], [a, b]).results[0]
+
+
+def _word_of(builder: TileBuilder, operands: Sequence[ir.Value]) -> ir.Value:
+    """The word that a uniform number is made of, for any counter."""
+    seed, offset, counter = operands
+    words = philox(
+        builder, seed, offset, builder.elementwise("arith.shrui", [counter, builder.fill(2, counter)])
+    )
+    place = builder.elementwise("arith.andi", [counter, builder.fill(3, counter)])
+    word = words[3]
+    for number in (2, 1, 0):
+        word = builder.select(builder.cmpi("eq", place, builder.fill(number, place)), words[number], word)
+    return word
+
+
 def rand(builder: TileBuilder, operands: Sequence[ir.Value], dist: str) -> ir.Value:
     """f32 numbers; ``dist`` is ``uniform`` in [0, 1) or ``normal``.  Raises ValueError for another."""
-    words = philox(builder, *operands)
-    first = _uniform(builder, words[0])
     if dist == "uniform":
-        return first
+        return _uniform(builder, _word_of(builder, operands))
     if dist != "normal":
         raise ValueError(f"expected a distribution of uniform, normal, got '{dist}'")
+    words = philox(builder, *operands)
+    first = _uniform(builder, words[0])
     first = builder.elementwise("arith.maxnumf", [first, builder.fill(_SMALLEST, first)])
     angle = _uniform(builder, words[1])
     angle = builder.elementwise("arith.mulf", [angle, builder.fill(2.0 * math.pi, angle)])

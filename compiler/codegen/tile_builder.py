@@ -7,7 +7,7 @@ that the value does not depend on. Shapes are tuples of extents, ``()`` for a sc
 
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..dialects import tt
@@ -53,8 +53,10 @@ class TileBuilder:
     at its end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, coarse: Collection[ir.Operation] = ()) -> None:
+        """``coarse``: scalar ops whose result is rounded to 16 bits or fewer (``analysis/precision.py``)."""
         self._memo: list[dict] = [{}]
+        self.coarse = coarse
 
     # --- scopes -------------------------------------------------------------------------------------------
     @contextmanager

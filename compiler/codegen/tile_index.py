@@ -178,14 +178,14 @@ class TileIndex:
         exact.
         """
         e = self.lowered(e)
-        narrow = not any(is_indirect(n) for n in e.symbols()) and self._fits(e)
+        narrow = not any(is_indirect(n) for n in e.symbols()) and self.fits(e)
         result = self._sum(e, 32 if narrow else 64, indices)
         return self.builder.to(self.builder.cast("arith.extsi", result, "i64"), shape)
 
     def is_zero(self, e: Expr) -> ir.Value:
         """Where an expression over dims and sizes is 0."""
         e = self.lowered(e)
-        value = self._sum(e, 32 if self._fits(e) else 64, {})
+        value = self._sum(e, 32 if self.fits(e) else 64, {})
         return self.builder.cmpi("eq", value, self.builder.fill(0, value))
 
     def pointer(
@@ -200,11 +200,11 @@ class TileIndex:
         offset provably fits.
         """
         builder = self.builder
-        e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
+        e = self._stepwise(self.lowered(offset(coords, spec.strides, const(0), self.tight)))
         split = self._split(e)
         if split.scalar.constant != 0:
             base = builder.elementwise(
-                "tt.addptr", [base, self._emit(split.scalar, 32 if self._fits(split.scalar) else 64)]
+                "tt.addptr", [base, self._emit(split.scalar, 32 if self.fits(split.scalar) else 64)]
             )
         vector = self._vectors(split, 32 if self._vector_fits(split, spec) else 64, indices)
         if vector is None:
@@ -212,9 +212,27 @@ class TileIndex:
         vector = builder.to(vector, shape)
         return builder.elementwise("tt.addptr", [builder.to(base, shape), vector])
 
+    def _stepwise(self, e: Expr) -> Expr:
+        """An offset that moves by one element from lane to lane, written so that Triton sees it.
+
+        Simplified, ``a*(f floordiv n) + f mod n`` is ``(a/n)*f + (1 - a/n)*(f mod n)``: a division less, but
+        of two terms that each move by more than one.  Undone where ``f mod n`` is left with a factor of 1.
+        """
+        lanes = {lane_symbol(i) for i in self.vector_axes}
+        for monomial, c in e.terms:
+            atom = monomial[0] if len(monomial) == 1 else None
+            if not isinstance(atom, Mod) or not lanes & atom.num.symbols():
+                continue
+            whole = 1 - c
+            if c == 1 or any(e.by_monomial.get(m, 0) != whole * k for m, k in atom.num.terms if m):
+                continue
+            below = atom.num.floordiv(atom.den) * atom.den
+            return e + (below + Expr({(atom,): 1}) - atom.num) * whole
+        return e
+
     def scalar(self, e: Expr) -> ir.Value:
         """An expression over sizes as an i32 scalar; its value fits, what it is computed from may not."""
-        return self.builder.cast("arith.trunci", self._emit(e, 32 if self._fits(e) else 64), "i32")
+        return self.builder.cast("arith.trunci", self._emit(e, 32 if self.fits(e) else 64), "i32")
 
     def lane_trips(self, axis: int) -> ir.Value:
         """In how many blocks of a looped axis each lane is a point of it: ceil((extent - lane) / block), as
@@ -226,14 +244,38 @@ class TileIndex:
             if self.exact(axis)
             else (extent - sym(lane_symbol(axis)) + (block - 1)).floordiv(block)
         )
-        return self._sum(trips, 32 if self._fits(trips) else 64, {})
+        return self._sum(trips, 32 if self.fits(trips) else 64, {})
+
+    def fours(self, e: Expr, axis: int) -> ir.Value | None:
+        """An expression over dims divided by 4, as i64, for every fourth lane of the last axis, where the
+        expression counts up with the lane from a multiple of 4; else None.
+        """
+        builder, block = self.builder, self.tile.axes[axis].block
+        lane = sym(lane_symbol(axis))
+        base = self.lowered(e) - lane
+        if block % 4 or lane_symbol(axis) in base.symbols() or not self.facts.divides(4, base):
+            return None
+        if not self.fits(base):
+            return None
+        i32 = ir.IntegerType.get_signless(32)
+        attributes = {"start": builder.attribute(0), "end": builder.attribute(block // 4)}
+        lanes = builder.create("tt.make_range", [tt.tile_type([block // 4], i32)], [], attributes).results[0]
+        for _ in range(self.rank - 1):
+            shape = list(shape_of(lanes))
+            shape.insert(0, 1)
+            lanes = builder.create(
+                "tt.expand_dims", [tt.tile_type(shape, i32)], [lanes], {"axis": builder.attribute(0)}
+            ).results[0]
+        start = self._sum(base, 32, {})
+        quarter = builder.elementwise("arith.divsi", [start, builder.fill(4, start)])
+        return builder.cast("arith.extsi", builder.elementwise("arith.addi", [quarter, lanes]), "i64")
 
     # --- widths -------------------------------------------------------------------------------------------
     def _bounded(self, e: Expr) -> bool:
         low, high = self.facts.interval(e)
         return low is not None and high is not None and low > -_LIMIT and high < _LIMIT
 
-    def _fits(self, e: Expr, spare: int = 0) -> bool:
+    def fits(self, e: Expr, spare: int = 0) -> bool:
         """Whether all parts of e, and what their divisions divide, fit in 31 bits whatever the order of
         additions.
         """
@@ -249,7 +291,7 @@ class TileIndex:
                 return False
             total += max(abs(low), abs(high))
             for atom in monomial:
-                if not isinstance(atom, str) and not (self._fits(atom.num) and self._fits(atom.den)):
+                if not isinstance(atom, str) and not (self.fits(atom.num) and self.fits(atom.den)):
                     return False
         return total < _LIMIT
 
@@ -270,7 +312,7 @@ class TileIndex:
             if any(b is None for b in bounds):
                 return False
             spare = sum(abs(b) for b in bounds if b is not None)
-        return self._fits(total, spare)
+        return self.fits(total, spare)
 
     # --- emission -----------------------------------------------------------------------------------------
     def _axes_of(self, e: Expr) -> tuple[int, ...]:

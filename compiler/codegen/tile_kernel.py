@@ -2,17 +2,20 @@
 of the looped axis.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
 from ..analysis.index import Expr, const, parse, sym
 from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
+from ..analysis.kernel_shape import KernelShape
+from ..analysis.precision import coarse_ops
 from ..analysis.tile import Tile
 from ..dialects import tt
 from ..mlir import ir, scf
 from . import philox, tile_ops
 from .tile_builder import Shape, TileBuilder, shape_of
-from .tile_index import TileIndex
+from .tile_index import TileIndex, block_symbol
 from .tile_memory import store_value
 from .tile_ops import UnsupportedOp, from_memory, memory_element, to_memory
 from .tile_plan import ASSERTS, Plan, TilingError
@@ -30,7 +33,7 @@ class TileKernel:
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         self.kernel, self.tile = kernel, tile
         self.plan = Plan(kernel, tile)
-        self.builder = TileBuilder()
+        self.builder = TileBuilder(coarse_ops(kernel.func.regions[0].blocks[0]))
         arguments = kernel.arguments
         sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
         self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes)
@@ -136,7 +139,7 @@ class TileKernel:
             carried = list(loop.inner_iter_args)
             self.iteration = loop.induction_variable
             number = self.iteration
-            if backwards == {True}:
+            if backwards == {True} or self._again(stage, folded, scans):
                 number = builder.elementwise(
                     "arith.subi", [builder.elementwise("arith.subi", [count, one]), number]
                 )
@@ -165,6 +168,12 @@ class TileKernel:
                 lanes = self._lanes(op, masked=False)
                 results = fold_of(op).finish(builder, state, lanes, partial(self._seen, op))
             self._set(op, results)
+
+    def _again(self, stage: int, folded: list[ir.Operation], scans: list[ir.Operation]) -> bool:
+        """Whether a loop only stores what an earlier loop has read: it runs backwards, as what was read last
+        is still in the cache.
+        """
+        return stage > 0 and not folded and not scans
 
     def _seen(self, op: ir.Operation, element: ir.Type) -> ir.Value:
         """How many points each lane has folded, as a float: along the looped axis ceil((extent - lane) /
@@ -266,7 +275,24 @@ class TileKernel:
 
     def _rand(self, op: ir.Operation) -> None:
         operands = [self._operand(v) for v in op.operands]
-        self._set(op, [philox.rand(self.builder, operands, string(op.attributes["dist"]))])
+        dist = string(op.attributes["dist"])
+        fours = self._fours(op) if dist == "uniform" else None
+        if fours is None:
+            self._set(op, [philox.rand(self.builder, operands, dist)])
+        else:
+            self._set(op, [philox.uniform_of_fours(self.builder, operands[0], operands[1], fours)])
+
+    def _fours(self, op: ir.Operation) -> ir.Value | None:
+        """The counter divided by 4, of each four neighbours that share it; None where lanes do not count up
+        from a multiple of 4.
+        """
+        vectors = self.index.vector_axes
+        if not vectors or isinstance(op.operands[2].owner, ir.Block):
+            return None
+        made, axis = op.operands[2].owner.operation, vectors[-1]
+        if made.name != "fuse.index" or len(made.operands) or self.plan.axes[op][-1] != axis:
+            return None
+        return self.index.fours(parse(string(made.attributes["expr"])), axis)
 
     def _assert(self, op: ir.Operation) -> None:
         builder = self.builder
@@ -289,7 +315,42 @@ class TileKernel:
         mask = self.index.mask(axes) if masked else None
         count = point_count([self.index.extents[i] for i in axes])
         shape = self._without_ones(self.index.shape(self.plan.axes[op]))
-        return Lanes(positions, mask, shape, lambda element: self._number(count, element))
+        own, apart = self._own(op, shape)
+        narrow, ordered = self._index_facts(op)
+        return Lanes(
+            positions, mask, shape, lambda element: self._number(count, element), own, apart, narrow, ordered
+        )
+
+    def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
+        """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by
+        side where rows start at multiples of that, else one in each round of all threads.
+        """
+        axis = self.tile.looped
+        vectors = self.index.vector_axes
+        if axis is None or not vectors or vectors[-1] != axis or not self.plan.is_accumulated(op):
+            return 1, False
+        shapes = KernelShape.of(self.kernel)
+        if shapes.aligned(self.tile.axes[axis].dims):
+            own, threads = 16 // max(shapes.widest, 1), 1
+        else:
+            threads = 32 * self.tile.num_warps
+            own = shape[-1] * math.prod(shape[:-1]) // threads
+        return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
+
+    def _index_facts(self, op: ir.Operation) -> tuple[bool, bool]:
+        """Of the index that an argument of the extreme folds: whether 32 bits hold it, whether it grows along
+        the loop.
+        """
+        if op.name != "fuse.argreduce" or isinstance(op.operands[1].owner, ir.Block):
+            return False, False
+        made = op.operands[1].owner.operation
+        if made.name != "fuse.index" or len(made.operands):
+            return False, False
+        e = self.index.lowered(parse(string(made.attributes["expr"])))
+        axis = self.tile.looped
+        step = None if axis is None else e.coefficient(block_symbol(axis))
+        grows = step is not None and step.constant is not None and step.constant > 0
+        return self.index.fits(e), grows
 
     def _number(self, e: Expr, element: ir.Type) -> ir.Value:
         builder = self.builder

@@ -2,16 +2,17 @@
 function or a short sequence.
 
 ``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square
-root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``; about 8 instructions more than the approximate forms,
-hidden behind memory in all but pure arithmetic kernels).
+root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``), except for quotients that are rounded to 16 bits or
+fewer next (``analysis/precision.py``): there the about 10 instructions that IEEE costs are the limit.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 from ..dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
-from .tile_builder import TileBuilder, highest, is_float, lowest
+from .tile_builder import TileBuilder, highest, is_float, lowest, shape_of
 
 Emitter = Callable[[TileBuilder, ir.Operation, Sequence[ir.Value]], list[ir.Value]]
 
@@ -64,7 +65,6 @@ LEGAL = frozenset(
         "log2",
         "sin",
         "cos",
-        "erf",
         "rsqrt",
         "floor",
         "ceil",
@@ -122,8 +122,25 @@ def _constant(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Valu
 
 
 def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    if op in builder.coarse:
+        return [_coarse_quotient(builder, *operands)]
     name = "tt.precise_divf" if str(op.results[0].type) == "f32" else "arith.divf"
     return [builder.elementwise(name, operands)]
+
+
+def _coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """a / b within 2 units in the last place, without a branch for every element: the IEEE form has one.
+
+    Where one divisor serves many elements they are multiplied by its reciprocal; a divisor whose reciprocal
+    would overflow is scaled up first, and so are they.
+    """
+    if math.prod(shape_of(b)) >= math.prod(shape_of(a)):
+        return builder.elementwise("arith.divf", [a, b])
+    small = builder.cmpf("olt", builder.elementwise("math.absf", [b]), builder.fill(2.0**-100, b))
+    scale = builder.select(small, builder.fill(2.0**64, b), builder.fill(1.0, b))
+    scaled = builder.elementwise("arith.mulf", [b, scale])
+    reciprocal = builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), scaled])
+    return builder.elementwise("arith.mulf", [builder.elementwise("arith.mulf", [a, scale]), reciprocal])
 
 
 def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
@@ -261,6 +278,38 @@ def _as_integer(builder: TileBuilder, flag: ir.Value, like: ir.Value) -> ir.Valu
     return builder.cast("arith.extui", flag, tt.element_of(like.type))
 
 
+#: erf(x) = 1 - (a1 t + .. + a5 t**5) exp(-x*x), t = 1 / (1 + p x), for x >= 0: Abramowitz and Stegun, 7.1.26.
+_ERF_P = 0.3275911
+_ERF_A = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+
+
+def _erf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """Within 3e-7 of the true value where the result is coarse: half the instructions of libdevice's, which
+    is as accurate for small arguments as for large ones.
+    """
+    [x] = operands
+    if op not in builder.coarse:
+        return [builder.elementwise("math.erf", [x])]
+
+    def times(a: ir.Value, b: ir.Value) -> ir.Value:
+        return builder.elementwise("arith.mulf", [a, b])
+
+    def plus(a: ir.Value, b: float) -> ir.Value:
+        return builder.elementwise("arith.addf", [a, builder.fill(b, a)])
+
+    size = builder.elementwise("math.absf", [x])
+    one = builder.fill(1.0, x)
+    t = builder.extern("__nv_fast_fdividef", [one, plus(times(size, builder.fill(_ERF_P, x)), 1.0)])
+    tail = builder.fill(_ERF_A[-1], x)
+    for a in reversed(_ERF_A[:-1]):
+        tail = plus(times(tail, t), a)
+    power = builder.elementwise(
+        "math.exp", [times(x, builder.elementwise("arith.subf", [builder.fill(-0.0, x), x]))]
+    )
+    rest = times(times(tail, t), power)
+    return [builder.extern("__nv_copysignf", [builder.elementwise("arith.subf", [one, rest]), x])]
+
+
 def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     """A size argument as an integer."""
     element = op.results[0].type
@@ -283,6 +332,7 @@ SPECIAL: dict[str, Emitter] = {
     "arith.ceildivsi": _ceildiv,
     "arith.index_cast": _index_cast,
     "math.sqrt": _sqrt,
+    "math.erf": _erf,
     "math.isnan": _isnan,
     "math.isinf": _compared_with_infinity("oeq"),
     "math.isfinite": _compared_with_infinity("olt"),

@@ -38,12 +38,20 @@ class Lanes:
     """Where a reduction happens.  ``axes``: positions in tile shapes (none when all reduced axes have block
     1); ``mask``: lanes that exist, None for all; ``shape``: of operands before the reduction; ``count``:
     number of points folded, as an expression; ``size`` emits it as f32 or f64.
+
+    ``own``: how many elements of a looped block one thread holds along the last axis, 1 where that is not
+    known; ``apart``: they lie a thread count apart, not side by side.  ``narrow``: an index operand fits in
+    32 bits; ``ordered``: it grows from iteration to iteration.
     """
 
     axes: tuple[int, ...]
     mask: ir.Value | None
     shape: Shape
     count: Callable[[ir.Type], ir.Value]
+    own: int = 1
+    apart: bool = False
+    narrow: bool = False
+    ordered: bool = False
 
 
 def combine_kind(kind: str) -> Combine:
@@ -236,25 +244,10 @@ class ArgExtreme(Fold):
 
     kind: str
 
-    def combine(self, builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
-        """Takes the left pair where it is more extreme, or as extreme with the smaller index."""
-        (a, i), (b, j) = left, right
-        earlier = builder.cmpi("slt", i, j)
-        if is_float(tt.element_of(a.type)):
-            more = builder.cmpf("ugt" if self.kind == "argmax" else "ult", a, b)  # also where one is NaN
-            better = builder.elementwise("arith.andi", [more, builder.cmpf("ord", b, b)])
-            both_nan = builder.elementwise(
-                "arith.andi", [builder.cmpf("uno", a, a), builder.cmpf("uno", b, b)]
-            )
-            same = builder.elementwise("arith.ori", [builder.cmpf("oeq", a, b), both_nan])
-        else:
-            better = builder.cmpi("sgt" if self.kind == "argmax" else "slt", a, b)
-            same = builder.cmpi("eq", a, b)
-        take = builder.elementwise("arith.ori", [better, builder.elementwise("arith.andi", [same, earlier])])
-        return [builder.select(take, a, b), builder.select(take, i, j)]
-
     def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         value, index = operands[0], _narrow(operands[1])
+        if lanes.narrow:
+            index = builder.cast("arith.trunci", index, "i32")
         element = tt.element_of(value.type)
         neutral = neutral_of("max" if self.kind == "argmax" else "min", element)
         if str(element) == "i1":
@@ -266,23 +259,54 @@ class ArgExtreme(Fold):
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         neutral = neutral_of("max" if self.kind == "argmax" else "min", elements[0])
-        index = ir.IntegerType.get_signless(64)
+        index = "i32" if lanes.narrow else "i64"
         return [
             builder.constant(neutral, _folded_type(elements[0]), lanes.shape),
-            builder.constant(_BIG_INDEX["i64"], index, lanes.shape),
+            builder.constant(_BIG_INDEX[index], index, lanes.shape),
         ]
 
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
-        value, index = self.prepare(builder, operands, lanes)
-        return self.combine(builder, state, [value, builder.cast("arith.extsi", index, "i64")])
+        """Takes the new pair where it is more extreme; as the first pair in any case, as an equal one where
+        its index is smaller, which a lane whose indices grow never sees.
+        """
+        (top, kept), (value, index) = state, self.prepare(builder, operands, lanes)
+        if not lanes.narrow:
+            index = builder.cast("arith.extsi", index, "i64")
+        if is_float(tt.element_of(top.type)):
+            more = builder.cmpf("ugt" if self.kind == "argmax" else "ult", value, top)  # also for a first NaN
+            more = builder.elementwise("arith.andi", [more, builder.cmpf("ord", top, top)])
+        else:
+            more = builder.cmpi("sgt" if self.kind == "argmax" else "slt", value, top)
+        if lanes.ordered:
+            also = builder.cmpi("eq", iteration, builder.fill(0, iteration))
+        else:
+            earlier = builder.cmpi("slt", index, kept)
+            also = builder.elementwise("arith.andi", [_equal(builder, value, top), earlier])
+        take = builder.elementwise("arith.ori", [more, also])
+        return [builder.select(take, value, top), builder.select(take, index, kept)]
 
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
-        value, index = fold(builder, state, lanes.axes, lambda b, left, right: self.combine(b, left, right))
-        return [value, builder.cast("arith.extsi", index, "i64")]
+        """The extreme first, then the smallest index that has it: fewer instructions for each element than
+        folding pairs.
+        """
+        value, index = state
+        [top] = fold(builder, [value], lanes.axes, combine_kind("max" if self.kind == "argmax" else "min"))
+        beyond = builder.fill(_BIG_INDEX[str(tt.element_of(index.type))], index)
+        candidates = builder.select(_equal(builder, value, top), index, beyond)
+        [first] = fold(builder, [candidates], lanes.axes, combine_kind("min"))
+        return [top, builder.cast("arith.extsi", first, "i64")]
+
+
+def _equal(builder: TileBuilder, value: ir.Value, top: ir.Value) -> ir.Value:
+    """Where ``value`` is the extreme ``top`` of a set that it belongs to: NaN wins, so a NaN is."""
+    if not is_float(tt.element_of(value.type)):
+        return builder.cmpi("eq", value, top)
+    same, nan = builder.cmpf("oeq", value, top), builder.cmpf("uno", value, value)
+    return builder.elementwise("arith.ori", [same, nan])
 
 
 @dataclass(frozen=True)
@@ -371,10 +395,10 @@ def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
 
 @dataclass(frozen=True)
 class Softmax(Fold):
-    """max and sum(exp(x - max)).  Looped: each lane keeps its own maximum and sum and calls exp once an
-    element: of the old maximum and the new element one is the new maximum, whose factor is 1.  Lanes start
-    from the lowest finite number, so that an element of minus infinity adds nothing; a row of nothing else
-    gives (-inf, NaN), as exp(-inf + inf) does.
+    """max and sum(exp(x - max)).  Looped: what one thread holds of a block shares a maximum and a sum, so
+    that the sum is rescaled once for all of it; exp is called once an element and once for the rescaling.
+    The maximum starts from the lowest finite number, so that an element of minus infinity adds nothing; a row
+    of nothing else gives (-inf, NaN), as exp(-inf + inf) does.
     """
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
@@ -387,28 +411,35 @@ class Softmax(Fold):
         return [top, total]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        shape = _owned(lanes)
+        if lanes.own > 1:
+            shape = (*shape[:-2], 1, shape[-1]) if lanes.apart else (*shape[:-1], 1)
         return [
-            builder.constant(_lowest_finite(elements[0]), elements[0], lanes.shape),
-            builder.constant(0.0, elements[0], lanes.shape),
+            builder.constant(_lowest_finite(elements[0]), elements[0], shape),
+            builder.constant(0.0, elements[0], shape),
         ]
 
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
-        value = _fill(builder, operands[0], -math.inf, lanes)
+        value = _reshaped(builder, _fill(builder, operands[0], -math.inf, lanes), _owned(lanes))
+        axis = len(lanes.shape) - 1 if lanes.apart else len(lanes.shape)
+        own = [axis] if lanes.own > 1 else []
         top, total = state
-        distance = builder.elementwise("math.absf", [builder.elementwise("arith.subf", [value, top])])
-        negative = builder.elementwise("arith.subf", [builder.fill(0.0, distance), distance])
-        factor = builder.elementwise("math.exp", [negative])
-        higher = builder.cmpf("ogt", value, top)
-        one = builder.fill(1.0, factor)
-        kept = builder.elementwise("arith.mulf", [total, builder.select(higher, factor, one)])
-        total = builder.elementwise("arith.addf", [kept, builder.select(higher, one, factor)])
-        return [builder.elementwise("arith.maximumf", [top, value]), total]
+        [block] = fold(builder, [value], own, combine_kind("max"))
+        higher = builder.elementwise("arith.maximumf", [top, block])
+        power = _exp_of_nonpositive(builder, builder.elementwise("arith.subf", [value, higher]))
+        factor = _exp_of_nonpositive(builder, builder.elementwise("arith.subf", [top, higher]))
+        [added] = fold(builder, [power], own, combine_kind("sum"))
+        kept = builder.elementwise("arith.mulf", [total, factor])
+        return [higher, builder.elementwise("arith.addf", [kept, added])]
 
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
+        if lanes.own > 1:
+            shape = (*lanes.shape[:-1], lanes.shape[-1] // lanes.own)
+            state = [_reshaped(builder, v, shape) for v in state]
         lane_top, lane_total = state
         [top] = fold(builder, [lane_top], lanes.axes, combine_kind("max"))
         factor = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [lane_top, top])])
@@ -423,6 +454,30 @@ class Softmax(Fold):
             builder.select(empty, builder.fill(-math.inf, top), top),
             builder.select(empty, builder.fill(math.nan, total), total),
         ]
+
+
+def _exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
+    """exp(x), where what is below 2**-126 may become 0: it is added to a sum of at least 1.  In f32 that
+    saves three of five instructions: libdevice's exp2 flushes, ``math.exp`` scales.
+    """
+    if str(tt.element_of(x.type)) != "f32":
+        return builder.elementwise("math.exp", [x])
+    scaled = builder.elementwise("arith.mulf", [x, builder.fill(math.log2(math.e), x)])
+    return builder.extern("__nv_exp2f", [scaled])
+
+
+def _owned(lanes: Lanes) -> Shape:
+    """The shape of a block with what one thread holds along an axis of its own."""
+    if lanes.own == 1:
+        return lanes.shape
+    *outer, last = lanes.shape
+    return (*outer, lanes.own, last // lanes.own) if lanes.apart else (*outer, last // lanes.own, lanes.own)
+
+
+def _reshaped(builder: TileBuilder, value: ir.Value, shape: Shape) -> ir.Value:
+    if shape_of(value) == shape:
+        return value
+    return builder.create("tt.reshape", [tt.tile_type(shape, tt.element_of(value.type))], [value]).results[0]
 
 
 def _lowest_finite(element: ir.Type) -> float:

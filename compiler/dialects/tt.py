@@ -258,6 +258,24 @@ class Trans(TT.Operation, name="trans", traits=[ext.Pure]):
     verify_invariants = _verified(_same_element)
 
 
+def _join(op: ir.Operation) -> str | None:
+    shapes = [tuple(shape_of(v.type)) for v in (*op.operands, *op.results)]
+    if shapes[0] != shapes[1] or shapes[2] != (*shapes[0], 2):
+        return "expected two tiles of one shape and a new last axis of 2, got " + ", ".join(
+            str(v.type) for v in (*op.operands, *op.results)
+        )
+    return _same_element(op)
+
+
+class Join(TT.Operation, name="join", traits=[ext.Pure]):
+    """Two tiles side by side along a new last axis of extent 2."""
+
+    lhs: Operand[T]
+    rhs: Operand[T]
+    result: Result[Any]
+    verify_invariants = _verified(_join)
+
+
 class AddPtr(TT.Operation, name="addptr", traits=[ext.Pure]):
     """Address plus offset in elements."""
 

@@ -95,9 +95,11 @@ def _uniform(word: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 def uniform(
     seed: torch.Tensor, offset: torch.Tensor, counter: torch.Tensor, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
-    """Numbers in [0, 1): word 0 of ``philox`` as a signed 32-bit x, then ``f32(x if x >= 0 else -x - 1) *
-    f32(4.6566127342e-10)``."""
-    return _uniform(philox(seed, offset, counter)[0], dtype)
+    """Numbers in [0, 1): word ``counter % 4`` of ``philox`` at ``counter / 4`` as a signed 32-bit x, then
+    ``f32(x if x >= 0 else -x - 1) * f32(4.6566127342e-10)``."""
+    words = torch.stack(torch.broadcast_tensors(*philox(seed, offset, (counter >> 2) & (1 << 62) - 1)))
+    place = (counter & 3).expand(words.shape[1:])
+    return _uniform(words.gather(0, place[None])[0], dtype)
 
 
 def normal(

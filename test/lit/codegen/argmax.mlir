@@ -1,4 +1,4 @@
-// Where the maximum of each row is: a reduction of pairs. The padding loses against -inf, for its index is the largest; the first
+// Where the maximum of each row is: the maximum, then the smallest index that has it. The padding's index is the largest; the first
 // of equal elements wins, a NaN wins over all numbers. Indices are 32 bits wide until they are stored.
 // RUN: fuse-opt %s --default-pipeline=planned | FileCheck %s
 
@@ -7,13 +7,15 @@
 // CHECK: %[[V:.*]] = arith.select %[[IN]], %
 // CHECK: arith.constant dense<2147483647>
 // CHECK: %[[I:.*]] = arith.select %[[IN]], %
-// CHECK: %[[R:.*]]:2 = "tt.reduce_2"(%[[V]], %[[I]])
-// CHECK: ^bb0(%[[A:.*]]: f32, %[[AI:.*]]: i32, %[[B:.*]]: f32, %[[BI:.*]]: i32):
-// CHECK: arith.cmpi slt, %[[AI]], %[[BI]]
-// CHECK: arith.cmpf ugt, %[[A]], %[[B]]
-// CHECK: "tt.reduce_return_2"
-// CHECK: {axis = 1 : i32}
-// CHECK: %[[W:.*]] = "tt.expand_dims"(%[[R]]#1)
+// CHECK: %[[M:.*]] = "tt.reduce"(%[[V]])
+// CHECK: arith.maximumf
+// CHECK: %[[SAME:.*]] = arith.cmpf oeq, %[[V]], %
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[V]], %[[V]]
+// CHECK: %[[HAS:.*]] = arith.ori %[[SAME]], %[[NAN]]
+// CHECK: %[[C:.*]] = arith.select %[[HAS]], %[[I]], %
+// CHECK: %[[R:.*]] = "tt.reduce"(%[[C]])
+// CHECK: arith.minsi
+// CHECK: %[[W:.*]] = "tt.expand_dims"(%[[R]])
 // CHECK: arith.extsi %[[W]] : {{.*}} to tensor<{{.*}}xi64>
 // CHECK: "tt.store"
 // CHECK: "tt.return"

@@ -52,7 +52,7 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// A transpose: square tiles of 256 bytes a side, whole lines for load and store.
+// A transpose: tiles of 256 bytes a side, whole lines for load and store.
 // CHECK-LABEL: @transpose
 // CHECK-SAME: fuse.tile = {axes = [{block = 128 : i64, dims = ["d0"], kind = "grid"}, {block = 128 : i64, dims = ["d1"], kind = "grid"}], num_stages = 1 : i64, num_warps = 8 : i64}
 module attributes {fuse.device = "cpu"} {
@@ -195,9 +195,10 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Rows are reduced on the way down the columns: rows are held, the walk is the loop, and the next rows are loaded meanwhile.
+// Rows are reduced on the way down the columns: rows are held, the walk is the loop, and the next rows are loaded meanwhile; fewer of
+// them where two programs of 8 warps share a multiprocessor.
 // CHECK-LABEL: func.func private @rows_and_columns
-// CHECK-SAME: fuse.tile = {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 1 : i64, dims = ["d0"], kind = "looped"}, {block = 4096 : i64, dims = ["d1"], kind = "resident"}], num_stages = 4 : i64, num_warps = 16 : i64}
+// CHECK-SAME: fuse.tile = {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 1 : i64, dims = ["d0"], kind = "looped"}, {block = 4096 : i64, dims = ["d1"], kind = "resident"}], num_stages = 3 : i64, num_warps = 8 : i64}
 func.func private @rows_and_columns(%x: tensor<16384x4096xf32>, %o: tensor<16384xf32>, %p: tensor<256x4096xf32>) -> (tensor<16384xf32>, tensor<256x4096xf32>)
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096", d2 = "256"}, fuse.ties = array<i64: 1, 2>} {
   %true = arith.constant true
@@ -208,4 +209,52 @@ func.func private @rows_and_columns(%x: tensor<16384x4096xf32>, %o: tensor<16384
   %r = "fuse.store"(%o, %s, %true) {at = ["d0 + d2*64"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
   %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<256x4096xf32>, f32, i1) -> tensor<256x4096xf32>
   return %r, %q : tensor<16384xf32>, tensor<256x4096xf32>
+}
+
+// -----
+
+// Rows of 4097 start at odd addresses: flat, so that the whole tensors are read and written 16 bytes at a time.
+// CHECK-LABEL: func.func private @odd_rows
+// CHECK-SAME: fuse.tile = {axes = [{block = 1024 : i64, dims = ["d0", "d1"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @odd_rows(%x: tensor<8192x4097xf32>, %b: tensor<4097xf32>, %o: tensor<8192x4097xf32>) -> tensor<8192x4097xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "4097"}, fuse.ties = array<i64: 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x4097xf32>, i1, f32) -> f32
+  %c = "fuse.load"(%b, %true, %zero) {at = ["d1"]} : (tensor<4097xf32>, i1, f32) -> f32
+  %w = arith.addf %v, %c : f32
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8192x4097xf32>, f32, i1) -> tensor<8192x4097xf32>
+  return %r : tensor<8192x4097xf32>
+}
+
+// -----
+
+// Not flat: the rows of %x lie apart, so nothing is gained by joining the dims.
+// CHECK-LABEL: func.func private @odd_rows_apart
+// CHECK-SAME: dims = ["d0"], kind = "grid"}, {block = {{[0-9]+}} : i64, dims = ["d1"], kind = "grid"}
+func.func private @odd_rows_apart(%x: tensor<8192x4097xf32, #fuse.layout<"8192,4097", "4100,1", "0", "">>, %b: tensor<4097xf32>, %o: tensor<8192x4097xf32>) -> tensor<8192x4097xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "4097"}, fuse.ties = array<i64: 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x4097xf32, #fuse.layout<"8192,4097", "4100,1", "0", "">>, i1, f32) -> f32
+  %c = "fuse.load"(%b, %true, %zero) {at = ["d1"]} : (tensor<4097xf32>, i1, f32) -> f32
+  %w = arith.addf %v, %c : f32
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8192x4097xf32>, f32, i1) -> tensor<8192x4097xf32>
+  return %r : tensor<8192x4097xf32>
+}
+
+// -----
+
+// Channels are reduced, pixels are contiguous: 32 rows a program, so that whole sectors are read.
+// CHECK-LABEL: func.func private @channels
+// CHECK-SAME: fuse.tile = {axes = [{block = 32 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 256 : i64, dims = ["d2"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @channels(%x: tensor<64x256x3136xf32>, %o: tensor<64x3136x256xf32>) -> tensor<64x3136x256xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "3136", d2 = "256"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2", "d1"]} : (tensor<64x256x3136xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d2"]} : (f32) -> f32
+  %w = arith.subf %v, %s : f32
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<64x3136x256xf32>, f32, i1) -> tensor<64x3136x256xf32>
+  return %r : tensor<64x3136x256xf32>
 }

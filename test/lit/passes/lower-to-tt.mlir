@@ -105,3 +105,25 @@ func.func private @gap(%o: tensor<8xf32>, %x: tensor<8xf32>, %q: tensor<8xf32>) 
   %p = "fuse.base_of"(%n, %o, %q) : (i32, tensor<8xf32>, tensor<8xf32>) -> !tt.ptr<f32>
   return %o, %q : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A mask beside bfloat16 is promised 8 bytes: eight elements a thread, as of the wider tensor.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: tt.divisibility = 8 : i32}, {tt.divisibility = 16 : i32}
+// CHECK-SAME: sym_name = "mask_tt"
+func.func private @mask(%x: tensor<256xi8>, %o: tensor<256xbf16>) -> tensor<256xbf16>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "256"}, fuse.ties = array<i64: 1>} {
+  %p = "fuse.base"(%x) : (tensor<256xi8>) -> !tt.ptr<i8>
+  %q = "fuse.base"(%o) : (tensor<256xbf16>) -> !tt.ptr<bf16>
+  %r = "tt.make_range"() {start = 0 : i32, end = 256 : i32} : () -> tensor<256xi32>
+  %ps = "tt.splat"(%p) : (!tt.ptr<i8>) -> tensor<256x!tt.ptr<i8>>
+  %qs = "tt.splat"(%q) : (!tt.ptr<bf16>) -> tensor<256x!tt.ptr<bf16>>
+  %pr = "tt.addptr"(%ps, %r) : (tensor<256x!tt.ptr<i8>>, tensor<256xi32>) -> tensor<256x!tt.ptr<i8>>
+  %qr = "tt.addptr"(%qs, %r) : (tensor<256x!tt.ptr<bf16>>, tensor<256xi32>) -> tensor<256x!tt.ptr<bf16>>
+  %v = "tt.load"(%pr) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<256x!tt.ptr<i8>>) -> tensor<256xi8>
+  %w = arith.sitofp %v : tensor<256xi8> to tensor<256xbf16>
+  "tt.store"(%qr, %w) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<256x!tt.ptr<bf16>>, tensor<256xbf16>) -> ()
+  return %o : tensor<256xbf16>
+}

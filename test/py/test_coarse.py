@@ -1,0 +1,92 @@
+"""What is rounded to 16 bits next may be computed with a few units of float32's last place of error: results
+against float64, over all numbers of bfloat16 where a function has one argument.
+"""
+
+import pytest
+import torch
+from tiling_cases import Case, axis, lowered, run, tensor, tile
+
+from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.choose_tiling import ChooseTiling
+
+GELU = """load x[d0] -> v
+%w = arith.extf %v : bf16 to f32
+%h = arith.constant 0.5 : f32
+%one = arith.constant 1.0 : f32
+%c = arith.constant 0.707106769 : f32
+%s = arith.mulf %w, %c : f32
+%e = math.erf %s : f32
+%p = arith.addf %e, %one : f32
+%g = arith.mulf %p, %h : f32
+%y = arith.mulf %w, %g : f32
+%t = arith.truncf %y : f32 to bf16
+store t -> o[d0]"""
+SIGMOID = """load x[d0] -> v
+%w = arith.extf %v : bf16 to f32
+%one = arith.constant 1.0 : f32
+%n = arith.negf %w : f32
+%e = math.exp %n : f32
+%p = arith.addf %e, %one : f32
+%q = arith.divf %one, %p : f32
+%t = arith.truncf %q : f32 to bf16
+store t -> o[d0]"""
+QUOTIENT = """load x[d0, d1] -> v
+load b[d0] -> d
+%w = arith.extf %v : bf16 to f32
+%q = arith.divf %w, %d : f32
+%t = arith.truncf %q : f32 to bf16
+store t -> o[d0, d1]"""
+
+
+def every_finite() -> torch.Tensor:
+    """All finite numbers of bfloat16, padded with ones."""
+    numbers = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
+    return torch.where(numbers.isfinite(), numbers, 1.0)
+
+
+def tiled(case: Case, *inputs: torch.Tensor) -> torch.Tensor:
+    module = lowered(case.text(), ChooseTiling(), ApplyTiling())
+    assert "tt.precise_divf" not in str(module) or case.body is QUOTIENT
+    [got] = run(module, list(inputs))
+    return got
+
+
+def one_argument(body: str, x: torch.Tensor) -> torch.Tensor:
+    element = {"x": tensor(x.numel(), element="bf16")}, {"o": tensor(x.numel(), element="bf16")}
+    return tiled(Case({"d0": str(x.numel())}, *element, body), x)
+
+
+def test_sigmoid_of_every_number() -> None:
+    """Half a unit in the last place of bfloat16, and a hundredth for the arithmetic before the rounding;
+    below 2**-126 the exponential overflows in float32.
+    """
+    x = every_finite()
+    exact = torch.sigmoid(x.double())
+    error = (one_argument(SIGMOID, x).double() - exact).abs()
+    assert (error <= exact * 2**-8 * 1.01 + 2.0**-126).all()
+
+
+def test_gelu_of_every_number() -> None:
+    """As above; where 1 + erf cancels, the error stays below four roundings of a float32 of 1."""
+    x = every_finite()
+    exact = x.double() * 0.5 * torch.special.erfc(-x.double() / 2**0.5)
+    error = (one_argument(GELU, x).double() - exact).abs()
+    cancelled = x.double().abs() * 4 * 2**-24 * (x < 0) * (x > -20)
+    assert (error <= exact.abs() * 2**-8 * 1.01 + cancelled + 2.0**-133).all()
+
+
+@pytest.mark.parametrize("divisor", [1.0, 3.0, 1e-12, 2.0**-140, 2.0**-149, 1e38, 3e38, 0.0, float("inf")])
+def test_one_divisor_for_a_row(divisor: float) -> None:
+    """Subnormal divisors, whose reciprocal is no float32, and divisors near the largest."""
+    values = torch.tensor([0.0, -1.0, 3.0, 1e-30, -2e-38, 1e30, 3e38, float("inf"), float("nan")] * 16)
+    x = values[:128].to(torch.bfloat16).repeat(8, 1)
+    b = torch.full((8,), divisor)
+    case = Case(
+        {"d0": "8", "d1": "128"},
+        {"x": tensor(8, 128, element="bf16"), "b": tensor(8)},
+        {"o": tensor(8, 128, element="bf16")},
+        QUOTIENT,
+        tile=tile(axis("d0", 1, "grid"), axis("d1", 128, "grid")),
+    )
+    exact = (x.double() / b.double()[:, None]).to(torch.float32).to(torch.bfloat16)
+    torch.testing.assert_close(tiled(case, x, b), exact, rtol=2**-8, atol=0, equal_nan=True)
