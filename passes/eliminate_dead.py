@@ -4,11 +4,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.dependences import callee_kind, extern_aliases, extern_mutated, has_effect
-from ..compiler.analysis.kernel import kernel_ties
+from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
-from ._kernels import Program, argument_attributes, clean, kernel_body, result_types, set_signature
+from ._kernels import (
+    Program,
+    argument_attributes,
+    clean,
+    kernel_body,
+    result_types,
+    set_signature,
+    type_symbols,
+)
 from .pass_base import Pass
 
 #: Operations of ``@main`` that are dead when nothing uses their results.
@@ -30,8 +38,9 @@ class EliminateDead(Pass):
         %y = call @dropout(%x, %o) ...                     // the kernel lost the store of the mask
         return %y
 
-    A ``fuse.after`` is no use of its value: a call that only orders others goes, and those it ordered are
-    ordered after what the call itself had to wait for.
+    A ``fuse.size`` stays as long as its source does, if the source's type needs the name.  A ``fuse.after``
+    is no use of its value: a call that only orders others goes, and those it ordered are ordered after what
+    the call itself had to wait for.
 
     Does not fire on kernels with asserts, on stores into storage of ``@main``'s arguments, on extern ops with
     an effect or with mutated operands (nor on sub-graphs with any), on ``fuse.rng`` (dropping a draw changes
@@ -70,10 +79,26 @@ def _is_used(value: ir.Value) -> bool:
     return any(use.owner.operation.name != "fuse.after" for use in value.uses)
 
 
+def _names_type(program: Program, op: ir.Operation) -> bool:
+    """Whether a ``fuse.size`` defines a size that the type of its source needs, and the source stays: an
+    argument, or a value that something else uses or whose call has an effect.
+    """
+    source, name = op.operands[0], string(op.attributes["symbol"])
+    if name not in type_symbols(source.type):
+        return False
+    owner = source.owner
+    if isinstance(owner, ir.Block) or any(use.owner.operation != op for use in source.uses):
+        return True
+    call = owner.operation
+    return call.name == "func.call" and has_effect(call, program.callee(call))
+
+
 def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]) -> None:
     if op.name == "fuse.after":
         if not list(op.results[0].uses):
             op.erase()
+        return
+    if op.name == "fuse.size" and _names_type(program, op):
         return
     if op.name in REMOVABLE:
         if not any(_is_used(r) for r in op.results) and _bypass(program, op):

@@ -13,9 +13,9 @@ from ..analysis.layout import TensorSpec
 from ..dialects import fuse
 from ..mlir import ir
 from .call import Call
-from .dtypes import BY_TORCH
-from .extern import Results
-from .subgraphs import Subgraph
+from .dtypes import BY_ELEMENT, BY_TORCH
+from .extern import Encoder, Results
+from .subgraphs import Carried, Subgraph
 from .table import Refused
 from .values import Number, Tensor
 
@@ -43,6 +43,10 @@ class ControlFlow:
             self._inside[value] = self.block.add_argument(value.type, self.call.location)
         return self._inside[value]
 
+    def fill(self, operands: Sequence[Any], carried: Values) -> Values:
+        """The operands of a sub-graph (``Subgraph.operands``) as values of the function."""
+        return [carried[v.number] if isinstance(v, Carried) else self.take(v) for v in operands]
+
     def finish(self, results: Values) -> Any:
         """Returns ``results`` and calls the function; the node's value."""
         builder, location = self.builder, self.call.location
@@ -57,11 +61,15 @@ class ControlFlow:
         values = builder.call(self.name, self.outside, types, location)
         return self.results.accept(self.name, values, location)
 
-    def discard(self) -> None:
-        """Leaves no trace."""
-        del self.builder.declarations[self.name]
-        self.builder.release(self.name)
-        self.function.erase()
+    def __enter__(self) -> "ControlFlow":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Leaves no trace of a function that was not finished."""
+        if kind is not None:
+            del self.builder.declarations[self.name]
+            self.builder.release(self.name)
+            self.function.erase()
 
     # Ops of the body.
     def emit(
@@ -115,6 +123,33 @@ class ControlFlow:
             inputs = [v.type for v in operands]
             callee = self.builder.declare(name, inputs, types, attributes, self.call.location)
         return self._call(callee, operands, types)
+
+    def empty(self, spec: TensorSpec) -> ir.Value:
+        """Storage for a tensor of the type of a result."""
+        encoder = Encoder(self.call.importer, self.call.location, self.name)
+        with self.builder.context:
+            arguments = [encoder.encode(list(spec.sizes)), encoder.encode(list(spec.strides))]
+            device = torch.device(spec.device or self.builder.device)
+            given = {
+                "dtype": encoder.encode(BY_ELEMENT[spec.element].torch),
+                "device": encoder.encode(device),
+            }
+            extra = {"fuse.kwargs": ir.DictAttr.get(given)}
+            operands = [self.take(v) for v in encoder.operands]
+            types = [self.builder.tensor_type(spec)]
+        return self.extern("empty", "aten.empty_strided.default", operands, arguments, types, extra)[0]
+
+    def row(self, tensor: ir.Value, number: ir.Value, type_: ir.Type) -> ir.Value:
+        """``tensor[number]``, a view."""
+        arguments = [self.argument(0), self.builder.int64(0), self.argument(1)]
+        return self.extern("row", "aten.select.int", [tensor, number], arguments, [type_])[0]
+
+    def write(self, target: ir.Value, source: ir.Value) -> None:
+        """Copies into a tensor of the function's own."""
+        with self.builder.context:
+            extra = {"fuse.mutated": self.builder.int64s([0]), "fuse.returns": self.builder.int64s([])}
+        arguments = [self.argument(0), self.argument(1)]
+        self.extern("write", "aten.copy_.default", [target, source], arguments, [], extra)
 
     def argument(self, number: int) -> ir.Attribute:
         """``#fuse.arg`` of an operand."""

@@ -45,7 +45,7 @@ def host_number(builder: ModuleBuilder, tensor: Tensor, location: ir.Location) -
 
 
 @dataclass
-class _Encoder:
+class Encoder:
     """Turns Python arguments into attributes; tensors, sizes and numbers into operands of the call."""
 
     importer: "Importer"
@@ -117,7 +117,7 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
     """
     builder = importer.builder
     with importer.context:
-        encoder = _Encoder(importer, location, node.name)
+        encoder = Encoder(importer, location, node.name)
         args = [encoder.encode(importer.resolve(a)) for a in node.args]
         kwargs = {k: encoder.encode(importer.resolve(v)) for k, v in node.kwargs.items()}
         attributes: dict[str, ir.Attribute] = {
@@ -225,7 +225,7 @@ class _Result:
         return None
 
 
-def _effects(node: fx.Node, encoder: _Encoder, kept: list[int]) -> dict[str, ir.Attribute]:
+def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.Attribute]:
     """``fuse.mutated``, ``fuse.aliases`` and ``fuse.effect``, from the op's schema; a higher-order op may do
     anything.
     """

@@ -36,6 +36,14 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """Stands for value number ``number`` of what a loop hands to a sub-graph in each round, of ``type``."""
+
+    number: int
+    type: ir.Type
+
+
+@dataclass(frozen=True)
 class Subgraph:
     """A nested module.
 
@@ -52,8 +60,10 @@ class Subgraph:
     results: tuple[ir.Type, ...]
     effect: bool
 
-    def operands(self, importer: "Importer", given: Sequence[Any], location: ir.Location) -> list[ir.Value]:
-        """What a call takes: ``given`` are the placeholders' values in the graph around it."""
+    def operands(self, importer: "Importer", given: Sequence[Any], location: ir.Location) -> list[Any]:
+        """What a call takes, values and ``Carried``: ``given`` are the placeholders' values in the graph
+        around it.
+        """
         sizes = [importer.symbols.value(sym(name), location) for name in self.symbols]
         values = [operand(importer, given[number], type_, location) for number, type_ in self.taken]
         return [*sizes, *values, *(importer.constant_tensors[name].value for name in self.constants)]
@@ -192,8 +202,12 @@ def _returned(importer: "Importer", value: Any, layout: TensorSpec | None) -> ir
     raise Refused(f"its sub-graph returns {value}")
 
 
-def operand(importer: "Importer", value: Any, type_: ir.Type, location: ir.Location) -> ir.Value:
-    """The value of the graph that stands for ``value`` where ``type_`` is expected; refuses another kind."""
+def operand(importer: "Importer", value: Any, type_: ir.Type, location: ir.Location) -> Any:
+    """The value of the graph that stands for ``value`` where ``type_`` is expected, or ``value`` itself where
+    it is ``Carried``; refuses another kind.
+    """
+    if isinstance(value, Carried):
+        return _carried(value, type_)
     if isinstance(value, Tensor) and isinstance(type_, ir.RankedTensorType):
         return laid_out(importer, value, TensorSpec.of(type_), location)
     if isinstance(value, Number) and value.value.type == type_:
@@ -205,17 +219,40 @@ def operand(importer: "Importer", value: Any, type_: ir.Type, location: ir.Locat
     raise Refused(f"its sub-graph takes {type_} where it is given {type(value).__name__}")
 
 
-def laid_out(importer: "Importer", tensor: Tensor, expected: TensorSpec, location: ir.Location) -> ir.Value:
-    """The tensor with the strides of ``expected``: itself, or a copy.  Its offset may be another, and so may
-    the names of its sizes: a sub-graph has its own.  Refuses another kind of tensor.
+def _carried(value: Carried, type_: ir.Type) -> Carried:
+    """Refuses what has another layout each round than the sub-graph was traced with."""
+    if isinstance(type_, ir.RankedTensorType) and isinstance(value.type, ir.RankedTensorType):
+        spec, own = TensorSpec.of(value.type), TensorSpec.of(type_)
+        if (spec.element, spec.device, spec.rank) == (own.element, own.device, own.rank) and (
+            spec.strides == own.strides or (spec.is_contiguous and own.is_contiguous)
+        ):
+            return value
+    elif value.type == type_:
+        return value
+    raise Refused(f"its sub-graph takes {type_} where a loop carries {value.type}")
+
+
+def laid_out(
+    importer: "Importer",
+    tensor: Tensor,
+    expected: TensorSpec,
+    location: ir.Location,
+    *,
+    exact: bool = False,
+) -> ir.Value:
+    """The tensor with the strides of ``expected``: itself, or a copy.  Unless it has to be ``exact``, its
+    offset may be another, and so may the names of its sizes: a sub-graph has its own.  Refuses another kind
+    of tensor.
     """
     spec = tensor.spec
     if (spec.element, spec.device, spec.rank) != (expected.element, expected.device, expected.rank):
         raise Refused(f"its sub-graph has {expected.type()} where there is {tensor.value.type}")
     pairs = zip(spec.sizes, spec.strides, expected.strides, strict=True)
-    alike = all(n.constant == 1 or a == b for n, a, b in pairs)
-    if alike or spec.sizes != expected.sizes:
+    alike = spec == expected if exact else all(n.constant == 1 or a == b for n, a, b in pairs)
+    if alike or (spec.sizes != expected.sizes and not exact):
         return tensor.value
+    if spec.sizes != expected.sizes:
+        raise Refused(f"the sizes of {tensor.value.type} change to those of {expected.type()}")
     if spec.device is not None or spec.element.startswith("complex"):
         raise Refused(f"its sub-graph has {expected.type()} where there is {tensor.value.type}")
     fresh = TensorSpec(expected.sizes, expected.strides, const(0), expected.element)

@@ -16,6 +16,7 @@ _COPY = Pointwise((), lambda k, x, *_: x, own=True)
     "prims.convert_element_type.default",
     "aten.lift_fresh_copy.default",
     "aten.contiguous.default",
+    "aten.detach_copy.default",
 )
 def copy(call: Call) -> Any:
     """The output's layout is what ``memory_format`` made it."""

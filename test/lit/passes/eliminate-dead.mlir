@@ -101,6 +101,28 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A size stays while the type of a value that stays needs its name; it goes with a value that nothing else uses.
+// CHECK-LABEL: func.func @main
+// CHECK: "fuse.size"(%arg0) {dim = 0 : i64, symbol = "s0"}
+// CHECK: %[[U:.*]] = call @whole
+// CHECK-NEXT: "fuse.size"(%[[U]]) {dim = 0 : i64, symbol = "u0"}
+// CHECK-NOT: "u1"
+// CHECK: return %[[U]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<?xi64, #fuse.layout<"u0", "1", "0", "">> {
+    %s = "fuse.size"(%x) {dim = 0 : i64, symbol = "s0"} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> index
+    %u = call @whole(%x) : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<?xi64, #fuse.layout<"u0", "1", "0", "">>
+    %n = "fuse.size"(%u) {dim = 0 : i64, symbol = "u0"} : (tensor<?xi64, #fuse.layout<"u0", "1", "0", "">>) -> index
+    %v = call @lost(%x) : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<?xi64, #fuse.layout<"u1", "1", "0", "">>
+    %m = "fuse.size"(%v) {dim = 0 : i64, symbol = "u1"} : (tensor<?xi64, #fuse.layout<"u1", "1", "0", "">>) -> index
+    return %u : tensor<?xi64, #fuse.layout<"u0", "1", "0", "">>
+  }
+  func.func private @whole(tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<?xi64, #fuse.layout<"u0", "1", "0", "">> attributes {fuse.extern = "aten._unique.default", fuse.args = [#fuse.arg<0 : i64>]}
+  func.func private @lost(tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<?xi64, #fuse.layout<"u1", "1", "0", "">> attributes {fuse.extern = "aten._unique.default", fuse.args = [#fuse.arg<0 : i64>]}
+}
+
+// -----
+
 // Bad input: there is nothing to schedule.
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
