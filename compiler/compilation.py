@@ -18,7 +18,7 @@ from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline, level_ends
 from ..passes.pipeline_text import parse_pipeline
 from .analysis.provenance import kernel_calls, launches
-from .analysis.storage import callees
+from .analysis.storage import functions_of
 from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
@@ -184,7 +184,7 @@ def executable(
 
 def _results(module: ir.Module) -> int:
     """How many results ``@main`` has."""
-    type_ = ir.TypeAttr(callees(module)["main"].attributes["function_type"]).value
+    type_ = ir.TypeAttr(functions_of(module)["main"].attributes["function_type"]).value
     return len(ir.FunctionType(type_).results)
 
 

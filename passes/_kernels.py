@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..compiler.analysis.dependences import functions_of, symbol
+from ..compiler.analysis.dependences import symbol
 from ..compiler.analysis.index import Expr, Facts
 from ..compiler.analysis.kernel import (
     Kernel,
@@ -18,6 +18,7 @@ from ..compiler.analysis.kernel import (
 )
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.nesting import modules_in
+from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir, passmanager
 from .pass_base import PassError
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 from ..compiler.analysis.dependences import (
     Dependences,
     callee_kind,
-    extern_aliases,
     extern_mutated,
     has_effect,
 )
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.storage import aliased_operands
 from ..compiler.mlir import ir
 from ._kernels import Program, kernel_text, named_attributes
 from .pass_base import Pass
@@ -133,7 +133,11 @@ def _key(program: Program, op: ir.Operation, texts: dict[str, str]) -> Hashable 
         return None
     if kind == "extern":
         target = string(callee.attributes["fuse.extern"])
-        if target.rpartition(".")[0] not in DETERMINISTIC or extern_mutated(callee) or extern_aliases(callee):
+        if (
+            target.rpartition(".")[0] not in DETERMINISTIC
+            or extern_mutated(callee)
+            or aliased_operands(callee)
+        ):
             return None
     name = string(callee.attributes["sym_name"])
     if name not in texts:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import callee_kind, extern_aliases, extern_mutated, has_effect
+from ..compiler.analysis.dependences import callee_kind, extern_mutated, has_effect
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.storage import aliased_operands
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
 from ._kernels import (
@@ -69,7 +70,7 @@ def _storage(program: Program) -> dict[ir.Value, bool]:
             if "fuse.ties" in callee.attributes:
                 shared = dict(enumerate(kernel_ties(callee)))
             elif callee_kind(callee) == "extern":
-                shared = extern_aliases(callee)
+                shared = aliased_operands(callee)
         for i, result in enumerate(op.results):
             of_argument[result] = i in shared and of_argument[op.operands[shared[i]]]
     return of_argument

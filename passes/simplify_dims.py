@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import functions_of
 from ..compiler.analysis.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
 from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, kernel_facts, over, string, strings
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
 from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from .pass_base import Numerics, Pass, PassError

@@ -28,12 +28,12 @@ no divisor near the wanted number of slices.  Results of slices beyond the end a
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import functions_of
 from ..compiler.analysis.hardware import hardware_named
 from ..compiler.analysis.kernel import Kernel
 from ..compiler.analysis.kernel_shape import KernelShape
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.slicing import Slicing, plan_slices
+from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
 from ._kernels import Program
 from ._slices import split

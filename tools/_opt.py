@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import cast
 
+from ..compiler.analysis.dependences_text import dependences_text
 from ..compiler.analysis.estimate import estimates_text
 from ..compiler.analysis.hardware import Hardware, hardware_named
 from ..passes.manager import Observer
@@ -91,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         help="when a pass fails, write the module before it and the rest to run",
     )
     group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
+    group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
     group("--fuse-print-estimates", action="store_true", help="print to stderr what each call costs")
     group("--timing", action="store_true", help="print to stderr where the time went")
     group("--debug", action="store_true", help="print tracebacks of exceptions inside passes")
@@ -162,6 +164,8 @@ def _session(options: argparse.Namespace, flags: list[str], source: Source) -> t
     )
     if not flags and options.pass_pipeline is None and not options.run_reproducer:
         session.level = options.default_pipeline
+    if options.fuse_print_dependences:
+        session.analyses.append(dependences_text)
     if options.fuse_print_estimates:
         session.analyses.append(partial(estimates_text, hardware=_hardware(options.hardware)))
     _watch(session, options)

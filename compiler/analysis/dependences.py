@@ -9,6 +9,7 @@ reason  the later operation                                                     
 ======  ==========================================================================================  ========
 data    uses a result of the earlier one as a kernel argument that is not a destination             exact
 data    uses a result in any other way (extern operand, view, destination, return)                  whole
+size    uses a size or another number of the host that the earlier one finds                        whole
 war     overwrites a storage that the earlier one reads                                             order
 waw     overwrites a storage that the earlier one overwrites                                        order
 raw     reads a storage that the earlier one mutates without making a new value of it               order
@@ -24,10 +25,11 @@ from typing import Literal
 
 from ..dialects import fuse
 from ..mlir import ir
-from .kernel import attribute_items, is_kernel, kernel_ties, string
+from .kernel import is_kernel, kernel_ties, string
+from .storage import aliased_operands, functions_of
 
 Strength = Literal["exact", "whole", "order"]
-Reason = Literal["data", "war", "waw", "raw", "token", "effect"]
+Reason = Literal["data", "size", "war", "waw", "raw", "token", "effect"]
 
 #: Operations that stop or change the program besides their results.
 ASSERTS = ("fuse.device_assert", "cf.assert")
@@ -197,6 +199,8 @@ class Dependences:
                     not self._is_tensor[operand] and isinstance(self.values[operand].type, fuse.Token)
                 ):
                     add(made[operand], node.index, "order", "token")
+                elif not self._is_tensor[operand]:
+                    add(made[operand], node.index, "whole", "size")
                 else:
                     is_load = node.kind == "kernel" and position not in node.ties
                     exact = is_load and self.nodes[made[operand]].kind == "kernel"
@@ -240,7 +244,7 @@ class _Sharing:
         ties = kernel_ties(callee) if "fuse.ties" in callee.attributes else ()
         if kind != "extern":
             return _Sharing(kind, ties)
-        return _Sharing(kind, ties, extern_mutated(callee), tuple(extern_aliases(callee).items()))
+        return _Sharing(kind, ties, extern_mutated(callee), tuple(aliased_operands(callee).items()))
 
 
 _OTHER = {name: _Sharing(name) for name in ("func.call", "func.return", "fuse.view", "fuse.empty")}
@@ -253,12 +257,6 @@ ONLY_TENSORS = frozenset({"kernel", "launch", "fuse.view", "fuse.empty", "fuse.a
 
 #: Operations that look at a tensor's type or time, not at its contents.
 NO_READS = frozenset({"fuse.view", "fuse.size", "fuse.after", "fuse.free", "fuse.reuse"})
-
-
-def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
-    """Every ``func.func`` of the module by name, in order."""
-    found = (op.operation for op in module.body.operations if op.operation.name == "func.func")
-    return {string(op.attributes["sym_name"]): op for op in found}
 
 
 def symbol(attribute: ir.Attribute) -> str:
@@ -290,16 +288,6 @@ def extern_mutated(callee: ir.Operation) -> tuple[int, ...]:
         if "fuse.mutated" in callee.attributes
         else ()
     )
-
-
-def extern_aliases(callee: ir.Operation) -> dict[int, int]:
-    """{result: operand whose storage it shares} of an extern op."""
-    if "fuse.aliases" not in callee.attributes:
-        return {}
-    pairs = (
-        (int(name), ir.IntegerAttr(a).value) for name, a in attribute_items(callee.attributes["fuse.aliases"])
-    )
-    return dict(sorted(pairs))
 
 
 def has_effect(op: ir.Operation, callee: ir.Operation | None) -> bool:

@@ -14,7 +14,7 @@ from .kernel import Kernel, is_kernel, is_tiled, string
 from .launch import Estimate
 from .layout import TensorSpec
 from .sizes import estimate, hints_of
-from .storage import Storage, aliased_operands, callee_name, callees
+from .storage import Storage, aliased_operands, callee_name, functions_of
 from .traffic import ATTRIBUTE, Traffic, traffic_of
 
 #: Torch ops that give a tensor and write none of it.
@@ -24,7 +24,7 @@ _WITHOUT_TRAFFIC = ("aten.empty", "aten.new_empty")
 def estimates(module: ir.Module) -> dict[ir.Operation, Estimate]:
     """An estimate of every call of ``@main`` that runs on the device, in order.  Kernels whose scalar body
     is gone and that do not say what they move (``fuse.traffic``) have none."""
-    functions = callees(module)
+    functions = functions_of(module)
     main = functions["main"]
     counter = _Counter(main, module, functions)
     found: dict[ir.Operation, Estimate] = {}
@@ -87,7 +87,7 @@ class _Counter:
 
     def _extern(self, op: ir.Operation, callee: ir.Operation) -> Estimate:
         name = string(callee.attributes["fuse.extern"])
-        shared = aliased_operands(op, callee)
+        shared = aliased_operands(callee)
         attributes = callee.attributes
         mutated = (
             list(ir.DenseI64ArrayAttr(attributes["fuse.mutated"])) if "fuse.mutated" in attributes else []

@@ -10,7 +10,7 @@ from .estimate import estimates
 from .kernel import string
 from .launch import Launch, Line
 from .nesting import graph_of, modules_in, nested_modules
-from .storage import callee_name, callees
+from .storage import callee_name, functions_of
 
 #: What a callee's attribute makes of a call.
 _KINDS = {
@@ -52,7 +52,7 @@ def _calls(module: ir.Module, prefix: str) -> Iterator[tuple[ir.Operation, ir.Op
     """Every call with its callee and what the names of its graph start with, in program order; control flow
     and sub-graphs are gone into.
     """
-    functions, modules = callees(module), modules_in(module)
+    functions, modules = functions_of(module), modules_in(module)
     waiting = _operations(functions["main"].regions[0])
     while waiting:
         op = waiting.pop()

@@ -4,7 +4,7 @@ from ..mlir import ir
 from .kernel import attribute_items, kernel_ties, string
 
 
-def callees(module: ir.Module) -> dict[str, ir.Operation]:
+def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module by name."""
     return {
         string(op.attributes["sym_name"]): op.operation
@@ -18,8 +18,8 @@ def callee_name(call: ir.Operation) -> str:
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
-def aliased_operands(call: ir.Operation, callee: ir.Operation) -> dict[int, int]:
-    """Result number -> operand number whose storage the result of a call shares."""
+def aliased_operands(callee: ir.Operation) -> dict[int, int]:
+    """Result number -> operand number whose storage the result of a call of ``callee`` shares."""
     if "fuse.ties" in callee.attributes:
         return dict(enumerate(kernel_ties(callee)))
     if "fuse.aliases" in callee.attributes:
@@ -35,14 +35,14 @@ class Storage:
     """
 
     def __init__(self, main: ir.Operation, module: ir.Module) -> None:
-        functions = callees(module)
+        functions = functions_of(module)
         self._root: dict[ir.Value, ir.Value] = {}
         for op in main.regions[0].blocks[0].operations:
             op = op.operation
             if op.name == "fuse.view":
                 self._root[op.results[0]] = self.root(op.operands[0])
             elif op.name == "func.call":
-                for result, operand in aliased_operands(op, functions[callee_name(op)]).items():
+                for result, operand in aliased_operands(functions[callee_name(op)]).items():
                     self._root[op.results[result]] = self.root(op.operands[operand])
 
     def root(self, value: ir.Value) -> ir.Value:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from ..analysis.dependences import functions_of
 from ..analysis.nesting import graph_of
+from ..analysis.storage import functions_of
 from ..mlir import ir
 from ._rules import Broken, Report, function_type, is_token
 from ._verify_graph import Callees

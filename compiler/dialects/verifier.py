@@ -11,8 +11,9 @@ import io
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
-from ..analysis.dependences import check_order, functions_of
+from ..analysis.dependences import check_order
 from ..analysis.nesting import modules_in, nested_modules
+from ..analysis.storage import functions_of
 from ..mlir import ir
 from ._rules import Broken, Report, expressions_of, integers_of, items_of, text_of, texts_of
 from ._verify_control_flow import verify_control_flow, verify_subgraph

@@ -20,7 +20,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from ..analysis.storage import Storage, callees
+from ..analysis.storage import Storage, functions_of
 from ..mlir import ir
 from .bound_plan import Plan
 from .graph_safety import Region, Safety, graph_safety
@@ -35,7 +35,7 @@ def partitioned_plan(module: ir.Module, static: Collection[int]) -> Plan:
     """The launch plan of a planned module, cut.  ``static``: numbers of ``@main``'s arguments whose address
     never changes (parameters, buffers, lifted constants).
     """
-    main = callees(module)["main"]
+    main = functions_of(module)["main"]
     safety = graph_safety(main, module, static)
     written = write_in_regions(module, _numbers(safety))
     return _Cutter(written, safety, Storage(main, module), main, frozenset(static)).cut()

@@ -13,7 +13,7 @@ import torch
 from ..analysis.kernel import attribute_items, string
 from ..analysis.layout import TensorSpec
 from ..analysis.provenance import lines
-from ..analysis.storage import Storage, aliased_operands, callee_name, callees
+from ..analysis.storage import Storage, aliased_operands, callee_name, functions_of
 from ..mlir import ir
 from .partition import Unrecorded
 from .torch_names import resolve
@@ -66,7 +66,7 @@ def graph_safety(main: ir.Operation, module: ir.Module, static: Collection[int])
 class _Splitter:
     def __init__(self, main: ir.Operation, module: ir.Module, static: frozenset[int]) -> None:
         self.ops = [op.operation for op in main.regions[0].blocks[0].operations]
-        self.functions = callees(module)
+        self.functions = functions_of(module)
         self.storage = Storage(main, module)
         arguments = list(main.regions[0].blocks[0].arguments)
         self.fixed = {a for i, a in enumerate(arguments) if i in static}
@@ -129,7 +129,7 @@ class _Splitter:
         callee = self.functions[callee_name(op)]
         numbers: list[int] = []
         if "fuse.launch" in callee.attributes:
-            numbers = list(aliased_operands(op, callee).values())
+            numbers = list(aliased_operands(callee).values())
         elif "fuse.mutated" in callee.attributes:
             numbers = list(ir.DenseI64ArrayAttr(callee.attributes["fuse.mutated"]))
         return [self.storage.root(op.operands[i]) for i in numbers]

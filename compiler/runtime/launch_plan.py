@@ -16,7 +16,7 @@ from ..analysis.index import Expr, parse
 from ..analysis.kernel import attribute_items, string, strings
 from ..analysis.layout import TensorSpec
 from ..analysis.nesting import graph_of, modules_in
-from ..analysis.storage import Storage, aliased_operands, callee_name, callees
+from ..analysis.storage import Storage, aliased_operands, callee_name, functions_of
 from ..mlir import ir
 from .bound_plan import Plan, identifier
 from .control_flow_source import control_flow_source
@@ -62,7 +62,7 @@ class _Writer:
     waiting: list[tuple[TensorSpec, str]] = field(default_factory=list)  #: lines until their sizes are known
 
     def __post_init__(self) -> None:
-        self.functions = callees(self.module)
+        self.functions = functions_of(self.module)
         self.storage = Storage(self.main, self.module)
         self.arguments = list(self.main.regions[0].blocks[0].arguments)
         attributes = self.module.operation.attributes
@@ -134,7 +134,7 @@ class _Writer:
         return {
             self.storage.root(op.operands[i])
             for op, callee in self._launches()
-            for i in aliased_operands(op, callee).values()
+            for i in aliased_operands(callee).values()
         }
 
     def _launched_arguments(self) -> set[ir.Value]:
@@ -272,7 +272,7 @@ class _Writer:
         grid += ["1"] * (3 - len(grid))
         name = self.prefix + name
         self.emit(f"launch_{identifier(name)}(stream, {', '.join([*grid, *arguments])})")
-        for result, operand in aliased_operands(op, callee).items():
+        for result, operand in aliased_operands(callee).items():
             self.names[op.results[result]] = self.use(op.operands[operand])
         if name not in self.kernels:
             self.kernels.append(name)
@@ -350,7 +350,7 @@ class _Writer:
             self.beside[function] = ""
             module = modules_in(self.module)[name]
             writer = _Writer(
-                callees(module)["main"], module, kernels=self.kernels, externs=self.externs,
+                functions_of(module)["main"], module, kernels=self.kernels, externs=self.externs,
                 prefix=f"{self.prefix}{name}.", beside=self.beside,
             )  # fmt: skip
             self.beside[function] = writer.write(function)
@@ -426,7 +426,7 @@ def write_in_regions(module: ir.Module, regions: Sequence[int]) -> WrittenPlan:
     """``write_plan`` for a plan that will be cut.  ``regions``: a number for each op of ``@main``; storage
     that was made in one is not taken over in another.
     """
-    writer = _Writer(callees(module)["main"], module, regions=regions)
+    writer = _Writer(functions_of(module)["main"], module, regions=regions)
     run = writer.write()
     source = "\n".join([*writer.beside.values(), run])
     plan = Plan(source, writer.kernels, writer.externs, torch.device(writer.device).index or 0)

@@ -9,7 +9,7 @@ import torch
 from compiling import Compiled
 from torch import nn
 
-from fuse_mlir.compiler.analysis.storage import callees
+from fuse_mlir.compiler.analysis.storage import functions_of
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan, Plan
@@ -45,7 +45,7 @@ def planned(function, *args, dynamic=False) -> ir.Module:
 
 
 def safety(module: ir.Module, static=()) -> Safety:
-    return graph_safety(callees(module)["main"], module, static)
+    return graph_safety(functions_of(module)["main"], module, static)
 
 
 def reasons(module: ir.Module, static=()) -> list[tuple[str, str]]:
