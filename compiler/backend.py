@@ -151,7 +151,7 @@ def _load(
         return read_module(program.module)
 
     with timing.measured("load"):
-        run = load_plan(program.plan, program.kernels, {}, options, name)
+        run = load_plan(program.plan, program.kernels, {}, options, name, program.account.launches)
     account = program.account
     return CompiledGraph(
         name=name,

@@ -7,6 +7,7 @@ import contextlib
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline, level_ends
 from ..passes.pipeline_text import parse_pipeline
-from .analysis.provenance import kernel_calls, launches
+from .analysis.hardware import hardware_named
+from .analysis.provenance import kernel_calls, launch_numbers, launches
+from .analysis.schedule import schedule_of
+from .analysis.schedule_svg import draw_schedule
 from .analysis.storage import functions_of
 from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
@@ -32,6 +36,7 @@ from .runtime.gpu import Kernel, compile_kernels, hardware_name, load_plan
 from .runtime.graph_partitions import partitioned_plan
 from .runtime.interpreter import Program
 from .runtime.launch_plan import write_plan
+from .runtime.launch_watch import LaunchWatch
 from .runtime.numeric_check import NumericVerifier
 from .timing import PassTime, Timing
 
@@ -116,7 +121,10 @@ def compile_program(
             timing=timing.part("kernels"),
         )
     if options.dump is not None:
-        program.dump(Path(options.dump) / name)
+        folder = Path(options.dump) / name
+        program.dump(folder)
+        hardware = hardware_named(_hardware(options, on_gpu))
+        (folder / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, name))
     return Compilation(
         Interface(imported.inputs, tuple(imported.constants), imported.output_spec, _results(module)),
         Account(remarks, imported.fallbacks, launches_before, launches(module)),
@@ -165,11 +173,14 @@ def executable(
     """
     timing = Timing("kernels") if timing is None else timing
     if not on_gpu:
-        return Executable(Program(module, objects=objects))
+        return Executable(Program(module, objects=objects, watched=_watched(module, options)))
     with timing.measured("print"):
         sources = kernel_sources(module)
     with timing.measured("plan"):
-        plan = partitioned_plan(module, static) if options.cudagraphs else write_plan(module)
+        if options.cudagraphs:
+            plan = partitioned_plan(module, static)
+        else:
+            plan = write_plan(module, options.watched)
     with timing.measured("Triton"):
         kernels = compile_kernels(plan, sources, options)
     for kernel in kernels.values():
@@ -178,7 +189,7 @@ def executable(
         for stage, milliseconds in kernel.cubin.timings_ms.items():
             part.add(stage, milliseconds / 1e3)
     with timing.measured("load"):
-        run = load_plan(plan, kernels, objects, options, kind)
+        run = load_plan(plan, kernels, objects, options, kind, launches(module))
     return Executable(run, plan, kernels, sources)
 
 
@@ -186,6 +197,14 @@ def _results(module: ir.Module) -> int:
     """How many results ``@main`` has."""
     type_ = ir.TypeAttr(functions_of(module)["main"].attributes["function_type"]).value
     return len(ir.FunctionType(type_).results)
+
+
+def _watched(module: ir.Module, options: Options) -> dict[ir.Operation, Callable[..., None]]:
+    """What the interpreter calls after each launch."""
+    if not options.watched:
+        return {}
+    watch = LaunchWatch(launches(module), options.check_values, options.synchronous)
+    return {op: partial(watch, number) for op, number in launch_numbers(module).items()}
 
 
 def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozenset[int]:
@@ -215,8 +234,14 @@ def _hint(options: Options) -> Iterator[None]:
 def _passes(options: Options, on_gpu: bool) -> list[Pass]:
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
-    hardware = options.hardware if options.hardware != "auto" else (hardware_name() if on_gpu else "generic")
-    return default_pipeline(_level(options, on_gpu), hardware)
+    return default_pipeline(_level(options, on_gpu), _hardware(options, on_gpu))
+
+
+def _hardware(options: Options, on_gpu: bool) -> str:
+    """The name of the hardware model."""
+    if options.hardware != "auto":
+        return options.hardware
+    return hardware_name() if on_gpu else "generic"
 
 
 def _level(options: Options, on_gpu: bool) -> str:

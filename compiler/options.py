@@ -63,6 +63,9 @@ class Options:
     threads: threads that compile kernels; 0 is one per core.
     cudagraphs: replay the launches of a call as CUDA graphs; what cannot be recorded runs between them.
     ``CompiledGraph.partitions`` says what was recorded and ``unrecorded`` why the rest was not.
+    check_values: raise ``BadValue`` at the first launch that writes a NaN (``nan``), or an infinity too
+    (``finite``), with the FX nodes and lines that it computes (slow).
+    synchronous: wait for the GPU after every launch; ``LaunchFailed`` names the first that failed (slow).
     deterministic: equal bits in every run and after every restart: nothing is measured, no atomics, torch
     ops run their deterministic algorithm or raise as under ``torch.use_deterministic_algorithms``.
     """
@@ -83,6 +86,8 @@ class Options:
     threads: int = 0
     cudagraphs: bool = False
     deterministic: bool = False
+    check_values: Literal["any", "nan", "finite"] = "any"
+    synchronous: bool = False
 
     @staticmethod
     def of(options: Mapping[str, Any] | None = None, mode: str | None = None) -> "Options":
@@ -101,7 +106,15 @@ class Options:
             if not _fits(value, hints[name]):
                 raise OptionError(f"option '{name}' takes {_describe(hints[name])}, got {value!r}")
             given[name] = value
-        return Options(**given)
+        chosen = Options(**given)
+        if chosen.cudagraphs and chosen.watched:
+            raise OptionError("check_values and synchronous look at single launches, cudagraphs has none")
+        return chosen
+
+    @property
+    def watched(self) -> bool:
+        """Whether something looks at each launch."""
+        return self.check_values != "any" or self.synchronous
 
     def text(self) -> str:
         """All options that change what is compiled, for cache keys and reproducers; byte-identical between

@@ -88,6 +88,16 @@ class CompiledGraph:
         self.load_module = lambda: module
         return module
 
+    def schedule_svg(self, hardware: str = "generic") -> str:
+        """A picture of the schedule, as SVG; times are estimates on a hardware model.  Raises ValueError on
+        an unknown one.
+        """
+        from .analysis.hardware import hardware_named
+        from .analysis.schedule import schedule_of
+        from .analysis.schedule_svg import draw_schedule
+
+        return draw_schedule(schedule_of(self.module), hardware_named(hardware), self.name)
+
     @property
     def launches_after(self) -> int:
         return sum(launch.kind == "kernel" for launch in self.launches)

@@ -30,18 +30,31 @@ def launches(module: ir.Module) -> tuple[Launch, ...]:
     """The launches of ``@main`` in the order in which they run; those of a sub-graph where it is called, once
     for each place that calls it.
     """
+    return tuple(launch for _, launch in launch_calls(module))
+
+
+def launch_numbers(module: ir.Module) -> dict[ir.Operation, int]:
+    """The position in ``launches`` of what a call runs; the first one, for a call in a sub-graph that runs
+    in several places.
+    """
+    found: dict[ir.Operation, int] = {}
+    for number, (op, _) in enumerate(launch_calls(module)):
+        found.setdefault(op, number)
+    return found
+
+
+def launch_calls(module: ir.Module) -> Iterator[tuple[ir.Operation, Launch]]:
+    """The calls that run something, each with what it runs, in the order of ``launches``."""
     counted = {
         op: estimate for part in (module, *nested_modules(module)) for op, estimate in estimates(part).items()
     }
-    found = []
     for op, callee, prefix in _calls(module, ""):
         kind = _kind(callee)
         if kind is None:
             continue
         name = string(callee.attributes["fuse.extern"]) if kind == "torch" else prefix + callee_name(op)
         nodes, where = dict.fromkeys(node_names(op.location)), dict.fromkeys(lines(op.location))
-        found.append(Launch(name, kind, tuple(nodes), tuple(where), counted.get(op)))
-    return tuple(found)
+        yield op, Launch(name, kind, tuple(nodes), tuple(where), counted.get(op))
 
 
 def _kind(callee: ir.Operation) -> str | None:

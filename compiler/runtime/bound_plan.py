@@ -4,7 +4,7 @@ Nothing here knows MLIR: a plan that comes from the cache runs without it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -51,6 +51,13 @@ def aligned(tensor: torch.Tensor) -> torch.Tensor:
     return copy.copy_(tensor)
 
 
+def _zeros(device: str) -> Callable[..., torch.Tensor]:
+    def zeros(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        return torch.empty_strided(sizes, strides, dtype=dtype, device=device).zero_()
+
+    return zeros
+
+
 @dataclass
 class LaunchPlan:
     """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns
@@ -72,10 +79,11 @@ class LaunchPlan:
         externs: Mapping[str, Callable[..., Any]],
         draw: Callable[[str, int], tuple[int, int]],
         wraps: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = MappingProxyType({}),
+        watch: Callable[..., None] | None = None,
     ) -> "LaunchPlan":
         """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
         operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
-        name.
+        name.  ``watch``: what a watched plan calls after every launch.
         """
         guards = torch._C._dynamo.guards
         scope: dict[str, Any] = {
@@ -92,6 +100,8 @@ class LaunchPlan:
             "reinterpret": guards._reinterpret_tensor,
         }
         scope.update({f"launch_{identifier(name)}": launcher for name, launcher in launchers.items()})
+        if watch is not None:  # what no launch writes must look harmless
+            scope.update(watch=watch, empty_cpu=_zeros("cpu"), empty_cuda=_zeros(f"cuda:{plan.device}"))
         scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})
         exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
         scope.update({name: wrap(scope[name]) for name, wrap in wraps.items()})

@@ -4,19 +4,21 @@ Nothing here needs MLIR: a program that comes from the cache is loaded without i
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
+from ..analysis.launch import Launch
 from ..options import Options
 from .bound_plan import LaunchPlan, Plan
 from .cubin import CompiledCubin, CompileOptions, CompileRequest, Target
 from .cuda_graphs import recorders, unrecorded_backward
 from .deterministic import deterministic_extern
 from .kernel_cache import KernelCache
+from .launch_watch import LaunchWatch
 from .launcher import Launcher
 from .rng import RngState
 
@@ -88,17 +90,24 @@ def compile_kernels(plan: Plan, sources: Mapping[str, Source], options: Options)
 
 
 def load_plan(
-    plan: Plan, kernels: Mapping[str, Kernel], objects: Mapping[str, Any], options: Options, kind: str
+    plan: Plan,
+    kernels: Mapping[str, Kernel],
+    objects: Mapping[str, Any],
+    options: Options,
+    kind: str,
+    launches: Sequence[Launch],
 ) -> Callable[[list[Any]], list[Any]]:
     """The executable plan: from the list of ``@main``'s arguments, which it empties, to the list of
-    results.  ``kind``: what the graph is to autograd ("inference", "forward", "backward").
+    results.  ``kind``: what the graph is to autograd ("inference", "forward", "backward").  ``launches``:
+    what runs, for messages about them.
     """
     launchers = load_kernels(plan, kernels)
     externs = {name: function.bind(objects) for name, function in plan.externs.items()}
     if options.deterministic:
         externs = {name: deterministic_extern(plan.externs[name].op, f) for name, f in externs.items()}
     wraps = recorders(plan.partitions, plan.device, kind)
-    run = LaunchPlan.bind(plan, launchers, externs, RngState().draw, wraps)
+    watch = LaunchWatch(launches, options.check_values, options.synchronous) if options.watched else None
+    run = LaunchPlan.bind(plan, launchers, externs, RngState().draw, wraps, watch)
     waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
     return unrecorded_backward(run, plan.device) if waited_for else run
 

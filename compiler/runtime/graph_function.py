@@ -14,7 +14,17 @@ from .dtypes import memory_dtype
 from .errors import RunError
 from .extern_calls import ExternCall
 from .graph_ops import GRAPH_OPS, extern_step, group_step, kernel_step, nested_step, scalar_step
-from .graph_values import Frame, Module, Step, callee_of, layout_of, named_sizes, same_strides, spec_of
+from .graph_values import (
+    Frame,
+    Module,
+    Step,
+    Watch,
+    callee_of,
+    layout_of,
+    named_sizes,
+    same_strides,
+    spec_of,
+)
 from .rng import RngState
 from .scalar_ops import elementwise
 from .storage_tracker import ResultOrigin, StorageTracker
@@ -34,6 +44,7 @@ class GraphFunction:
     """A function of graph ops (``@main``, an ordered group), translated into steps."""
 
     def __init__(self, module: Module, func: ir.Operation) -> None:
+        self._watched = module.watched
         self.name = string(func.attributes["sym_name"])
         self._module = module
         self._location = func.location
@@ -68,8 +79,8 @@ class GraphFunction:
         for i, (spec, argument) in enumerate(zip(self._specs, arguments, strict=True)):
             if spec is not None:
                 _check_argument(self.name, i, spec, argument, sizes, self._module.shadow, self._location)
-        frame = Frame([*arguments, *[None] * (self._slots - len(arguments))], sizes, rng)
-        values = frame.values
+        values = [*arguments, *[None] * (self._slots - len(arguments))]
+        frame = Frame(values, sizes, rng, poisoned=not self._watched)
         for plan in self._plan:
             made = plan.step(frame, [values[i] for i in plan.operands])
             for slot, value in zip(plan.results, made, strict=True):
@@ -84,6 +95,8 @@ class GraphFunction:
             self._returned = tuple(self._number[v] for v in op.operands)
             return
         step = self._step(op)
+        if op in self._watched:
+            step = _watched(step, self._watched[op])
         self._tracker.visit(op)
         for result in op.results:
             self._number[result] = len(self._number)
@@ -124,6 +137,19 @@ class GraphFunction:
                 s for s in (*plan.results, *plan.operands) if last[s] == step and s not in self._returned
             }
             plan.dead = tuple(sorted(slots))
+
+
+def _watched(step: Step, watch: Watch) -> Step:
+    """The step of a call, and a look at what it did."""
+
+    def watched(frame: Frame, operands: list[Any]) -> Sequence[Any]:
+        made = step(frame, operands)
+        written = {m.untyped_storage()._cdata for m in made if isinstance(m, torch.Tensor)}
+        tensors = (o for o in operands if isinstance(o, torch.Tensor))
+        watch([o for o in tensors if o.untyped_storage()._cdata not in written], made)
+        return made
+
+    return watched
 
 
 @dataclass(frozen=True)

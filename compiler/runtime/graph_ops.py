@@ -21,7 +21,7 @@ from .scalar_ops import constant_value
 
 def _empty(op: ir.Operation, shadow: bool) -> Step:
     spec = TensorSpec.of(op.results[0].type)
-    return lambda frame, operands: (allocate(spec, frame.sizes, shadow),)
+    return lambda frame, operands: (allocate(spec, frame.sizes, shadow, frame.poisoned),)
 
 
 def _reuse(op: ir.Operation, shadow: bool) -> Step:
@@ -29,7 +29,7 @@ def _reuse(op: ir.Operation, shadow: bool) -> Step:
     location = op.location
 
     def step(frame: Frame, operands: list[Any]) -> Sequence[Any]:
-        made = allocate(spec, frame.sizes, shadow)
+        made = allocate(spec, frame.sizes, shadow, frame.poisoned)
         source: Tensor = operands[0]
         need, have = made.untyped_storage().nbytes(), source.untyped_storage().nbytes()
         if need > have and not shadow:

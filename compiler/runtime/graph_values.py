@@ -13,11 +13,15 @@ from ..mlir import ir
 from .dtypes import memory_dtype, poison
 from .rng import RngState
 
+#: Called after a call with the tensors that it read and those that it wrote.
+Watch = Callable[[Sequence[Any], Sequence[Any]], None]
+
 
 class Module(Protocol):
     """What a function needs of the module that it is in (``interpreter.Program``)."""
 
     shadow: bool
+    watched: Mapping[ir.Operation, Watch]
 
     def function(self, name: str, location: ir.Location) -> Any:
         """What runs when ``name`` is called."""
@@ -34,6 +38,7 @@ class Frame:
     values: list[Any]
     sizes: dict[str, int]
     rng: RngState
+    poisoned: bool = True  #: fresh memory is NaN, so that a read of what nobody wrote shows; else zeros
 
 
 #: One op, ready to run: from the operands' values to the results'.
@@ -79,9 +84,11 @@ def layout_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[tuple[int, ..
     return shape, tuple(int(e.evaluate(sizes)) for e in spec.strides), int(spec.offset.evaluate(sizes))
 
 
-def allocate(spec: TensorSpec, sizes: Mapping[str, int], shadow: bool) -> Tensor:
-    """Fresh poisoned memory with the layout of ``spec``."""
+def allocate(spec: TensorSpec, sizes: Mapping[str, int], shadow: bool, poisoned: bool = True) -> Tensor:
+    """Fresh memory with the layout of ``spec``."""
     shape, strides, offset = layout_of(spec, sizes)
     extent = 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    memory = poison(torch.empty(extent, dtype=memory_dtype(spec.element, shadow)))
+    memory = torch.zeros(extent, dtype=memory_dtype(spec.element, shadow))
+    if poisoned:
+        poison(memory)
     return torch.as_strided(memory, shape, strides, offset if extent else 0)

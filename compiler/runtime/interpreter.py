@@ -11,6 +11,7 @@ after that, or any after ``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree`` 
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from .control_flow import ControlFlow
 from .errors import RunError
 from .extern_calls import ExternCall
 from .graph_function import GraphFunction, Nested
+from .graph_values import Watch
 from .rng import RngState
 from .scalar_kernels import ScalarKernel
 from .tile_kernels import TileKernel
@@ -34,8 +36,9 @@ Value = Any
 class Program:
     """A module ready to run.
 
-    ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.  Raises
-    RunError on what it cannot run.
+    ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.
+    ``watched``: what is called after which calls; fresh memory is zeros then.  Raises RunError on what it
+    cannot run.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Program:
         objects: Mapping[str, Any] | None = None,
         shadow: bool = False,
         entry: str = "main",
+        watched: Mapping[ir.Operation, Watch] = MappingProxyType({}),
     ) -> None:
         self._module = (
             module  # an op does not keep the module that owns it alive, and errors ask ops for their location
@@ -57,6 +61,7 @@ class Program:
         self._built: dict[str, Any] = {}
         self.objects = dict(objects or {})
         self.shadow = shadow
+        self.watched = watched
         if entry not in self._functions:
             raise RunError(f"the module has no function @{entry}")
         self._main = GraphFunction(self, self._functions[entry])
@@ -105,7 +110,7 @@ class Program:
             module = self._functions.get(graph_of(func))
             if module is None:
                 raise RunError(f"the module has no sub-graph @{graph_of(func)}", func.location)
-            nested = Program(module.opview, objects=self.objects, shadow=self.shadow)
+            nested = Program(module.opview, objects=self.objects, shadow=self.shadow, watched=self.watched)
             return Nested(nested._main)
         if "fuse.control_flow" in func.attributes:
             return ControlFlow(self, func)

@@ -7,8 +7,9 @@ compiles and binds it.  A sub-graph, and the control flow around some, is a func
 result is a ``torch.Tensor``; kernels get addresses.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import torch
 
@@ -16,6 +17,7 @@ from ..analysis.index import Expr, parse
 from ..analysis.kernel import attribute_items, string, strings
 from ..analysis.layout import TensorSpec
 from ..analysis.nesting import graph_of, modules_in
+from ..analysis.provenance import launch_numbers
 from ..analysis.storage import Storage, aliased_operands, callee_name, functions_of
 from ..mlir import ir
 from .bound_plan import Plan, identifier
@@ -60,6 +62,7 @@ class _Writer:
     prefix: str = ""  #: of the names of a sub-graph
     beside: dict[str, str] = field(default_factory=dict)  #: the functions beside ``run``, by name
     waiting: list[tuple[TensorSpec, str]] = field(default_factory=list)  #: lines until their sizes are known
+    watched: Mapping[ir.Operation, int] = field(default_factory=dict)  #: calls that ``watch`` follows
 
     def __post_init__(self) -> None:
         self.functions = functions_of(self.module)
@@ -118,9 +121,19 @@ class _Writer:
             if handler is None:
                 raise NotImplementedError(f"{op.location}: no launch plan for the op {op.name} in @main")
             handler(self, op)
+            if op in self.watched:
+                self._watch(op)
             for argument in done.get(position, ()):
                 self._release(argument)
         return f"def {function}(args):\n" + "\n".join(self.lines) + "\n"
+
+    def _watch(self, op: ir.Operation) -> None:
+        read, written = (
+            [self.use(v) for v in values if isinstance(v.type, ir.RankedTensorType)]
+            for values in (op.operands, op.results)
+        )
+        read = [v for v in read if v not in written]
+        self.emit(f"watch({self.watched[op]}, {_tuple_texts(read)}, {_tuple_texts(written)})")
 
     def _launches(self) -> Iterator[tuple[ir.Operation, ir.Operation]]:
         """The calls of ``@main`` that launch a kernel, each with its declaration."""
@@ -351,7 +364,7 @@ class _Writer:
             module = modules_in(self.module)[name]
             writer = _Writer(
                 functions_of(module)["main"], module, kernels=self.kernels, externs=self.externs,
-                prefix=f"{self.prefix}{name}.", beside=self.beside,
+                prefix=f"{self.prefix}{name}.", beside=self.beside, watched=self.watched,
             )  # fmt: skip
             self.beside[function] = writer.write(function)
         return function
@@ -415,18 +428,20 @@ _HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {
 }
 
 
-def write_plan(module: ir.Module) -> Plan:
+def write_plan(module: ir.Module, watched: bool = False) -> Plan:
     """The Python source that executes ``@main`` of a planned module.  Raises NotImplementedError naming an op
-    that has no place there.
+    that has no place there.  ``watched``: it calls ``watch`` after every launch (``launch_watch.py``).
     """
-    return write_in_regions(module, ()).plan
+    return write_in_regions(module, (), launch_numbers(module) if watched else {}).plan
 
 
-def write_in_regions(module: ir.Module, regions: Sequence[int]) -> WrittenPlan:
+def write_in_regions(
+    module: ir.Module, regions: Sequence[int], watched: Mapping[ir.Operation, int] = MappingProxyType({})
+) -> WrittenPlan:
     """``write_plan`` for a plan that will be cut.  ``regions``: a number for each op of ``@main``; storage
-    that was made in one is not taken over in another.
+    that was made in one is not taken over in another.  ``watched``: the number of each call that is.
     """
-    writer = _Writer(functions_of(module)["main"], module, regions=regions)
+    writer = _Writer(functions_of(module)["main"], module, regions=regions, watched=watched)
     run = writer.write()
     source = "\n".join([*writer.beside.values(), run])
     plan = Plan(source, writer.kernels, writer.externs, torch.device(writer.device).index or 0)

@@ -280,6 +280,39 @@ def test_dumps_replay(tmp_path):
     torch.testing.assert_close(result, block(x, w))
 
 
+def training_step(x, w):
+    return torch.nn.functional.layer_norm(x @ w, (24,)).softmax(1)
+
+
+def updated(x, w):
+    x.mul_(2)
+    return (x[1:] + x[:-1]).sum(0), torch.cat([x, x + 1]) @ w
+
+
+@pytest.mark.parametrize(
+    ("function", "how", "gradient"),
+    [(training_step, {}, True), (updated, {"dynamic": True}, False), (updated, {}, False)],
+    ids=["training", "dynamic", "mutation"],
+)
+def test_every_dump_replays_to_the_last(tmp_path, function, how, gradient):
+    """At whatever pass one starts, the rest of the pipeline ends in the same bytes."""
+    x, w = torch.randn(5, 16), torch.randn(16, 24, requires_grad=gradient)
+    result = Compiled(function, {"dump": str(tmp_path), "interpret_level": "planned"}, **how)(x, w)
+    if gradient:
+        result.sum().backward()
+    passes = default_pipeline("planned")
+    folders = sorted(tmp_path.iterdir())
+    assert [f.name for f in folders] == (["backward", "forward"] if gradient else ["inference"])
+    for folder in folders:
+        dumps = sorted(folder.glob("*.mlir"))
+        for number, dump in enumerate(dumps[:-1]):
+            module = read(dump)
+            PassManager(passes[number:]).run(module)
+            again = module.operation.get_asm(enable_debug_info=True).rstrip("\n") + "\n"
+            assert again == dumps[-1].read_text(encoding="utf-8"), f"from {dump.name}"
+        assert (folder / "schedule.svg").read_text().startswith("<svg")
+
+
 def read(path: Path) -> ir.Module:
     return ir.Module.parse(path.read_text(encoding="utf-8"), make_context())
 
