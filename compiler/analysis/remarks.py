@@ -1,6 +1,7 @@
 """Structured remarks: why something was or was not done, with the numbers and the user's lines."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -14,7 +15,17 @@ class Remark:
     message: str  #: one sentence
     ops: tuple[str, ...] = ()  #: the kernels or nodes concerned
     locations: tuple[str, ...] = ()  #: the user's lines, as printed by MLIR
-    numbers: tuple[tuple[str, Any], ...] = ()  #: what the rule compared
+    numbers: tuple[tuple[str, Any], ...] = ()  #: what the rule compared: numbers and strings
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON has them."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> "Remark":
+        """What ``to_dict`` gave, also when it has been through JSON."""
+        lists = {name: tuple(data[name]) for name in ("ops", "locations")}
+        return Remark(**{**data, **lists, "numbers": tuple((n, v) for n, v in data["numbers"])})
 
 
 @dataclass
@@ -36,6 +47,15 @@ class Remarks:
     ) -> None:
         """Appends one remark; ``numbers`` are what the rule compared."""
         self.items.append(Remark(pass_name, kind, rule, message, ops, locations, tuple(numbers.items())))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """All remarks as JSON has them."""
+        return [remark.to_dict() for remark in self.items]
+
+    @staticmethod
+    def from_list(data: Iterable[Mapping[str, Any]]) -> "Remarks":
+        """What ``to_list`` gave."""
+        return Remarks([Remark.from_dict(remark) for remark in data])
 
     def render(self, form: str) -> str:
         """All remarks as ``text`` (a line each) or ``yaml`` (a document each, the form of LLVM's optimisation

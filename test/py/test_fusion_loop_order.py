@@ -1,0 +1,74 @@
+"""Kernels that visit one tensor in different orders become one without a round that reorders loops: dims have
+names, and which of them runs innermost is decided by tiling, after all fusion.
+"""
+
+import pytest
+from fusion_modules import Graph
+from test_fusion import SCHEDULED, check, kernel_names, softmax
+
+from fuse_mlir.passes.fold_views import FoldViews
+from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.pass_base import Pass
+
+HORIZONTAL: tuple[Pass, ...] = (FoldViews(), FuseHorizontal(), MaterializeFusion())
+
+
+def test_readers_of_a_matrix_and_of_its_transpose_share_a_read() -> None:
+    g = Graph()
+    x = g.input(6, 5)
+    after, _ = check(
+        g, g.pointwise("neg", x), g.pointwise("sin", g.transpose(x, 0, 1)), kernels=1, passes=HORIZONTAL
+    )
+    assert after.count('"fuse.load"') == 1
+
+
+def test_readers_of_a_tensor_and_of_its_elements_in_a_row_share_a_read() -> None:
+    g = Graph()
+    x = g.input(6, 5)
+    after, _ = check(g, g.pointwise("neg", x), g.pointwise("sin", g.flatten(x)), kernels=1, passes=HORIZONTAL)
+    assert after.count('"fuse.load"') == 1
+
+
+def test_three_orders_of_one_tensor_share_a_read() -> None:
+    g = Graph()
+    x = g.input(4, 6, 5)
+    parts = [
+        g.pointwise("neg", x),
+        g.pointwise("sin", g.transpose(x, 0, 2)),
+        g.pointwise("exp", g.flatten(x)),
+    ]
+    after, _ = check(g, *parts, kernels=1, passes=HORIZONTAL)
+    assert after.count('"fuse.load"') == 1
+
+
+def test_sums_over_the_same_elements_in_two_orders_are_one_kernel() -> None:
+    g = Graph()
+    x = g.input(6, 5)
+    rows = g.reduce("sum", x, (1,))
+    columns = g.reduce("max", g.transpose(x, 0, 1), (0,))
+    check(g, rows, columns, kernels=1, passes=HORIZONTAL)
+
+
+@pytest.mark.parametrize("op", ["neg", "exp"])
+def test_a_producer_joins_a_reader_that_visits_it_flattened_and_transposed(op: str) -> None:
+    g = Graph()
+    y = g.pointwise(op, g.input(6, 5))
+    check(g, y, g.pointwise("sin", g.flatten(y)), g.pointwise("neg", g.transpose(y, 0, 1)), kernels=1)
+
+
+def test_a_reduction_joins_readers_in_another_order() -> None:
+    g = Graph()
+    y = softmax(g, g.input(6, 5), 1)
+    turned = g.transpose(y, 0, 1)
+    check(g, y, g.pointwise("sin", turned), g.reduce("max", turned, (0,)), kernels=1, passes=SCHEDULED)
+
+
+def test_a_long_chain_with_turns_is_one_kernel() -> None:
+    """What a kernel keeps to itself is no access: only two are left of eighty."""
+    g = Graph()
+    x = g.input(6, 5)
+    for i in range(40):
+        x = g.pointwise("neg", x if i % 7 else g.transpose(x, 0, 1))
+    after, _ = check(g, x, kernels=1)
+    assert len(kernel_names(after)) == 1 and after.count('"fuse.load"') == 1
