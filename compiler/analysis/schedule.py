@@ -72,7 +72,7 @@ class _Reader:
         self.buffers: dict[ir.Value, Buffer] = {}
 
     def read(self, op: ir.Operation, callee: ir.Operation, launch: Launch) -> None:
-        shared = aliased_operands(op, callee)
+        shared = aliased_operands(callee)
         written = {op.operands[n] for n in shared.values()} if launch.kind == "kernel" else set()
         if "fuse.mutated" in callee.attributes:
             written |= {op.operands[n] for n in ir.DenseI64ArrayAttr(callee.attributes["fuse.mutated"])}
