@@ -3,7 +3,8 @@ not read them.
 
 It becomes a private function with ``fuse.control_deps``, whose body is the imported sub-graph, called with
 the ``fuse.after`` tokens of the dependences.  What such a function cannot hold (random draws, writes to
-arguments) stays an extern call of the whole op, which the dependences order because they are its operands.
+arguments) stays an extern call of the whole op, which the dependences order because they are its operands,
+and so does what waits for an op that has no value.
 """
 
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ def control_deps(call: Call) -> Any:
     if taken != len(arguments):
         call.refuse(f"its sub-graph takes {taken} arguments and gets {len(arguments)}")
     _refuse_unordered(call, held.object.graph)
+    _refuse_untimed(call, dependences)
     given = [importer.resolve(a) for a in arguments]
     group = _Group(call, held.object, given)
     results = group.build()
@@ -62,6 +64,15 @@ def _refuse_unordered(call: Call, graph: fx.Graph) -> None:
                 call.refuse(f"its sub-graph draws random numbers: {node.target}")
         if node.meta.get("unbacked_bindings"):
             call.refuse(f"the size of {node.name} of its sub-graph depends on the data")
+
+
+def _refuse_untimed(call: Call, dependences: Any) -> None:
+    """Refuses to wait for an op without a value, which has no time to take: what has an effect, and the whole
+    of this op is taken to have one, keeps its order.
+    """
+    for leaf in pytree.tree_leaves(dependences):
+        if isinstance(leaf, fx.Node) and call.importer.values[leaf] is None:
+            call.refuse(f"it waits for {leaf.name}, which gives no tensor")
 
 
 def _tokens(call: Call, dependences: Any) -> list[ir.Value]:
