@@ -210,7 +210,8 @@ CORE = {
     "aten.sym_constrain_range.default": True,
     "aten.sym_constrain_range_for_size.default": True,
     "higher_order.control_deps": True,
-    "aten._assert_scalar.default": False,  # of a size, on the host
+    "aten._assert_scalar.default": True,
+    "aten._functional_assert_scalar.default": True,
 }
 
 

@@ -4,7 +4,10 @@ from typing import Any
 
 import torch
 
+from ...mlir import ir
 from ..call import Call
+from ..extern import Encoder
+from ..frames import user_frame
 from ..table import lowers
 from ..values import Tensor
 
@@ -34,6 +37,37 @@ def functional_assert_async(call: Call) -> Tensor:
     elements.
     """
     asserted(call)
+    return token(call)
+
+
+@lowers("aten._assert_scalar.default")
+def assert_scalar(call: Call) -> None:
+    """The host asserts what it knows: an extern call whose message names the user's line, as that of a device
+    assert does.
+    """
+    if call["self"] is True:
+        return
+    frame = user_frame(call.node.meta.get("stack_trace") or "")
+    place = "" if frame is None else f" (at {frame[0]}:{frame[1]})"
+    builder, encoder = call.builder, Encoder(call.importer, call.location, call.node.name)
+    with builder.context:
+        attributes = {
+            "fuse.extern": builder.string("aten._assert_scalar.default"),
+            "fuse.args": ir.ArrayAttr.get(
+                [encoder.encode(v) for v in (call["self"], call["assert_msg"] + place)]
+            ),
+            "fuse.returns": builder.int64s([]),
+            "fuse.effect": builder.unit,
+        }
+    types = [v.type for v in encoder.operands]
+    callee = builder.declare(call.node.name, types, [], attributes, call.location)
+    builder.call(callee, encoder.operands, [], call.location)
+
+
+@lowers("aten._functional_assert_scalar.default", view=True)
+def functional_assert_scalar(call: Call) -> Tensor:
+    """As the functional assertion of a tensor."""
+    assert_scalar(call)
     return token(call)
 
 

@@ -28,7 +28,7 @@ keep_whole(
 keep_whole(
     "sizes and numbers that the host reads",
     "aten._local_scalar_dense.default", "aten.sym_size.int", "aten.sym_stride.int", "aten.sym_numel.default",
-    "aten.sym_storage_offset.default", "aten._assert_scalar.default",
+    "aten.sym_storage_offset.default",
 )  # fmt: skip
 
 keep_whole(
