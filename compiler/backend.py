@@ -24,7 +24,9 @@ from .frontend.decompositions import decomposition_table
 from .frontend.gathers import sink_gathers
 from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import OutputResult
+from .frontend.one_hot import sum_one_hots
 from .frontend.partition import partition
+from .frontend.saved_strides import kept_outputs, report_strides
 from .options import Options
 from .program import CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
@@ -76,7 +78,8 @@ def _compile_captured(
         def compile_one(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
             bare = name == "inference" and not autocast and needs_no_wrapper(graph, example_inputs)
             with _algorithms(chosen):  # a backward graph is compiled when it first runs
-                call = compile_graph(graph, inputs, chosen, name=name).call
+                kept = kept_outputs() if name == "forward" else None
+                call = compile_graph(graph, inputs, chosen, name=name, kept=kept).call
             if bare:
                 direct.append(direct_call(call))
             return call
@@ -96,11 +99,18 @@ def _compile_captured(
 
 @unset_fake_temporarily()  # AOTAutograd compiles under fake tensors; the constants of a program are real ones
 def compile_graph(
-    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, *, name: str = "graph"
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    *,
+    name: str = "graph",
+    kept: int | None = None,
 ) -> CompiledGraph:
     """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in
     ``meta["val"]``).
 
+    kept: how many results, from the first, must have the strides of their metadata; None is all.  Those of
+    the others are reported to AOTAutograd.
     Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
     error.
     """
@@ -114,12 +124,14 @@ def compile_graph(
     key, program = None, None
     if on_gpu:
         with timing.measured("cache"):
-            key = _key(gm, example_inputs, options, device, name, static)
+            key = _key(gm, example_inputs, options, device, name, static, kept)
             program = ProgramCache(options).read(key) if key is not None else None
     if program is not None:
         compiled = _load(gm, program, options, name, timing)
     else:
-        compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing)
+        compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept)
+    if kept is not None:
+        report_strides(compiled.strides)
     timing.seconds = sum(compiled.seconds.values())
     _report(compiled, options)
     return compiled
@@ -132,9 +144,10 @@ def _key(
     device: str,
     name: str,
     static: frozenset[int],
+    kept: int | None,
 ) -> str | None:
     try:
-        return program_key(gm, example_inputs, options, device, static)
+        return program_key(gm, example_inputs, options, device, static, kept)
     except NotCacheable as reason:
         log.info("%s: the program cache is passed by: %s", name, reason)
         return None
@@ -165,6 +178,7 @@ def _load(
         cached=True,
         load_module=module,
         call=_boxed(run, program.interface, gm),
+        strides=program.interface.strides,
         partitions=program.plan.partitions,
         unrecorded=program.plan.unrecorded,
     )
@@ -180,16 +194,19 @@ def _compile(
     static: frozenset[int],
     key: str | None,
     timing: Timing,
+    kept: int | None,
 ) -> CompiledGraph:
     with timing.measured("load the compiler"):
         from .compilation import compile_program
     guards = _guards(gm)
     sink_gathers(gm)
+    sum_one_hots(gm)
     done = compile_program(
         gm,
         example_inputs,
         options,
         name=name,
+        kept=kept,
         device=device,
         on_gpu=on_gpu,
         static=static,
@@ -214,6 +231,7 @@ def _compile(
         cached=False,
         load_module=lambda: done.module,
         call=_boxed(done.executable.run, done.interface, gm),
+        strides=done.interface.strides,
         partitions=() if plan is None else plan.partitions,
         unrecorded=() if plan is None else plan.unrecorded,
     )

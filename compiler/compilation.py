@@ -28,6 +28,8 @@ from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
 from .frontend.importer import ImportedGraph, import_graph
+from .frontend.layouts import choose_layouts
+from .frontend.saved_strides import result_strides
 from .mlir import ir
 from .options import Options
 from .program import Account, GpuProgram, Interface
@@ -73,6 +75,7 @@ def compile_program(
     options: Options,
     *,
     name: str,
+    kept: int | None = None,
     device: str,
     on_gpu: bool,
     static: Collection[int] = (),
@@ -83,6 +86,7 @@ def compile_program(
     """
     with timing.measured("import"), collector_paused():
         context = make_context()
+        choose_layouts(gm, example_inputs, free=_has_free_layouts(options, on_gpu), kept=kept)
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     module, remarks = imported.module, imported.remarks
     launches_before = kernel_calls(module)
@@ -126,7 +130,13 @@ def compile_program(
         hardware = hardware_named(_hardware(options, on_gpu))
         (folder / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, name))
     return Compilation(
-        Interface(imported.inputs, tuple(imported.constants), imported.output_spec, _results(module)),
+        Interface(
+            imported.inputs,
+            tuple(imported.constants),
+            imported.output_spec,
+            _results(module),
+            result_strides(gm),
+        ),
         Account(remarks, imported.fallbacks, launches_before, launches(module)),
         module,
         imported.objects,
@@ -242,6 +252,10 @@ def _hardware(options: Options, on_gpu: bool) -> str:
     if options.hardware != "auto":
         return options.hardware
     return hardware_name() if on_gpu else "generic"
+
+
+def _has_free_layouts(options: Options, on_gpu: bool) -> bool:
+    return on_gpu if options.layouts == "auto" else options.layouts == "free"
 
 
 def _level(options: Options, on_gpu: bool) -> str:

@@ -39,6 +39,8 @@ class Options:
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
         without a copy; masks that are causal whatever the arguments are said to be; active dropout stays
         spelled out.
+    layouts: ``free`` gives values inside a graph the strides that matrix products and convolutions run best
+        with, ``eager`` those of eager mode, ``auto`` is ``free`` on a GPU.  Results have eager's always.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
     before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
@@ -72,6 +74,7 @@ class Options:
 
     strict: bool = False
     attention: bool = True
+    layouts: Literal["auto", "free", "eager"] = "auto"
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
     pipeline: str | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .analysis.launch import Launch
 from .analysis.remarks import Remarks
 from .frontend.interface import Fallback, OutputConstant, OutputResult
+from .frontend.saved_strides import ResultStrides
 from .runtime.bound_plan import Plan
 from .runtime.gpu import Kernel
 from .runtime.partition import Partition, Unrecorded
@@ -22,13 +23,14 @@ class Interface:
 
     inputs: numbers of the placeholders that are arguments.  constants: names of the tensors that the graph
     holds, the arguments after them.  outputs: where each output of the graph comes from.  results: how many
-    ``@main`` has.
+    ``@main`` has.  strides: of the outputs.
     """
 
     inputs: tuple[int, ...]
     constants: tuple[str, ...]
     outputs: tuple[OutputResult | OutputConstant, ...]
     results: int
+    strides: ResultStrides = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class CompiledGraph:
     the verifier after it took, in order.  source: the launch plan's Python, empty on the interpreter.
     cached: the program came from the program cache; no pass ran.  call: what runs, a function from the list
     of arguments to the list of results.  partitions: the parts that ``cudagraphs`` records; unrecorded: the
-    calls that run between them, and why.
+    calls that run between them, and why.  strides: of the results.
     """
 
     name: str
@@ -80,6 +82,7 @@ class CompiledGraph:
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
     partitions: tuple[Partition, ...] = ()
     unrecorded: tuple[Unrecorded, ...] = ()
+    strides: ResultStrides = ()
 
     @property
     def module(self) -> "ir.Module":

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from .frontend.graph_text import NotCacheable, graph_text
+from .frontend.saved_strides import moved_inputs
 from .options import Options
 from .program import Account, GpuProgram, Interface
 from .runtime.bound_plan import Plan
@@ -51,9 +52,10 @@ def program_key(
     options: Options,
     device: str,
     static: Collection[int] = (),
+    kept: int | None = None,
 ) -> str:
     """The name of the program of ``gm`` for ``device`` ("cuda:0") in the cache.  ``static``: placeholders
-    whose address a CUDA graph may keep.
+    whose address a CUDA graph may keep.  ``kept``: as in ``compile_graph``.
 
     Raises NotCacheable where the options or the graph hold what no key can say.
     """
@@ -70,6 +72,7 @@ def program_key(
         f"{device} {torch.cuda.get_device_name(index)} {torch.cuda.get_device_capability(index)}",
         str(torch.are_deterministic_algorithms_enabled()),
         str(sorted(static)),
+        f"{kept} {[(node.name, strides) for node, strides in moved_inputs(gm, example_inputs).items()]}",
         toolchain(),
     )
     digest = hashlib.sha256()

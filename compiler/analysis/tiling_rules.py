@@ -95,9 +95,12 @@ def _full_accesses(shape: KernelShape) -> list[Access]:
 
 def _elements_per_program(shape: KernelShape) -> int:
     """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more
-    inputs over all dims, and while the values that live at once need more than SMALL_REGISTERS."""
-    per_thread = max(1, min(16, 32 // shape.widest))
-    if len(_full_accesses(shape)) - len(shape.kernel.stores) >= 4:
+    inputs over all dims, and while the values that live at once need more than SMALL_REGISTERS.  What is read
+    once a row does not make tiles smaller."""
+    whole = _full_accesses(shape)
+    widest = max((shape.element_bytes(a) for a in whole), default=shape.widest)
+    per_thread = max(1, min(16, 32 // widest))
+    if len(whole) - len(shape.kernel.stores) >= 4:
         per_thread = max(1, per_thread // 2)
     while per_thread > 1 and per_thread * shape.live_values > SMALL_REGISTERS:
         per_thread //= 2

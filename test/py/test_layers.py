@@ -39,7 +39,8 @@ LAYERS = {
 MODULES = {
     f"fuse_mlir.compiler.{name}" for name in ("backend", "compilation", "context", "program", "program_cache")
 }
-NESTED = {"fuse_mlir.compiler.frontend.ops"}  # of the layer of the package around it
+#: Of the layer of the package around it.
+NESTED = {"fuse_mlir.compiler.frontend.layouts", "fuse_mlir.compiler.frontend.ops"}
 PACKAGES = (set(LAYERS) - MODULES - {"fuse_mlir.compiler.*"}) | NESTED
 DESCRIBE_THE_IR = {"fuse_mlir.compiler.dialects", "fuse_mlir.compiler.analysis"}
 TORCH_FREE = ("fuse_mlir.passes", "fuse_mlir.compiler.dialects", "fuse_mlir.compiler.analysis")

@@ -173,12 +173,22 @@ def _compared(
     call: Call, target: Tensor, index: Tensor, dim: int, source: _Source, fill: int | float | bool
 ) -> Any:
     """One element a line of a constant: each element compares its place with the index, and nothing has to be
-    written twice."""
-    kernel = call.kernel([index, *source.inputs], None, source.numbers)
+    written twice.
+
+    The index is checked by a kernel of its own: one that asserts would fuse into fewer readers.
+    """
+    size = target.sizes[dim]
+    kernel = call.kernel([index], [call.fresh(index.fake)], name=f"{call.node.name}_index")
+    at = kernel.iterate(index.sizes)
+    raw = kernel.load_raw(index, at)
+    checked(kernel, raw, size, out_of_bounds(dim, size))
+    kernel.store(0, at, raw)
+    places = call.finish(kernel, [index.fake])
+    assert isinstance(places, Tensor)
+    kernel = call.kernel([places, *source.inputs], None, source.numbers)
     at = kernel.iterate(target.sizes)
     line = (*at[:dim], const(0), *at[dim + 1 :])
-    size = target.sizes[dim]
-    place, _ = checked(kernel, kernel.load_raw(index, line), size, out_of_bounds(dim, size))
+    place = kernel.cast(kernel.load_raw(places, line), torch.int64)
     x = _at_own_point(kernel, source, line)
     x = kernel.cast(kernel.lift(x, target.dtype), target.dtype)
     here = kernel.compare("eq", kernel.index(at[dim]), place)

@@ -1,0 +1,39 @@
+"""The choice of layouts for one graph: see the modules beside this one for each rule and its reason."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch.fx import GraphModule, Node
+
+from ..saved_strides import moved_inputs
+from .convolutions import lay_out_convolution, split_bias
+from .pad_products import pad_products
+from .patches import multiply_patches
+from .relayout import Relayout
+
+
+def choose_layouts(
+    gm: GraphModule, example_inputs: Sequence[Any] = (), *, free: bool = True, kept: int | None = None
+) -> None:
+    """Rewrites a functional graph with ``meta["val"]`` in place.
+
+    free: whether layouts may be chosen; else only those of ``example_inputs`` (saved by another graph) are
+    taken over.  kept: how many results, from the first, must have the strides of their metadata; None is all.
+    """
+    layouts = Relayout(gm)
+    for node, strides in moved_inputs(gm, example_inputs).items():
+        layouts.set_strides(node, strides)
+    if free:
+        multiply_patches(layouts)
+        split_bias(layouts)
+        pad_products(layouts)
+
+    def visit(node: Node) -> None:
+        if free:
+            lay_out_convolution(layouts, node)
+
+    if free or layouts.eager:
+        layouts.spread(visit, kept)
+
+
+__all__ = ["choose_layouts"]

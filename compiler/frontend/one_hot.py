@@ -1,0 +1,88 @@
+"""Sums of rows that hold one element besides zeros are that element.
+
+The gradient of cross-entropy is the example: autograd scatters one number into each row of zeros, scales the
+rows, and sums each over all classes for the backward op of log-softmax.  Without that sum nothing reduces,
+and the gradient of the logits is one pointwise kernel.
+
+Before::
+
+    rows = scatter(zeros, 1, index, -1.0)                  # index is [n, 1]
+    total = sum(rows * scale, [1], True)                   # scale is [n, 1]
+
+After::
+
+    total = scale * -1.0
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+_aten = torch.ops.aten
+_ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
+
+
+def sum_one_hots(gm: GraphModule) -> int:
+    """Rewrites a functional graph with ``meta["val"]`` in place; how many sums became products.
+
+    Fires on a sum along one dim, which is kept, of the product of ``scatter.value`` into zeros along that
+    dim, with one index for each row, and a tensor that is constant along it.  The index must be a row's
+    (class): one that is out of range is asserted where the rows themselves are computed.
+    """
+    count = 0
+    for node in list(gm.graph.nodes):
+        if node.target is _aten.sum.dim_IntList and (made := _product(node)) is not None:
+            node.replace_all_uses_with(made)
+            gm.graph.erase_node(node)
+            count += 1
+    if count:
+        gm.graph.eliminate_dead_code()
+        gm.recompile()
+    return count
+
+
+def _product(node: Node) -> Node | None:
+    rows, dims = node.args[:2]
+    keeps = len(node.args) > 2 and node.args[2] is True
+    if not isinstance(rows, Node) or not keeps or len(dims) != 1 or node.kwargs:  # type: ignore[arg-type]
+        return None
+    whole, total = rows.meta["val"], node.meta["val"]
+    dim = dims[0] % max(whole.dim(), 1)  # type: ignore[index]
+    if rows.target is not _aten.mul.Tensor:
+        return None
+    for one_hot, scale in (rows.args, tuple(reversed(rows.args))):
+        value = _scattered(one_hot, dim)
+        if value is not None and isinstance(scale, Node) and _is_like(scale.meta["val"], total):
+            break
+    else:
+        return None
+    if one_hot.meta["val"].shape != whole.shape or whole.dtype != total.dtype:  # type: ignore[union-attr]
+        return None
+    with node.graph.inserting_before(node):
+        made = node.graph.call_function(_aten.mul.Tensor, (scale, value))
+    made.meta = {k: v for k, v in node.meta.items() if k in ("stack_trace", "nn_module_stack", "from_node")}
+    made.meta["val"] = scale.meta["val"] * value
+    return made
+
+
+def _scattered(node: Any, dim: int) -> int | float | None:
+    """The one number that each row along ``dim`` holds; None if the node is something else."""
+    if not isinstance(node, Node) or node.target is not _aten.scatter.value:
+        return None
+    target, along, index, value = node.args
+    whole, places = node.meta["val"], index.meta["val"]  # type: ignore[union-attr]
+    if target.target not in _ZEROS or not isinstance(value, int | float) or places.dim() != whole.dim():  # type: ignore[union-attr]
+        return None
+    if along % whole.dim() != dim:  # type: ignore[operator]
+        return None
+    wanted = [1 if d == dim else n for d, n in enumerate(whole.shape)]
+    return value if all(type(n) is int for n in places.shape) and list(places.shape) == wanted else None
+
+
+def _is_like(value: Any, total: Tensor) -> bool:
+    return isinstance(value, Tensor) and value.shape == total.shape and value.dtype == total.dtype
+
+
+__all__ = ["sum_one_hots"]
