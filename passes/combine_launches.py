@@ -62,8 +62,8 @@ class CombineLaunches(Pass):
     launch.
 
     Does not fire on kernels that are not tiled, whose grid is empty, that ask for the number of programs, or
-    that take long enough alone; nor on calls that differ in warps or stages.  A part that can assert keeps
-    its place among all that has effects.
+    that take long enough alone; nor on calls that differ in stages, or in warps where one fills the chip.  A
+    part that can assert keeps its place among all that has effects.
     """
 
     name: ClassVar[str] = "combine-launches"
@@ -192,7 +192,8 @@ def _part(deps: Dependences, node: Node, code: _Code, hints: dict[str, int]) -> 
         node=node.index,
         name=node.name,
         form=(node.name, *(v for v in node.operands if v in passed and v not in tensors)),
-        resources=(code.tile.num_warps, code.tile.num_stages, device or ""),
+        resources=(code.tile.num_stages, device or ""),
+        warps=code.tile.num_warps,
         programs=programs,
         moved=sum(estimate(s.numel, hints) * s.element_bytes for s in tensors.values()),
         ops=code.ops,
@@ -279,8 +280,8 @@ class _Rewriter:
                 name, ([*types], [r.type for n in calls for r in n.op.results]), visibility="private"
             ).operation
         function.regions[0].blocks.append(*types, arg_locs=[function.location] * len(types))
-        tile = Tile.of(kernels[0].attributes["fuse.tile"])
-        tile = Tile((), tile.num_warps, tile.num_stages)
+        tiles = [Tile.of(kernel.attributes["fuse.tile"]) for kernel in kernels]
+        tile = Tile((), max(t.num_warps for t in tiles), tiles[0].num_stages)
         function.attributes["fuse.kernel"] = ir.UnitAttr.get()
         function.attributes["fuse.dims"] = ir.DictAttr.get({})
         function.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(ties)

@@ -23,15 +23,17 @@ class Part:
     """One kernel call that could share a launch.
 
     form: what must be equal for two calls to share their code: the kernel and its arguments that are no
-    tensors.  resources: warps and stages, which belong to a launch as a whole, and the device.  programs and
-    moved: of this call under the hints, ``moved`` in bytes.  ops: size of the code.  arguments: values that
-    it takes, by number.  plain: straight-line code without reductions.  elements: of its tile.
+    tensors.  resources: the stages of loops, which belong to a launch as a whole, and the device.  warps: of
+    a program.  programs and moved: of this call under the hints, ``moved`` in bytes.  ops: size of the code.
+    arguments: values that it takes, by number.  plain: straight-line code without reductions.  elements: of
+    its tile.
     """
 
     node: int
     name: str
     form: tuple[object, ...]
     resources: tuple[object, ...]
+    warps: int
     programs: int
     moved: int
     ops: int
@@ -57,18 +59,22 @@ def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) 
 
     All are small.  Different code may share a launch where every part is too small to fill the chip, or where
     all are straight-line code on tiles of one size: the registers of the hungriest part count for all, which
-    costs the others nothing then.
+    costs the others nothing then.  The same holds of warps: parts that leave the chip idle may take more than
+    they asked for, as tile code does not say how many share it.
     """
     if new.resources != parts[0].resources:
         return "resources"
     arguments = frozenset.union(new.arguments, *(p.arguments for p in parts))
     if 8 * len(arguments) > MOST_ARGUMENT_BYTES:
         return "arguments"
+    idle = all(p.idles(hardware) for p in (*parts, new))
+    if not idle and any(p.warps != new.warps for p in parts):
+        return "warps"
     forms = {p.form: p for p in parts}
     if new.form in forms:
         return None
     alike = all(p.plain and p.elements == new.elements for p in (*forms.values(), new))
-    if not alike and not all(p.idles(hardware) for p in (*parts, new)):
+    if not alike and not idle:
         return "unlike"
     if sum(p.ops for p in forms.values()) + new.ops > max_ops:
         return "code-size"

@@ -304,10 +304,11 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Warps belong to a launch: kernels that ask for different numbers stay apart.
+// Small parts take the warps of the largest.
 // CHECK-LABEL: func.func @main
-// CHECK: call @narrow
-// CHECK: call @wide
+// CHECK: call @combined_narrow
+// CHECK: func.func private @combined_narrow
+// CHECK-SAME: num_warps = 4
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<1000xf32>, %a: tensor<1000xf32>) -> (tensor<1000xf32>, tensor<1000xf32>) {
     %o = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
@@ -335,6 +336,42 @@ module attributes {fuse.device = "cpu"} {
     %w = arith.mulf %v, %v : f32
     %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
     return %r : tensor<1000xf32>
+  }
+}
+
+// -----
+
+// Must not fire: a part that fills the chip keeps the warps that it asked for.
+// CHECK-LABEL: func.func @main
+// CHECK: call @crowd2
+// CHECK: call @crowd4
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1048576xf32>, %a: tensor<1048576xf32>) -> (tensor<1048576xf32>, tensor<1048576xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<1048576xf32>
+    %y = call @crowd2(%x, %o) : (tensor<1048576xf32>, tensor<1048576xf32>) -> tensor<1048576xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1048576xf32>
+    %b = call @crowd4(%a, %p) : (tensor<1048576xf32>, tensor<1048576xf32>) -> tensor<1048576xf32>
+    return %y, %b : tensor<1048576xf32>, tensor<1048576xf32>
+  }
+  func.func private @crowd2(%x: tensor<1048576xf32>, %o: tensor<1048576xf32>) -> tensor<1048576xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1048576"}, fuse.ties = array<i64: 1>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 128 : i64, kind = "grid"}], num_warps = 2 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048576xf32>, i1, f32) -> f32
+    %w = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1048576xf32>, f32, i1) -> tensor<1048576xf32>
+    return %r : tensor<1048576xf32>
+  }
+  func.func private @crowd4(%x: tensor<1048576xf32>, %o: tensor<1048576xf32>) -> tensor<1048576xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1048576"}, fuse.ties = array<i64: 1>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 128 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048576xf32>, i1, f32) -> f32
+    %w = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1048576xf32>, f32, i1) -> tensor<1048576xf32>
+    return %r : tensor<1048576xf32>
   }
 }
 
