@@ -37,9 +37,10 @@ class FuseHorizontal(Pass):
     time goes first.
 
     Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group needs what
-    the other makes, nor (rule ``memory``) where running the later one early, or the earlier one late, would
-    raise the most bytes that are alive at once; for groups at most ``near`` operations apart, by more than
-    the traffic that they save.
+    the other makes, where they share few of their bytes (rule ``little-shared``: what is left to save is a
+    launch, and ``combine-launches`` saves it without holding the values of both at once), nor (rule
+    ``memory``) where running the later one early, or the earlier one late, would raise the most bytes that
+    are alive at once; for groups at most ``near`` operations apart, by more than the traffic that they save.
     """
 
     name: ClassVar[str] = "fuse-horizontal"
@@ -57,13 +58,16 @@ class FuseHorizontal(Pass):
             graph,
             limits,
             hardware_named(self.hardware),
-            lambda c: memory(c, live, self.near),
+            lambda c: little_shared(c) or memory(c, live, self.near),
             live.merge,
         )
         fuser.run(sharing_pairs)
         fuser.report(sharing_pairs, remarks)
         fuser.graph.assign()
 
+
+#: Two kernels share little where one moves more than so many times the bytes that both read.
+FEW = 64
 
 #: A kernel is tried with so many readers before it and after it of each tensor that it reads.
 NEIGHBOURS = 4
@@ -87,6 +91,16 @@ def sharing_pairs(graph: GroupGraph, nodes: Iterable[int]) -> Iterator[tuple[int
                     continue
                 if value in graph.common_inputs(a, b):
                     yield a, b
+
+
+def little_shared(c: Candidate) -> Refusal | None:
+    """What both read is more than a trifle to either: 64 updates of an optimiser share a scalar."""
+    saved = c.graph.saved_bytes(c.first, c.second)
+    moved = min(c.graph.touched_bytes(c.first), c.graph.touched_bytes(c.second))
+    if moved <= FEW * saved:
+        return None
+    numbers = (("shared_bytes", saved), ("moved_bytes", moved))
+    return Refusal("little-shared", "what both read is a trifle: one kernel would only hold more", numbers)
 
 
 def memory(c: Candidate, live: LiveBytes, near: int) -> Refusal | None:

@@ -183,6 +183,11 @@ class GroupGraph:
             known = self._values[members] = made, frozenset(v for n in nodes for v in n.reads)
         return known
 
+    def touched_bytes(self, group: int) -> int:
+        """Bytes of all that a group makes or reads."""
+        made, read = self._touched(group)
+        return sum(map(self.bytes_of, sorted(made | read)))
+
     def readers(self, value: int) -> list[int]:
         """The scalar kernels that use a value, in program order."""
         known = self._readers.get(value)

@@ -22,6 +22,7 @@ RULE_NAMES = {
     "uneven": "a tensor that others need and that varies along some of the parallel dims only",
     "recompute": "operations at more points than before, for longer than the saved bytes take",
     "order": "a storage that one member overwrites and another reads elsewhere, or later",
+    "little-shared": "readers of one tensor that is a trifle of what either moves (fuse-horizontal only)",
     "memory": "readers of one tensor that, run together, raise the peak of memory (fuse-horizontal only)",
 }
 
