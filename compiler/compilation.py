@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -33,13 +34,17 @@ from .frontend.saved_strides import result_strides
 from .mlir import ir
 from .options import Options
 from .program import Account, GpuProgram, Interface
+from .program_cache import toolchain
 from .runtime.bound_plan import Plan
+from .runtime.cache_folder import CacheFolder, default_directory
 from .runtime.gpu import Kernel, compile_kernels, hardware_name, load_plan
 from .runtime.graph_partitions import partitioned_plan
 from .runtime.interpreter import Program
+from .runtime.kernel_timer import KernelTimer
 from .runtime.launch_plan import write_plan
 from .runtime.launch_watch import LaunchWatch
 from .runtime.numeric_check import NumericVerifier
+from .tiling_search import TilingSearch
 from .timing import PassTime, Timing
 
 
@@ -97,16 +102,23 @@ def compile_program(
         observers.append(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
-    passes = _passes(options, on_gpu)
-    ends = [len(passes) - 1] if options.pipeline is not None else level_ends(_level(options, on_gpu))
-    manager = PassManager(
-        passes,
-        options.verify in ("on", "numeric"),
-        observers,
-        checkpoints=ends if options.verify == "levels" else (),
-    )
+    with (
+        _search(options, name, device) if on_gpu and options.autotune else contextlib.nullcontext() as search
+    ):
+        observers += [search] if search is not None else []
+        tiles = str(search.table) if search is not None else ""
+        passes = _passes(options, on_gpu, tiles)
+        level = _level(options, on_gpu)
+        ends = [len(passes) - 1] if options.pipeline is not None else level_ends(level, tiles)
+        manager = PassManager(
+            passes,
+            options.verify in ("on", "numeric"),
+            observers,
+            checkpoints=ends if options.verify == "levels" else (),
+        )
+        with timing.measured("passes"), collector_paused(), _hint(options):
+            manager.run(module, remarks)
     with timing.measured("passes"), collector_paused(), _hint(options):
-        manager.run(module, remarks)
         if options.pipeline is None and options.verify != "off":
             verify_level(module, _level(options, on_gpu))
     for time in manager.times:
@@ -241,10 +253,22 @@ def _hint(options: Options) -> Iterator[None]:
         raise
 
 
-def _passes(options: Options, on_gpu: bool) -> list[Pass]:
+@contextlib.contextmanager
+def _search(options: Options, name: str, device: str) -> Iterator[TilingSearch]:
+    """What measures tiles for a graph; its table lasts as long as the passes, or is part of the dump."""
+    index = torch.device(device).index or 0
+    folder = CacheFolder(Path(options.cache_dir or default_directory()), ".tile")
+    identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
+    with TemporaryDirectory() as temporary:
+        place = Path(temporary) if options.dump is None else Path(options.dump) / name
+        timer = KernelTimer(index, options)
+        yield TilingSearch(timer, place / "tiles.json", folder, identity, options.autotune_seconds)
+
+
+def _passes(options: Options, on_gpu: bool, tiles: str = "") -> list[Pass]:
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
-    return default_pipeline(_level(options, on_gpu), _hardware(options, on_gpu))
+    return default_pipeline(_level(options, on_gpu), _hardware(options, on_gpu), tiles)
 
 
 def _hardware(options: Options, on_gpu: bool) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Literal
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
     "reduce-overhead": {"cudagraphs": True},
+    "max-autotune": {"autotune": True, "cudagraphs": True},
+    "max-autotune-no-cudagraphs": {"autotune": True},
 }
 
 
@@ -68,6 +70,9 @@ class Options:
     check_values: raise ``BadValue`` at the first launch that writes a NaN (``nan``), or an infinity too
     (``finite``), with the FX nodes and lines that it computes (slow).
     synchronous: wait for the GPU after every launch; ``LaunchFailed`` names the first that failed (slow).
+    autotune: measure tiles beside the one that the rules choose on the GPU and keep the fastest; winners are
+    stored in ``cache_dir``.  Without a GPU it does nothing.
+    autotune_seconds: what measuring may take for each graph; kernels that it does not reach keep their tile.
     deterministic: equal bits in every run and after every restart: nothing is measured, no atomics, torch
     ops run their deterministic algorithm or raise as under ``torch.use_deterministic_algorithms``.
     """
@@ -88,6 +93,8 @@ class Options:
     program_cache: bool = True
     threads: int = 0
     cudagraphs: bool = False
+    autotune: bool = False
+    autotune_seconds: float = 60.0
     deterministic: bool = False
     check_values: Literal["any", "nan", "finite"] = "any"
     synchronous: bool = False
@@ -110,6 +117,8 @@ class Options:
                 raise OptionError(f"option '{name}' takes {_describe(hints[name])}, got {value!r}")
             given[name] = value
         chosen = Options(**given)
+        if chosen.deterministic and chosen.autotune:
+            raise OptionError("deterministic excludes autotune: what is measured differs between runs")
         if chosen.cudagraphs and chosen.watched:
             raise OptionError("check_values and synchronous look at single launches, cudagraphs has none")
         return chosen
@@ -123,7 +132,16 @@ class Options:
         """All options that change what is compiled, for cache keys and reproducers; byte-identical between
         processes.
         """
-        skipped = ("fx_pass", "on_compiled", "dump", "remarks", "cache_dir", "program_cache", "threads")
+        skipped = (
+            "fx_pass",
+            "on_compiled",
+            "dump",
+            "remarks",
+            "cache_dir",
+            "program_cache",
+            "threads",
+            "autotune_seconds",
+        )
         return " ".join(
             f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name not in skipped
         )
@@ -142,8 +160,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, part) for part in typing.get_args(hint))
     if origin is not None:  # Callable[...]
         return callable(value)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if hint in (int, float):
+        return isinstance(value, (int, hint)) and not isinstance(value, bool)
     return isinstance(value, hint)
 
 

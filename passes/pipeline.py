@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from .apply_tiling import ApplyTiling
+from .autotune_tiling import AutotuneTiling
 from .choose_tiling import ChooseTiling
 from .combine_launches import CombineLaunches
 from .combine_reductions import CombineReductions
@@ -27,14 +28,16 @@ from .unroll_reductions import UnrollReductions
 LEVELS = ("graph", "scheduled", "tiled", "planned")
 
 
-def level_ends(level: str = "planned") -> list[int]:
-    """The numbers of the passes after which ``default_pipeline(level)`` has reached a level."""
+def level_ends(level: str = "planned", tiles: str = "") -> list[int]:
+    """The numbers of the passes after which ``default_pipeline(level, tiles=tiles)`` has reached a level."""
     reached = LEVELS[1 : LEVELS.index(level) + 1]
-    return [len(default_pipeline(each)) - 1 for each in reached]
+    return [len(default_pipeline(each, tiles=tiles)) - 1 for each in reached]
 
 
-def default_pipeline(level: str = "planned", hardware: str = "generic") -> list[Pass]:
-    """The passes that bring an imported module to ``level``.  Raises ValueError on an unknown level."""
+def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: str = "") -> list[Pass]:
+    """The passes that bring an imported module to ``level``.  ``tiles``: a table of measured tiles, if any.
+    Raises ValueError on an unknown level.
+    """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
     stages: dict[str, Sequence[Pass]] = {
@@ -58,6 +61,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic") -> list[
             SplitReductions(hardware=hardware),  # few long rows would leave most of the chip idle
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
             ChooseTiling(hardware=hardware),  # the one place that reads the hardware model
+            *((AutotuneTiling(tiles),) if tiles else ()),  # what measuring showed to be faster
             ApplyTiling(),  # loops, masks and tiles become explicit
             CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side
         ),

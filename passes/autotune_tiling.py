@@ -1,0 +1,101 @@
+"""``autotune-tiling``: sets the tiles that a table of measured winners names.
+
+What: ``table`` is a JSON file, kernel key -> ``fuse.tile`` as text, that the search of
+``options={"autotune": True}`` recorded.  Each kernel that has its default tile and whose key
+(``compiler/analysis/tile_candidates.py``) is in the table gets the tile there; each such change is a remark.
+ The same table gives the same bytes: nothing is measured here.
+
+Before, and a table that holds ``{axes = [{block = 512 : i64, ..}], num_stages = 1 : i64, num_warps = 8 :
+i64}``::
+
+    func.func private @double(...) attributes {fuse.kernel, fuse.dims = {d0 = "4096"},
+        fuse.tile = {axes = [{block = 128 : i64, dims = ["d0"], kind = "grid"}], num_warps = 4 : i64, ..},
+        ...}
+
+After::
+
+    func.func private @double(...) attributes {fuse.kernel, fuse.dims = {d0 = "4096"},
+        fuse.tile = {axes = [{block = 512 : i64, dims = ["d0"], kind = "grid"}], num_warps = 8 : i64, ..},
+        ...}
+
+It leaves alone kernels that the table does not name, kernels without ``fuse.tile`` and kernels that are
+tiled; without ``table`` it does nothing.  A table that cannot be read, or a tile that does not fit its
+kernel, is an error.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled, string
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.tile import Tile
+from ..compiler.analysis.tile_candidates import kernel_key
+from ..compiler.mlir import ir
+from .pass_base import Numerics, Pass, PassError
+
+
+@dataclass(frozen=True)
+class AutotuneTiling(Pass):
+    """Sets measured tiles; ``table`` is the file that names them."""
+
+    name: ClassVar[str] = "autotune-tiling"
+    numerics: ClassVar[Numerics] = "reassociates"
+    table: str = ""
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        if not self.table:
+            return
+        table = _read(Path(self.table), module)
+        for op in module.body.operations:
+            func = op.operation
+            if not is_kernel(func) or is_tiled(func) or "fuse.tile" not in func.attributes:
+                continue
+            text = table.get(kernel_key(func))
+            if text is None:
+                continue
+            tile = _fitting_tile(text, func)
+            if func.attributes["fuse.tile"] == tile.attribute():
+                continue
+            before = Tile.of(func.attributes["fuse.tile"])
+            func.attributes["fuse.tile"] = tile.attribute()
+            name = string(func.attributes["sym_name"])
+            remarks.add(
+                self.name,
+                "analysis",
+                "measured",
+                f"tile of @{name}: {_short(before)} -> {_short(tile)}",
+                ops=(name,),
+                locations=(str(func.location),),
+                num_warps=tile.num_warps,
+                elements=tile.elements,
+            )
+
+
+def _read(path: Path, module: ir.Module) -> dict[str, str]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PassError(f"autotune-tiling: {path} is no table: {error}", module.operation.location) from None
+    if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
+        where = module.operation.location
+        raise PassError(f"autotune-tiling: {path} is no table: expected an object of strings", where)
+    return table
+
+
+def _fitting_tile(text: str, func: ir.Operation) -> Tile:
+    name = string(func.attributes["sym_name"])
+    try:
+        tile = Tile.of(ir.Attribute.parse(text))
+        problem = tile.problem(Kernel.of(func).dims)
+    except (ValueError, ir.MLIRError) as error:
+        problem = str(error).splitlines()[0]
+    if problem is not None:
+        raise PassError(f"autotune-tiling: kernel @{name}: {problem}", func.location)
+    return tile
+
+
+def _short(tile: Tile) -> str:
+    axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in tile.axes)
+    return f"{axes or 'one point'}; {tile.num_warps} warps, {tile.num_stages} stages"

@@ -1,0 +1,308 @@
+"""The search for tiles: which are tried, which wins, what is stored; all compute the same."""
+
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from compiling import Compiled
+from torch.nn import functional as F
+
+import fuse_mlir
+from fuse_mlir.compiler.analysis.kernel import is_kernel
+from fuse_mlir.compiler.analysis.layout import TensorSpec
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.analysis.storage import callees
+from fuse_mlir.compiler.analysis.tile import Axis, Tile
+from fuse_mlir.compiler.analysis.tile_candidates import MOST_ELEMENTS, candidates, kernel_key
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.options import MODES, OptionError, Options
+from fuse_mlir.compiler.runtime.cache_folder import CacheFolder
+from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.kernel_timer import fastest
+from fuse_mlir.compiler.tiling_search import TilingSearch, _alone, _trial, _tunable
+from fuse_mlir.passes.apply_tiling import apply_tiling
+from fuse_mlir.passes.autotune_tiling import AutotuneTiling
+from fuse_mlir.passes.choose_tiling import ChooseTiling
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pass_base import PassError
+from fuse_mlir.passes.pipeline import default_pipeline
+
+FUNCTIONS = {
+    "pointwise": (lambda x, w: x * w + 1, (64, 96), (96,)),
+    "softmax": (lambda x, w: F.softmax(x * w, -1), (40, 96), (96,)),
+    "columns": (lambda x, w: (x * w).sum(0), (300, 40), (40,)),
+    "transposed": (lambda x, w: x.t() + w.t(), (48, 80), (48, 80)),
+    "scan": (lambda x, w: (x * w).cumsum(1), (12, 96), (96,)),
+}
+
+
+def at_tiles(name: str, dynamic: bool = False) -> ir.Module:
+    """The module of one of FUNCTIONS with default tiles."""
+    function, *shapes = FUNCTIONS[name]
+    passes = default_pipeline("tiled")
+    kept = passes[: [p.name for p in passes].index("choose-tiling") + 1]
+    texts = []
+
+    class Keep:
+        def before_pass(self, number, p, module):
+            if p.name == "apply-tiling":
+                texts.append(module.operation.get_asm(enable_debug_info=True))
+
+        def after_pass(self, number, p, module): ...
+
+    assert kept
+    run = Compiled(function, {"interpret_level": "tiled"}, dynamic)
+    real = PassManager.run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            PassManager,
+            "run",
+            lambda self, module, remarks=None: real(
+                PassManager(self.passes, observers=[Keep()], verify_each=False), module, remarks
+            ),
+        )
+        run(*(torch.randn(shape) for shape in shapes))
+    module = run.graphs[0].module
+    with module.context, ir.Location.unknown():
+        return ir.Module.parse(texts[0])
+
+
+def kernels(module: ir.Module) -> list[ir.Operation]:
+    return [op.operation for op in module.body.operations if is_kernel(op.operation)]
+
+
+class Judge:
+    """A measurer that prefers the trial with most warps, and remembers what it was asked."""
+
+    def __init__(self, answer=None):
+        self.asked, self.answer = [], answer
+
+    def fastest(self, trials, deadline):
+        self.asked.append(trials)
+        if self.answer is not None:
+            return self.answer(trials)
+        return max(range(len(trials)), key=lambda i: (trials[i].source.num_warps, -i))
+
+
+def searched(module: ir.Module, folder: Path, judge: Judge, seconds: float = 60.0) -> TilingSearch:
+    search = TilingSearch(judge, folder / "tiles.json", CacheFolder(folder, ".tile"), "device", seconds)
+    search.before_pass(0, ChooseTiling(), module)
+    search.after_pass(0, ChooseTiling(), module)
+    return search
+
+
+def test_modes_are_torchs():
+    assert list(MODES) == ["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
+    assert Options.of(mode="max-autotune").cudagraphs and Options.of(mode="max-autotune").autotune
+    assert not Options.of(mode="max-autotune-no-cudagraphs").cudagraphs
+    assert Options.of({"autotune_seconds": 3}).autotune_seconds == 3
+    with pytest.raises(OptionError, match="deterministic excludes autotune"):
+        Options.of({"deterministic": True, "autotune": True})
+
+
+# --- candidates ---------------------------------------------------------------------------------------------
+
+
+def test_candidates_of_a_flat_tile():
+    default = Tile((Axis(("d0",), 1024, "grid"),), 4)
+    found = candidates(default, lambda axis: None)
+    assert found[0] == default and len(set(found)) == len(found)
+    blocks = {(t.axes[0].block, t.num_warps) for t in found}
+    assert {(1024, 8), (1024, 2), (2048, 4), (2048, 8), (512, 4), (512, 2)} <= blocks
+    assert all(t.num_stages == 1 for t in found)
+
+
+def test_a_row_may_be_looped_over_and_a_loop_held():
+    row = Tile((Axis(("d0",), 1, "grid"), Axis(("d1",), 4096, "resident")), 8)
+    kinds = {(t.axes[1].kind, t.axes[1].block) for t in candidates(row, lambda axis: 4096)}
+    assert {("resident", 4096), ("looped", 2048), ("looped", 1024)} <= kinds
+    loop = Tile((Axis(("d0",), 1, "grid"), Axis(("d1",), 1024, "looped")), 8, 2)
+    kinds = {(t.axes[1].kind, t.axes[1].block) for t in candidates(loop, lambda axis: 5000)}
+    assert ("resident", 8192) in kinds
+    assert {t.num_stages for t in candidates(loop, lambda axis: None)} >= {1, 2, 3, 4}
+    assert all(t.axes[1].kind == "looped" for t in candidates(loop, lambda axis: None))
+
+
+def test_candidates_keep_to_the_limits_and_are_tiles():
+    big = Tile((Axis(("d0",), 1, "grid"), Axis(("d1",), 32768, "resident")), 32)
+    for tile in candidates(big, lambda axis: 32768):
+        assert tile.problem(("d0", "d1")) is None
+        assert tile.elements <= MOST_ELEMENTS
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_candidate_computes_the_same(name):
+    module = at_tiles(name)
+    generator = torch.Generator().manual_seed(0)
+    with module.context, ir.Location.unknown():
+        [func] = kernels(module)
+        default = Tile.of(func.attributes["fuse.tile"])
+        expected, checked = None, 0
+        for tile in candidates(default, lambda axis: 96):
+            alone = _alone(func, str(module.operation.attributes["fuse.device"]))
+            copy = callees(alone)[ir.StringAttr(func.attributes["sym_name"]).value]
+            copy.attributes["fuse.tile"] = tile.attribute()
+            try:
+                apply_tiling(copy)
+            except PassError:
+                assert tile != default
+                continue
+            generator.manual_seed(0)
+            specs = [TensorSpec.of(a.type) for a in func.regions[0].blocks[0].arguments]
+            inputs = [
+                torch.randn(s.storage_elements.constant, generator=generator).as_strided(
+                    [n.constant for n in s.sizes], [n.constant for n in s.strides]
+                )
+                for s in specs
+            ]
+            results = run_module(alone, inputs)
+            expected = expected or results
+            torch.testing.assert_close(results, expected, rtol=1e-4, atol=1e-4)
+            checked += 1
+    assert checked > 3
+
+
+# --- the search ---------------------------------------------------------------------------------------------
+
+
+def test_the_winner_is_written_stored_and_read_again(tmp_path):
+    module, judge = at_tiles("softmax"), Judge()
+    [func] = kernels(module)
+    search = searched(module, tmp_path, judge)
+    [(key, text)] = json.loads((tmp_path / "tiles.json").read_text()).items()
+    assert key == kernel_key(func) and search.measured == 1
+    most = max(t.source.num_warps for t in judge.asked[0])
+    with module.context:
+        assert Tile.of(ir.Attribute.parse(text)).num_warps == most
+    again = Judge()
+    assert searched(module, tmp_path, again).winners == search.winners and again.asked == []
+    with module.context:
+        remarks = Remarks()
+        AutotuneTiling(str(tmp_path / "tiles.json")).run(module, remarks)
+        assert Tile.of(func.attributes["fuse.tile"]).num_warps == most
+    assert [r.rule for r in remarks.items] == ["measured"]
+
+
+def test_a_default_that_wins_is_stored_too_and_no_table_names_it(tmp_path):
+    module = at_tiles("columns")
+    assert searched(module, tmp_path, Judge(lambda trials: 0)).winners == {}
+    again = Judge()
+    assert searched(module, tmp_path, again).winners == {} and again.asked == []
+
+
+def test_without_time_nothing_is_measured_or_stored(tmp_path):
+    module, judge = at_tiles("pointwise"), Judge()
+    assert searched(module, tmp_path, judge, seconds=0.0).winners == {} and judge.asked == []
+    assert searched(module, tmp_path, Judge(lambda trials: None)).winners == {}
+    late = Judge()
+    searched(module, tmp_path, late)
+    assert late.asked, "what was not measured to the end is measured again"
+
+
+def test_trials_hold_what_the_kernel_takes(tmp_path):
+    module = at_tiles("columns")
+    with module.context, ir.Location.unknown():
+        [(func, hints)] = _tunable(module)
+        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"')
+    assert [(a.element, a.elements) for a in trial.arguments] == [("f32", 12000), ("f32", 40), ("f32", 40)]
+    assert trial.written == (2,) and len(trial.grid) == 3
+    assert [kind for _, kind in trial.parameters] == ["ptr", "ptr", "ptr"]
+    assert len(trial.source.signature) == len(trial.parameters)
+
+
+def test_sizes_are_taken_at_their_hints():
+    module = at_tiles("softmax", dynamic=True)
+    with module.context, ir.Location.unknown():
+        [(func, hints)] = _tunable(module)
+        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"')
+    assert sorted(hints.values()) == [40, 96]
+    assert [a.elements for a in trial.arguments if a.element] == [40 * 96, 96, 40 * 96]
+    assert {a.value for a in trial.arguments if not a.element} == {40, 96}
+
+
+def test_kernels_that_assert_are_left_alone(tmp_path):
+    run = Compiled(lambda t, i: F.embedding(i, t) * 2, {"interpret_level": "scheduled"})
+    run(torch.randn(9, 8), torch.tensor([1, 2]))
+    module, judge = run.graphs[0].module, Judge()
+    with module.context, ir.Location.unknown():
+        ChooseTiling().run(module, Remarks())
+    searched(module, tmp_path, judge)
+    assert "cf.assert" in str(module) and judge.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [("[1]", "is no table"), ("{", "is no table"), ('{"KEY": "{axes = []}"}', "no 'num_warps'"),
+     ('{"KEY": "{axes = [], num_warps = 4 : i64, num_stages = 1 : i64}"}', "expected every dim"),
+     ('{"KEY": "nonsense"}', "@")],
+)  # fmt: skip
+def test_a_bad_table_is_refused(tmp_path, text, match):
+    module = at_tiles("pointwise")
+    [func] = kernels(module)
+    path = tmp_path / "table.json"
+    path.write_text(text.replace("KEY", kernel_key(func)))
+    with module.context, ir.Location.unknown(), pytest.raises(PassError, match=match):
+        AutotuneTiling(str(path)).run(module, Remarks())
+
+
+# --- the judgement ------------------------------------------------------------------------------------------
+
+
+def judged(medians, spread=0.5, seed=0, seconds=1e9):
+    """What wins among launches of these medians (microseconds)."""
+    generator = random.Random(seed)
+    launches = [lambda i=i: i for i in range(len(medians))]
+    return fastest(
+        launches, lambda launch: generator.gauss(medians[launch()], spread), time.monotonic() + seconds
+    )
+
+
+def test_the_fastest_wins():
+    assert judged([100.0, 90.0, 80.0, 110.0]) == 2
+    assert judged([100.0, 110.0, 120.0]) == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_never_wins(seed):
+    assert judged([100.0] * 24, spread=5.0, seed=seed) == 0
+    assert judged([4.0] * 24, spread=0.4, seed=seed) == 0
+
+
+def test_a_gain_within_the_margin_is_no_gain():
+    assert judged([100.0, 98.5], spread=0.01) == 0
+    assert judged([5.0, 4.6], spread=0.01) == 0, "two events resolve half a microsecond"
+
+
+def test_time_runs_out():
+    assert judged([100.0, 50.0], seconds=-1.0) is None
+
+
+# --- on a GPU -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+def test_max_autotune_computes_the_same_and_starts_warm(tmp_path):
+    def f(x, w):
+        y = F.layer_norm(x * w, (512,))
+        return F.softmax(y, -1), y.sum(0)
+
+    x, w = torch.randn(4096, 512, device="cuda"), torch.randn(512, device="cuda")
+    expected = f(x, w)
+    seconds = []
+    for _ in range(2):
+        torch._dynamo.reset()
+        graphs = []
+        options = {
+            "autotune": True,
+            "cache_dir": tmp_path,
+            "on_compiled": graphs.append,
+            "program_cache": False,
+        }
+        call = torch.compile(f, backend=fuse_mlir.backend, fullgraph=True, options=options)
+        torch.testing.assert_close(call(x, w), expected, rtol=1e-3, atol=1e-3)
+        seconds.append(sum(graphs[0].seconds.values()))
+    assert seconds[1] < seconds[0]
+    assert list(tmp_path.rglob("*.tile"))
