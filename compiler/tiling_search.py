@@ -25,7 +25,7 @@ from .analysis.layout import TensorSpec
 from .analysis.nesting import nested_modules
 from .analysis.remarks import Remarks
 from .analysis.sizes import estimate, hints_of
-from .analysis.storage import callees
+from .analysis.storage import functions_of
 from .analysis.tile import Tile
 from .analysis.tile_candidates import candidates, kernel_key
 from .codegen.launches import kernel_sources
@@ -114,7 +114,7 @@ def _tunable(module: ir.Module) -> Iterator[tuple[ir.Operation, Hints]]:
     """
     seen = set()
     for part in (*nested_modules(module), module):
-        expected = hints_of(callees(part)["main"])
+        expected = hints_of(functions_of(part)["main"])
         for op in part.body.operations:
             func = op.operation
             if not is_kernel(func) or is_tiled(func) or "fuse.tile" not in func.attributes:
@@ -156,7 +156,7 @@ def _trial(func: ir.Operation, tile: Tile, hints: Hints, device: str) -> Trial |
     """The kernel with ``tile``, ready to compile; None where it cannot be written so."""
     name = string(func.attributes["sym_name"])
     module = _alone(func, device)
-    copy = callees(module)[name]
+    copy = functions_of(module)[name]
     copy.attributes["fuse.tile"] = tile.attribute()
     try:
         apply_tiling(copy)
@@ -167,7 +167,7 @@ def _trial(func: ir.Operation, tile: Tile, hints: Hints, device: str) -> Trial |
         log.debug("autotune: @%s cannot have %s: %s", name, tile, error)
         return None
     [(launch, source)] = kernel_sources(module).items()
-    declaration = callees(module)[launch]
+    declaration = functions_of(module)[launch]
     grid = [estimate(parse(g), hints) for g in strings(declaration.attributes["fuse.grid"])]
     parameters = [p.split(":") for p in strings(declaration.attributes["fuse.params"])]
     return Trial(

@@ -14,7 +14,7 @@ import fuse_mlir
 from fuse_mlir.compiler.analysis.kernel import is_kernel
 from fuse_mlir.compiler.analysis.layout import TensorSpec
 from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.analysis.storage import callees
+from fuse_mlir.compiler.analysis.storage import functions_of
 from fuse_mlir.compiler.analysis.tile import Axis, Tile
 from fuse_mlir.compiler.analysis.tile_candidates import MOST_ELEMENTS, candidates, kernel_key
 from fuse_mlir.compiler.mlir import ir
@@ -143,7 +143,7 @@ def test_every_candidate_computes_the_same(name):
         expected, checked = None, 0
         for tile in candidates(default, lambda axis: 96):
             alone = _alone(func, str(module.operation.attributes["fuse.device"]))
-            copy = callees(alone)[ir.StringAttr(func.attributes["sym_name"]).value]
+            copy = functions_of(alone)[ir.StringAttr(func.attributes["sym_name"]).value]
             copy.attributes["fuse.tile"] = tile.attribute()
             try:
                 apply_tiling(copy)

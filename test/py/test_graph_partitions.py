@@ -65,20 +65,20 @@ def test_sizes_from_data_stay_outside_with_what_depends_on_them():
     module = planned(lambda x: (x.cos().nonzero() * 2, x.sin()), torch.randn(6))
     assert reasons(module)[0] == ("aten.nonzero.default", "the size of its result depends on data")
     assert {why for _, why in reasons(module)[1:]} == {LATE}
-    assert "@mul_2" in dict(reasons(module)) and recorded(module) == 1
+    assert reasons(module)[-1][0].endswith("mul_2") and recorded(module) == 1
 
 
 def counted(x, n):
     k = n.item()
     torch._check(k >= 0)
     torch._check(k <= 4)
-    return torch.zeros(k) + 1, x * 2
+    return torch.zeros(k) + 1, x @ x
 
 
 def test_a_number_for_the_host_stays_outside():
     torch._dynamo.config.capture_scalar_outputs = True
     try:
-        module = planned(counted, torch.randn(6), torch.tensor(3))
+        module = planned(counted, torch.randn(6, 6), torch.tensor(3))
     finally:
         torch._dynamo.config.capture_scalar_outputs = False
     found = dict(reasons(module))
