@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .compile_table import compile_rows, compile_summary
+from .schedule_tables import schedule_rows, schedule_summary
 from .session import SCHEMA
 from .tables import accuracy_cell, accuracy_rows, kernel_rows, launch_rows, model_rows, summary
 
@@ -26,6 +27,7 @@ TITLES = {
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
     "compile": "Compile time",
+    "schedule": "Launches, bytes moved and peak memory",
 }
 LEGENDS = {
     "kernels": "Median device time in microseconds with a cold L2 cache; in brackets the speed as a fraction "
@@ -38,6 +40,9 @@ LEGENDS = {
     "compile": "Seconds of `torch.compile` and the first step together, cold (empty cache folders) / warm "
     "(the folders that the cold run left), each in a fresh process that has imported torch and the model's "
     "library; medians. `above`: what exceeds `aot_eager`'s figure.",
+    "schedule": "Generated kernels + calls of library ops; megabytes that they move, counted from the "
+    "schedules by one rule (`bench/schedules.py`), and as each compiler counts itself; peak of allocated "
+    "memory in a steady step. `vs`: the last compiler over each of the others.",
 }
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
@@ -45,6 +50,7 @@ ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
     "compile": compile_rows,
+    "schedule": schedule_rows,
 }
 
 
@@ -80,6 +86,8 @@ def section(run: Run) -> str:
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite == "compile":
         lines += [f"- {line}" for line in compile_summary(records)]
+    if suite == "schedule":
+        lines += [f"- {line}" for line in schedule_summary(records, backends)]
     if suite == "accuracy":
         right = sum(accuracy_cell(record) == "ok" for record in records)
         lines.append(f"- {right} of {len(records)} comparisons passed.")

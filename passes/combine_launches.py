@@ -14,6 +14,7 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate, hints_of
 from ..compiler.analysis.tile import Tile
+from ..compiler.analysis.traffic import ATTRIBUTE, combined_traffic
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.mlir import func, ir
 from ._kernels import Program, argument_attributes, text_list
@@ -294,6 +295,8 @@ class _Rewriter:
         ]
         programs = CombinedKernel(function, written, tile.num_warps).write(ties)
         function.attributes["fuse.grid"] = text_list([programs])
+        moved = [(_callee(n), operands.numbers[n.index]) for n in calls]
+        function.attributes[ATTRIBUTE] = combined_traffic(moved, len(types)).attribute()
         self.program.functions[name] = function
         self.program.callers[name] = 0
         return name

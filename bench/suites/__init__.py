@@ -1,6 +1,6 @@
 """The table of suites: each makes tasks from settings, and a table from their records."""
 
-from . import accuracy, compile, kernels, launches, models
+from . import accuracy, compile, kernels, launches, models, schedule
 from .settings import Settings, Suite
 
 SUITES: dict[str, Suite] = {
@@ -9,6 +9,7 @@ SUITES: dict[str, Suite] = {
     "accuracy": Suite(accuracy.tasks, accuracy.line, accuracy.table),
     "launches": Suite(launches.tasks, launches.line, launches.table),
     "compile": Suite(compile.tasks, compile.line, compile.table),
+    "schedule": Suite(schedule.tasks, schedule.line, schedule.table),
 }
 
 __all__ = ["SUITES", "Settings", "Suite"]

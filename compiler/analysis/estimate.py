@@ -77,13 +77,11 @@ class _Counter:
     def _moved(self, values: Sequence[ir.Value], moved: Sequence[int]) -> int:
         """Bytes of operands, those of one storage together at most its size."""
         by_root: dict[ir.Value, int] = {}
-        largest: dict[ir.Value, int] = {}
         for value, amount in zip(values, moved, strict=False):
             if amount:
                 root = self.storage.root(value)
                 by_root[root] = by_root.get(root, 0) + amount
-                largest[root] = max(largest.get(root, self._bytes(root)), amount)
-        return sum(min(amount, largest[root]) for root, amount in by_root.items())
+        return sum(min(amount, self._bytes(root)) for root, amount in by_root.items())
 
     def _extern(self, op: ir.Operation, callee: ir.Operation) -> Estimate:
         name = string(callee.attributes["fuse.extern"])

@@ -10,7 +10,7 @@ The body is gone once ``apply-tiling`` has run; it leaves the numbers behind as 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..mlir import ir
@@ -64,6 +64,21 @@ def traffic_of(kernel: Kernel) -> Traffic:
         tuple(counter.bytes(a, kernel.stores) for a in arguments),
         sum(slots(op.name) * counter.points(dims) for op, dims in kernel.op_dims.items()),
     )
+
+
+def combined_traffic(parts: Iterable[tuple[ir.Operation, Sequence[int]]], arguments: int) -> Traffic:
+    """What a kernel of so many arguments moves that does what tiled kernels do.  parts: each kernel, and which
+    argument of the whole each of its own is.  One that does not say what it moves counts as nothing.
+    """
+    reads, writes, issued = [0] * arguments, [0] * arguments, 0
+    for kernel, numbers in parts:
+        if ATTRIBUTE in kernel.attributes:
+            part = Traffic.of_attribute(kernel.attributes[ATTRIBUTE])
+            issued += part.slots
+            for number, read, written in zip(numbers, part.reads, part.writes, strict=True):
+                reads[number] += read
+                writes[number] += written
+    return Traffic(tuple(reads), tuple(writes), issued)
 
 
 class _Counter:
