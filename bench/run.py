@@ -21,7 +21,14 @@ from .suites import SUITES, Settings
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 BACKENDS_ON = {"cuda": ("eager", "inductor", "fuse"), "cpu": ("eager", "aot_eager")}
 COMPILERS = ("aot_eager", "inductor", "fuse")
-TASK_LIMIT = {"kernels": 120.0, "models": 400.0, "accuracy": 120.0, "launches": 180.0, "compile": 600.0, "schedule": 400.0}
+TASK_LIMIT = {
+    "kernels": 120.0,
+    "models": 400.0,
+    "accuracy": 120.0,
+    "launches": 180.0,
+    "compile": 600.0,
+    "schedule": 400.0,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

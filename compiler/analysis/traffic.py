@@ -67,8 +67,8 @@ def traffic_of(kernel: Kernel) -> Traffic:
 
 
 def combined_traffic(parts: Iterable[tuple[ir.Operation, Sequence[int]]], arguments: int) -> Traffic:
-    """What a kernel of so many arguments moves that does what tiled kernels do.  parts: each kernel, and which
-    argument of the whole each of its own is.  One that does not say what it moves counts as nothing.
+    """What a kernel of so many arguments moves that does the work of others.  parts: each tiled kernel, and
+    which argument of the whole each of its own is.  One that does not say what it moves counts as nothing.
     """
     reads, writes, issued = [0] * arguments, [0] * arguments, 0
     for kernel, numbers in parts:
