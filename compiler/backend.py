@@ -213,10 +213,9 @@ def _compile(
         timing=timing,
     )
     if key is not None and not done.objects and _guards(gm) == guards:
-        with timing.measured("store"):
-            program = done.program()
-            assert program is not None, "only programs for a GPU have a key"
-            ProgramCache(options).write(key, program)
+        done.executable.when_loaded.append(
+            lambda kernels: ProgramCache(options).write(key, done.program(kernels))
+        )
     account = done.account
     plan = done.executable.plan
     return CompiledGraph(

@@ -20,6 +20,7 @@ from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline, level_ends
 from ..passes.pipeline_text import parse_pipeline
 from .analysis.hardware import hardware_named
+from .analysis.launch import Launch
 from .analysis.provenance import kernel_calls, launch_numbers, launches
 from .analysis.schedule import schedule_of
 from .analysis.schedule_svg import draw_schedule
@@ -35,9 +36,9 @@ from .mlir import ir
 from .options import Options
 from .program import Account, GpuProgram, Interface
 from .program_cache import toolchain
-from .runtime.bound_plan import Plan
+from .runtime.bound_plan import LaunchPlan, Plan
 from .runtime.cache_folder import CacheFolder, default_directory
-from .runtime.gpu import Kernel, compile_kernels, hardware_name, load_plan
+from .runtime.gpu import Kernel, hardware_name, load_plan, start_kernels
 from .runtime.graph_partitions import partitioned_plan
 from .runtime.interpreter import Program
 from .runtime.kernel_timer import KernelTimer
@@ -59,17 +60,16 @@ class Compilation:
     passes: tuple[PassTime, ...]
     executable: "Executable"
 
-    def program(self) -> GpuProgram | None:
-        """The program as plain data; None for the interpreter's."""
-        if self.executable.plan is None:
-            return None
+    def program(self, kernels: Mapping[str, Kernel]) -> GpuProgram:
+        """The program as plain data, for a GPU."""
+        assert self.executable.plan is not None, "the interpreter runs the module itself"
         stream = io.BytesIO()
         self.module.operation.write_bytecode(stream)
         return GpuProgram(
             self.interface,
             self.account,
             self.executable.plan,
-            self.executable.kernels,
+            kernels,
             stream.getvalue(),
         )
 
@@ -125,6 +125,7 @@ def compile_program(
         part = timing.part("passes").add(time.name, time.run + time.verify)
         if time.verify:
             part.add("verify", time.verify)
+    ran = launches(module)
     with timing.measured("kernels"):
         fixed = _fixed_arguments(imported, static)
         program = executable(
@@ -134,6 +135,7 @@ def compile_program(
             on_gpu=on_gpu,
             kind=name,
             static=fixed,
+            calls=ran,
             timing=timing.part("kernels"),
         )
     if options.dump is not None:
@@ -149,7 +151,7 @@ def compile_program(
             _results(module),
             result_strides(gm),
         ),
-        Account(remarks, imported.fallbacks, launches_before, launches(module)),
+        Account(remarks, imported.fallbacks, launches_before, ran),
         module,
         imported.objects,
         tuple(manager.times),
@@ -161,14 +163,14 @@ def compile_program(
 class Executable:
     """What runs a lowered module.  ``run`` takes ``@main``'s arguments as a list and gives all its results.
 
-    plan, kernels: the launch plan and what it launches; None and empty on the interpreter.  sources: what
-    Triton compiled, by launch.
+    plan: the launch plan; None on the interpreter.  sources: what Triton compiles, by launch.  Kernels are
+    compiled in other threads and loaded at the first call; each of ``when_loaded`` gets them then.
     """
 
     run: Callable[[list[Any]], list[Any]]
     plan: Plan | None = None
-    kernels: Mapping[str, Kernel] = field(default_factory=dict)
     sources: Mapping[str, KernelSource] = field(default_factory=dict)
+    when_loaded: list[Callable[[Mapping[str, Kernel]], None]] = field(default_factory=list)
 
     def dump(self, folder: Path) -> None:
         """Writes ``plan.py`` and a ``.ttir`` file for each kernel."""
@@ -186,12 +188,14 @@ def executable(
     on_gpu: bool,
     kind: str = "inference",
     static: Collection[int] = (),
+    calls: Sequence[Launch] | None = None,
     timing: Timing | None = None,
 ) -> Executable:
     """A launch plan for a planned module on the GPU, else the interpreter.
 
     kind, static: for CUDA graphs, what the graph is to autograd, and which arguments of ``@main`` never
-    change their address.  timing: gets the time of each step.
+    change their address.  calls: ``launches(module)``, where it is known.  timing: gets the time of each
+    step.
     """
     timing = Timing("kernels") if timing is None else timing
     if not on_gpu:
@@ -203,16 +207,27 @@ def executable(
             plan = partitioned_plan(module, static)
         else:
             plan = write_plan(module, options.watched)
-    with timing.measured("Triton"):
-        kernels = compile_kernels(plan, sources, options)
-    for kernel in kernels.values():
-        # threads: their sum may exceed what the step took
-        part = timing.part("Triton").add(kernel.cubin.name, sum(kernel.cubin.timings_ms.values()) / 1e3)
-        for stage, milliseconds in kernel.cubin.timings_ms.items():
-            part.add(stage, milliseconds / 1e3)
-    with timing.measured("load"):
-        run = load_plan(plan, kernels, objects, options, kind, launches(module))
-    return Executable(run, plan, kernels, sources)
+    what_runs = launches(module) if calls is None else calls
+    wait = start_kernels(plan, sources, options)
+    made = Executable(lambda args: args, plan, sources)
+
+    def load() -> Callable[[list[Any]], list[Any]]:
+        with timing.measured("wait for Triton"):
+            kernels = wait()
+        for kernel in kernels.values():
+            # threads: their sum may exceed what the step took
+            part = timing.part("wait for Triton").part(kernel.cubin.name)
+            for stage, milliseconds in kernel.cubin.timings_ms.items():
+                part.seconds += part.add(stage, milliseconds / 1e3).seconds
+        with timing.measured("load"):
+            run = load_plan(plan, kernels, objects, options, kind, what_runs)
+        for use in made.when_loaded:
+            use(kernels)
+        made.when_loaded.clear()
+        return run
+
+    made.run = LaunchPlan.at_first_call(plan, load)
+    return made
 
 
 def _results(module: ir.Module) -> int:

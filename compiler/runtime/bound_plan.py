@@ -4,6 +4,7 @@ Nothing here knows MLIR: a plan that comes from the cache runs without it.
 """
 
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -106,6 +107,24 @@ class LaunchPlan:
         exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
         scope.update({name: wrap(scope[name]) for name, wrap in wraps.items()})
         return LaunchPlan(plan, scope["run"])
+
+    @staticmethod
+    def at_first_call(plan: Plan, load: Callable[[], Callable[[list[Any]], list[Any]]]) -> "LaunchPlan":
+        """A plan that is loaded when it is first called, so that its kernels are compiled meanwhile.
+
+        What ``load`` raises reaches the caller; the next call loads again.
+        """
+        lock = threading.Lock()
+
+        def first(args: list[Any]) -> list[Any]:
+            with lock:
+                if made.run is first:
+                    loaded = load()
+                    made.run = loaded.run if isinstance(loaded, LaunchPlan) else loaded
+            return made.run(args)
+
+        made = LaunchPlan(plan, first)
+        return made
 
     def __call__(self, args: list[Any]) -> list[Any]:
         if self._current() == self.plan.device:

@@ -67,9 +67,12 @@ def kernel_cache(options: Options) -> KernelCache:
     return KernelCache(Path(options.cache_dir)) if options.cache_dir is not None else KernelCache()
 
 
-def compile_kernels(plan: Plan, sources: Mapping[str, Source], options: Options) -> dict[str, Kernel]:
-    """What the plan launches.  Raises ``TritonCompileError`` naming the kernel and the stage that refused
-    it.
+def start_kernels(
+    plan: Plan, sources: Mapping[str, Source], options: Options
+) -> Callable[[], dict[str, Kernel]]:
+    """Begins to compile what the plan launches, in other threads; returns what waits for it.
+
+    That raises ``TritonCompileError`` naming the kernel and the stage that refused it.
     """
     target = target_of(plan.device)
     used = [name for name in sources if name in plan.kernels]
@@ -82,11 +85,15 @@ def compile_kernels(plan: Plan, sources: Mapping[str, Source], options: Options)
         for n in used
     ]
     cache = kernel_cache(options)
-    cubins = cache.compile_many(requests, options.threads or len(os.sched_getaffinity(0)))
-    return {
-        name: Kernel(cache.key(request), tuple(sources[name].signature), cubin)
-        for name, request, cubin in zip(used, requests, cubins, strict=True)
-    }
+    finish = cache.start(requests, options.threads or len(os.sched_getaffinity(0)))
+
+    def wait() -> dict[str, Kernel]:
+        return {
+            name: Kernel(cache.key(request), tuple(sources[name].signature), cubin)
+            for name, request, cubin in zip(used, requests, finish(), strict=True)
+        }
+
+    return wait
 
 
 def load_plan(

@@ -80,6 +80,14 @@ class KernelCache:
         workers: threads at most, by default one per processor. Raises the error of the first request, in
         their order, that fails; what has been compiled by then is stored.
         """
+        return self.start(requests, workers)()
+
+    def start(
+        self, requests: Sequence[CompileRequest], workers: int | None = None
+    ) -> Callable[[], list[CompiledCubin]]:
+        """Begins to compile what is missing, in other threads; returns what waits for the kernels and gives,
+        or raises, what `compile_many` does.
+        """
         keys = [self.key(request) for request in requests]
         wanted: dict[str, CompileRequest] = {}
         for key, request in zip(keys, requests, strict=True):
@@ -94,21 +102,33 @@ class KernelCache:
                 done[key] = stored
         self.statistics.hits += len(done)
         self.statistics.misses += len(missing)
-        done.update(self._compile_missing(missing, workers or os.cpu_count() or 1))
-        return [done[key] for key in keys]
+        finish = self._compile_missing(missing, workers or len(os.sched_getaffinity(0)))
 
-    def _compile_missing(self, missing: dict[str, CompileRequest], workers: int) -> dict[str, CompiledCubin]:
-        if len(missing) <= 1 or workers == 1:
-            return {key: self._compile_and_store(key, request) for key, request in missing.items()}
-        with ThreadPoolExecutor(min(workers, len(missing)), thread_name_prefix="fuse-compile") as pool:
-            futures: dict[str, Future[CompiledCubin]] = {
-                key: pool.submit(self._compile_and_store, key, request) for key, request in missing.items()
-            }
+        def wait() -> list[CompiledCubin]:
+            done.update(finish())
+            return [done[key] for key in keys]
+
+        return wait
+
+    def _compile_missing(
+        self, missing: dict[str, CompileRequest], workers: int
+    ) -> Callable[[], dict[str, CompiledCubin]]:
+        if not missing:
+            return dict
+        pool = ThreadPoolExecutor(min(workers, len(missing)), thread_name_prefix="fuse-compile")
+        futures: dict[str, Future[CompiledCubin]] = {
+            key: pool.submit(self._compile_and_store, key, request) for key, request in missing.items()
+        }
+        pool.shutdown(wait=False)  # its threads end with the last kernel
+
+        def finish() -> dict[str, CompiledCubin]:
             try:
                 return {key: future.result() for key, future in futures.items()}
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+        return finish
 
     def _compile_and_store(self, key: str, request: CompileRequest) -> CompiledCubin:
         kernel = self.compiler(request)

@@ -95,6 +95,26 @@ def test_runs_the_module(module: ir.Module) -> None:
     )
 
 
+def test_a_plan_is_loaded_once_at_its_first_call(module: ir.Module) -> None:
+    loaded: list[LaunchPlan] = []
+    failures = [RuntimeError("no kernel")]
+
+    def load() -> LaunchPlan:
+        if failures:
+            raise failures.pop()
+        loaded.append(bind(module)[0])
+        return loaded[-1]
+
+    plan = LaunchPlan.at_first_call(write_plan(module), load)
+    x = torch.randn(5, 4)
+    with pytest.raises(RuntimeError, match="no kernel"):
+        plan([x, 5, torch.arange(4.0)])
+    for _ in range(2):
+        result, _ = plan([x, 5, torch.arange(4.0)])
+        torch.testing.assert_close(result, (2 * torch.relu(2 * x)).reshape(-1), rtol=0, atol=0)
+    assert len(loaded) == 1 and plan.run is loaded[0].run
+
+
 def test_misaligned_arguments_are_copied_and_copied_back(module: ir.Module) -> None:
     run, double, state_launches = bind(module)
     storage, state_storage = torch.randn(21), torch.arange(5.0)

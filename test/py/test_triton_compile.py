@@ -351,6 +351,19 @@ def test_many_are_deduplicated_parallel_and_in_order(tmp_path):
     assert "ttir" in kernels[2].texts
 
 
+def test_kernels_compile_while_the_caller_goes_on(tmp_path):
+    go_on = threading.Event()
+    inner = stub_compiler([])
+
+    def compile_it(request: CompileRequest) -> CompiledCubin:
+        assert go_on.wait(20)
+        return inner(request)
+
+    wait = KernelCache(tmp_path, compile_it).start([CompileRequest(add_kernel("a"))], workers=1)
+    go_on.set()  # never reached if `start` waited
+    assert [kernel.name for kernel in wait()] == ["a"] == [kernel.name for kernel in wait()]
+
+
 def test_the_first_failing_request_is_the_error(tmp_path):
     requests = [
         CompileRequest(add_kernel(n, value=v))
