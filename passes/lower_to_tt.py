@@ -153,18 +153,21 @@ def _read_parameter(op: ir.Operation, kernel: str, numbers: list[int], parameter
 
 
 def _widest_access(block: ir.Block) -> int:
-    """Bytes of the widest element among the loads and stores of the largest tiles; 1 where there is none."""
-    found: list[tuple[int, int]] = []
+    """Bytes of the widest element among the loads and stores of the largest tiles, in loops where there are
+    any: what happens once does not matter then.  1 where there is none.
+    """
+    found: list[tuple[bool, int, int]] = []
 
     def read(op: ir.Operation) -> ir.WalkResult:
         if op.name in ("tt.load", "tt.store"):
             type_ = op.results[0].type if op.name == "tt.load" else op.operands[1].type
-            found.append((math.prod(tt.shape_of(type_)), _bytes(tt.element_of(type_))))
+            in_loop = op.parent is not None and op.parent.name == "scf.for"
+            found.append((in_loop, math.prod(tt.shape_of(type_)), _bytes(tt.element_of(type_))))
         return ir.WalkResult.ADVANCE
 
     block.owner.operation.walk(read)
-    largest = max((elements for elements, _ in found), default=0)
-    return max((size for elements, size in found if elements == largest), default=1)
+    largest = max((where[:2] for where in found), default=(False, 0))
+    return max((size for *where, size in found if tuple(where) == largest), default=1)
 
 
 def _bytes(element: ir.Type) -> int:

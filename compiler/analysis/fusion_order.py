@@ -6,7 +6,8 @@ norm's backward pass is the example: dx needs sums along rows, the gradients of 
 columns.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .accesses import Read, Write, points
@@ -40,6 +41,20 @@ def both_orders(c: "Candidate", one: frozenset[str], other: frozenset[str]) -> b
     tallest = max(_constant(plan.extents[d]) for d in column)
     few, many = c.limits.slices
     return any(tallest % n == 0 for n in range(few, many + 1)) and _ends_with(plan, column)
+
+
+def nested(c: "Candidate", crossed: Iterable[frozenset[str]]) -> bool:
+    """Whether reductions over ``crossed`` can run on one row in registers: each crosses some of the dims that
+    the next larger one crosses (groups of a row, then the row), which are few points of a static number.
+    """
+    plan = c.planned
+    ordered = sorted(crossed, key=len)
+    if any(not small < large for small, large in pairwise(ordered)):
+        return False
+    if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
+        return False
+    length = points(plan.extents, ordered[-1]).constant
+    return length is not None and length <= c.limits.held[1]
 
 
 def _constant(e: Expr) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .accesses import points
 from .fusion_graph import GroupGraph
-from .fusion_order import both_orders
+from .fusion_order import both_orders, nested
 from .fusion_placement import plan_group
 from .fusion_plan import Plan, Refusal
 from .sizes import estimate
@@ -120,7 +120,9 @@ def index_mismatch(c: Candidate) -> Refusal | None:
 
 
 def reduction_dims(c: Candidate) -> Refusal | None:
-    """All reductions and scans cross the same dims, or are row and column sums that one read serves."""
+    """All reductions and scans cross the same dims, or nested ones of a row in registers, or are row and
+    column sums that one read serves.
+    """
     plan = c.planned
     found: dict[frozenset[str], str] = {}
     for instance in plan.instances:
@@ -129,7 +131,7 @@ def reduction_dims(c: Candidate) -> Refusal | None:
             crossed = plan.image(instance, crossing.over)
             if crossed:
                 found.setdefault(crossed, plan.members[instance.member].name)
-    if len(found) < 2:
+    if len(found) < 2 or nested(c, found):
         return None
     if len(found) == 2 and both_orders(c, *found):
         c.walks = True

@@ -289,6 +289,12 @@ def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardwar
     time, eight by each thread where rows are long.
     """
     block = min(256 * max(1, 16 // shape.widest), ceil_power(length))
+    if shape.rereads and length >= 8 * _LONG_ROW and shape.aligned(dims) and not shape.kernel.scans:
+        # few rows at a time, so that their second read finds them in the cache
+        return Choice(
+            Tile(_axes(shape.parallel, 1, (Axis(dims, _LONG_ROW, "looped"),)), 2 * hardware.max_warps),
+            "row-looped",
+        )
     if not shape.aligned(dims) and length > 8192:
         return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, 2048, "looped"),)), 8), "row-looped")
     if not shape.aligned(dims):
@@ -387,6 +393,8 @@ def _several_reductions(shape: KernelShape, hardware: Hardware) -> Choice:
     for axis in axes:
         elements *= axis.block
     warps = max(1, min(hardware.max_warps, floor_power(elements // 512)))
+    if looped is None and shape.parallel:
+        warps = _row_warps(elements, shape, hardware)
     stages = 1 if looped is None else _walk_stages(shape, elements, warps, hardware)
     return Choice(Tile(_axes(shape.parallel, 1, tuple(axes)), warps, stages), "several-reductions")
 

@@ -228,17 +228,26 @@ class TileBuilder:
         return self.constant(value, tt.element_of(like.type), shape_of(like))
 
     # --- memory -------------------------------------------------------------------------------------------
-    def load(self, pointer: ir.Value, mask: ir.Value | None, other: ir.Value | None) -> ir.Value:
-        """Reads ``pointer`` where ``mask``, else ``other``; both broadcast to the pointer's shape."""
+    def load(
+        self, pointer: ir.Value, mask: ir.Value | None, other: ir.Value | None, evict: str = "normal"
+    ) -> ir.Value:
+        """Reads ``pointer`` where ``mask``, else ``other``; both broadcast to the pointer's shape.
+        ``evict``: whether its lines leave the cache ``first`` or ``last``.
+        """
         shape = shape_of(pointer)
         mask = None if mask is None else self.to(mask, shape)
         other = None if other is None or mask is None else self.to(other, shape)
-        return tt.Load(pointer, mask, other, tt.tile_type(shape, tt.pointee_of(pointer.type))).result
+        op = tt.Load(pointer, mask, other, tt.tile_type(shape, tt.pointee_of(pointer.type)))
+        if evict != "normal":
+            op.operation.attributes["evict"] = self.attribute(tt.EVICT[evict])
+        return op.result
 
-    def store(self, pointer: ir.Value, value: ir.Value, mask: ir.Value | None) -> None:
-        """Writes where ``mask``."""
+    def store(self, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, evict: str = "normal") -> None:
+        """Writes where ``mask``; ``evict`` as in ``load``."""
         shape = shape_of(pointer)
-        tt.Store(pointer, self.to(value, shape), None if mask is None else self.to(mask, shape))
+        op = tt.Store(pointer, self.to(value, shape), None if mask is None else self.to(mask, shape))
+        if evict != "normal":
+            op.operation.attributes["evict"] = self.attribute(tt.EVICT[evict])
 
     # --- regions ------------------------------------------------------------------------------------------
     @contextmanager
@@ -272,6 +281,16 @@ def is_true(value: ir.Value) -> bool:
         "1 : i1",
         "-1 : i1",
     )
+
+
+def exact_inverse(value: ir.Value) -> float | None:
+    """1 / ``value`` where that is a scalar constant and a power of two: a product with it is the quotient,
+    bit by bit.
+    """
+    constant = _constant(value)
+    if not isinstance(constant, ir.FloatAttr) or not 2.0**-100 <= abs(constant.value) <= 2.0**100:
+        return None
+    return 1.0 / constant.value if math.frexp(constant.value)[0] in (0.5, -0.5) else None
 
 
 def _constant(value: ir.Value) -> ir.Attribute | None:

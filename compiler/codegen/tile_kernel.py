@@ -40,6 +40,8 @@ class TileKernel:
         self.values: dict[ir.Value, ir.Value] = {}
         self.bases: dict[int, ir.Value] = {}
         self.iteration: ir.Value | None = None
+        self.stage = 0
+        self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
         self.carries: dict[ir.Operation, ir.Value] = {}
 
     def rewrite(self) -> list[Expr]:
@@ -113,6 +115,7 @@ class TileKernel:
     def _loop(self, stage: int) -> None:
         builder, axis = self.builder, self.tile.looped
         assert axis is not None
+        self.stage = stage
         body = self.plan.body(stage)
         folded = [op for op in body if self.plan.is_accumulated(op)]
         scans = [op for op in body if op.name == "fuse.scan" and axis in self.plan.over_axes(op)]
@@ -246,14 +249,23 @@ class TileKernel:
         builder = self.builder
         guard, other = self._operand(op.operands[1]), self._operand(op.operands[2])
         mask = builder.both(guard, self.index.mask(self.plan.axes[op]))
-        value = builder.load(self._address(op, 3), mask, to_memory(builder, other))
+        value = builder.load(self._address(op, 3), mask, to_memory(builder, other), self._evict(op))
         self._set(op, [from_memory(builder, value, op.results[0].type)])
 
     def _store(self, op: ir.Operation) -> None:
         builder = self.builder
         value = to_memory(builder, self._operand(op.operands[1]))
         mask = builder.both(self._operand(op.operands[2]), self._active(op))
-        store_value(builder, self._address(op, 3), value, mask, string(op.attributes["mode"]))
+        mode = string(op.attributes["mode"])
+        store_value(builder, self._address(op, 3), value, mask, mode, self._evict(op))
+
+    def _evict(self, op: ir.Operation) -> str:
+        """Where a row is looped over more than once: what a later loop reads again leaves the cache last,
+        what the last loop reads and writes leaves it first.
+        """
+        if len(self.loops) < 2 or not self.plan.in_loop(op):
+            return "normal"
+        return "first" if self.stage == self.loops[-1] or op.name == "fuse.store" else "last"
 
     def _active(self, op: ir.Operation) -> ir.Value | None:
         """Lanes and programs in which a store or assert happens."""

@@ -8,13 +8,18 @@ _RELAXED, _GPU = tt.SEM["relaxed"], tt.SCOPE["gpu"]
 
 
 def store_value(
-    builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str
+    builder: TileBuilder,
+    pointer: ir.Value,
+    value: ir.Value,
+    mask: ir.Value | None,
+    mode: str,
+    evict: str = "normal",
 ) -> None:
-    """Writes ``value`` where ``mask``.  ``mode``: set, add, min, max.  Raises ValueError where the hardware
-    has no such atomic.
+    """Writes ``value`` where ``mask``.  ``mode``: set, add, min, max; ``evict`` as in ``TileBuilder.load``.
+    Raises ValueError where the hardware has no such atomic.
     """
     if mode == "set":
-        builder.store(pointer, value, mask)
+        builder.store(pointer, value, mask, evict)
         return
     value = builder.to(value, shape_of(pointer))
     mask = None if mask is None else builder.to(mask, shape_of(pointer))

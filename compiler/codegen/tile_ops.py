@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from ..dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
-from .tile_builder import TileBuilder, highest, is_float, lowest, shape_of
+from .tile_builder import TileBuilder, exact_inverse, highest, is_float, lowest, shape_of
 
 Emitter = Callable[[TileBuilder, ir.Operation, Sequence[ir.Value]], list[ir.Value]]
 
@@ -122,6 +122,9 @@ def _constant(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Valu
 
 
 def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    inverse = exact_inverse(operands[1])
+    if inverse is not None:
+        return [builder.elementwise("arith.mulf", [operands[0], builder.fill(inverse, operands[1])])]
     if op in builder.coarse:
         return [_coarse_quotient(builder, *operands)]
     name = "tt.precise_divf" if str(op.results[0].type) == "f32" else "arith.divf"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..analysis.index import Expr
 from ..dialects import tt
 from ..mlir import ir
-from .tile_builder import Shape, TileBuilder, is_float, shape_of
+from .tile_builder import Shape, TileBuilder, exact_inverse, is_float, shape_of
 from .tile_ops import neutral_of, widen
 
 Values = list[ir.Value]
@@ -389,6 +389,9 @@ class Welford(Fold):
 
 
 def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    inverse = exact_inverse(b)
+    if inverse is not None:
+        return builder.elementwise("arith.mulf", [a, builder.fill(inverse, b)])
     precise = str(tt.element_of(a.type)) == "f32"
     return builder.elementwise("tt.precise_divf" if precise else "arith.divf", [a, b])
 

@@ -194,6 +194,26 @@ def test_row_and_column_reductions_stay_apart() -> None:
     assert "reduction-dims" in rules(remarks)
 
 
+def nested_reductions(columns: int, small: tuple[int, ...]) -> Graph:
+    """A sum over the last two dims, and a maximum over ``small`` of what it scales."""
+    g = Graph()
+    x = g.input(5, 4, columns)
+    y = g.pointwise("mul", x, g.reduce("sum", x, (1, 2)))
+    g.result = g.pointwise("sub", y, g.reduce("max", y, small))
+    return g
+
+
+def test_groups_of_a_row_are_reduced_with_the_row() -> None:
+    g = nested_reductions(8, (2,))
+    check(g, g.result, kernels=1)
+
+
+def test_groups_of_a_row_that_no_program_holds_are_reduced_apart() -> None:
+    g = nested_reductions(4096, (2,))
+    _, remarks = check(g, g.result, kernels=2)
+    assert "reduction-dims" in rules(remarks)
+
+
 def test_reduction_is_not_repeated_for_other_dims() -> None:
     g = Graph()
     s = g.reduce("sum", g.input(7), (0,))

@@ -1,0 +1,158 @@
+"""The properties of the PTX that make the main graphs fast, pinned without a GPU: each is lowered for an H200
+and compiled for sm_90.
+
+For the kernel that moves a graph's bytes: accesses of 16 bytes where rows allow them, as few as the tile
+needs, nothing in local memory, and no division with a branch for each element where 16 bits are
+written.  A number here may change: for a reason, which docs/performance.md gives.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch._dynamo.backends.common import aot_autograd
+
+from fuse_mlir.bench.cases import GRAPHS
+from fuse_mlir.bench.graph import Source
+from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.gathers import sink_gathers
+from fuse_mlir.compiler.frontend.importer import import_graph
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pipeline import default_pipeline
+
+pytest.importorskip("triton")
+
+from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target
+from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+
+_ACCESS = re.compile(r"(ld|st)\.global(?:\.\w+(?:::\w+)*)*?\.((?:v[248]\.)?b\d+)")
+
+
+class Untouched(Source):
+    """Arguments of the benchmark's sizes that nobody writes, so that they take no memory."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.device, self.dtype = torch.device("cpu"), dtype
+
+    def normal(self, *shape: int, dtype: torch.dtype | None = None) -> Tensor:
+        return torch.empty(shape, dtype=dtype or self.dtype)
+
+    def uniform(self, low: float, high: float, *shape: int) -> Tensor:
+        return torch.empty(shape, dtype=self.dtype)
+
+    def integers(self, high: int, *shape: int) -> Tensor:
+        return torch.zeros(shape, dtype=torch.int64)
+
+
+class _Captured(Exception):
+    """Ends a call once the graph is known: nothing runs."""
+
+
+def captured(function: Callable[..., Any], args: tuple[Any, ...]) -> torch.fx.GraphModule:
+    """The graph that AOTAutograd hands to the compiler."""
+    graphs: list[torch.fx.GraphModule] = []
+
+    def keep(graph: torch.fx.GraphModule, inputs: Any) -> Callable[..., Any]:
+        graphs.append(graph)
+
+        def stop(*_: Any) -> Any:
+            raise _Captured
+
+        return stop
+
+    backend = aot_autograd(fw_compiler=keep, decompositions=decomposition_table())
+    torch._dynamo.reset()
+    with torch.no_grad(), pytest.raises(_Captured):
+        torch.compile(function, backend=backend, dynamic=False, fullgraph=True)(*args)
+    return graphs[0]
+
+
+def compiled(name: str, dtype: torch.dtype) -> list[CompiledCubin]:
+    """All kernels of a benchmark graph, in order."""
+    graph = GRAPHS[name]
+    built = graph.build(Untouched(dtype), *graph.sizes)
+    captured_graph = captured(built.fn, built.args)
+    sink_gathers(captured_graph)
+    imported = import_graph(captured_graph, (), context=make_context(), device="cpu", strict=True)
+    PassManager(default_pipeline("planned", "h200")).run(imported.module, imported.remarks)
+    return [
+        compile_ttir(k.text, target=Target(90), num_warps=k.num_warps, num_stages=max(1, k.num_stages))
+        for k in kernel_sources(imported.module).values()
+    ]
+
+
+@dataclass(frozen=True)
+class Main:
+    """What is pinned of a graph's first kernel.
+
+    loads, stores: accesses in the PTX by width.  kernels: how many the graph has.  divisions: IEEE divisions,
+    each of which has a branch: of numbers that belong to a row.  None where they are not pinned.
+    """
+
+    name: str
+    loads: dict[str, int]
+    stores: dict[str, int]
+    kernels: int = 1
+    dtype: torch.dtype = torch.bfloat16
+    divisions: int | None = 0
+
+
+WIDE = "v4.b32"
+MAIN = (
+    Main("gelu_gate_8192x4096", {WIDE: 6}, {WIDE: 2}),
+    Main("gelu_gate_8192x4097", {WIDE: 4, "b16": 32}, {WIDE: 2}),
+    Main("scale_add_8192x4096", {WIDE: 4}, {WIDE: 2}),
+    Main("scale_add_8192x4096", {WIDE: 4}, {WIDE: 2}, dtype=torch.float32),
+    Main("swiglu_8192x4096", {WIDE: 4}, {WIDE: 2}),
+    Main("softmax_8192x4096", {WIDE: 4}, {WIDE: 4}, divisions=1),
+    Main("softmax_8192x4096", {WIDE: 4}, {WIDE: 4}, dtype=torch.float32, divisions=None),
+    Main("softmax_65536x1024", {WIDE: 2}, {WIDE: 2}, divisions=1),
+    Main("softmax_512x131072", {WIDE: 4}, {WIDE: 2}, divisions=1),
+    Main("layer_norm_8192x4096", {WIDE: 12}, {WIDE: 4}),
+    Main("rms_norm_residual_8192x4096", {WIDE: 12}, {WIDE: 8}),
+    Main("layer_norm_backward_16384x4096", {WIDE: 2, "b16": 2}, {WIDE: 10}, kernels=2),
+    Main("cross_entropy_4096x50304", {"b64": 1, "b16": 1, WIDE: 1}, {"b8": 1, "b32": 1}, kernels=2),
+    Main("mean_square_2p27", {WIDE: 1}, {"b32": 1}, kernels=2),
+    Main("group_norm_silu_32x512x64x64", {WIDE: 2, "b16": 16}, {WIDE: 1}, divisions=1),
+    Main("embedding_layer_norm_16384x1024", {"b64": 1, WIDE: 6}, {WIDE: 2}),
+    Main("transpose_add_8192x8192", {WIDE: 8}, {WIDE: 4}),
+    Main("transpose_add_8192x8192", {WIDE: 8}, {WIDE: 4}, dtype=torch.float32),
+    Main("rotary_8x32x2048x128", {WIDE: 10}, {WIDE: 2}),
+    Main("dropout_residual_8192x4096", {WIDE: 4}, {WIDE: 2}),
+    Main("masked_softmax_4x16x1024x1024", {WIDE: 2, "v2.b32": 2}, {WIDE: 2}, divisions=1),
+    Main(
+        "masked_softmax_4x16x1024x1024", {WIDE: 4, "b32": 4}, {WIDE: 4}, dtype=torch.float32, divisions=None
+    ),
+    Main("var_mean_16384x8192", {WIDE: 4}, {"b16": 2}),
+    Main("batch_norm_nchw_64x256x56x56", {WIDE: 1}, {"b32": 2}, kernels=3, divisions=2),
+    Main("scale_relu_add_nchw_64x256x56x56", {WIDE: 4, "b16": 32}, {WIDE: 2}),
+    Main("channel_norm_nchw_64x256x56x56", {WIDE: 8, "b32": 2}, {WIDE: 8}),
+    Main("rms_norm_fp8_token_16384x4096", {WIDE: 8}, {"b32": 5}, dtype=torch.float32, divisions=2),
+    Main("rms_norm_fp8_group_16384x4096", {WIDE: 4}, {"b32": 1, "v2.b32": 2}, divisions=5),
+    Main("layer_norm_int8_token_16384x4096", {WIDE: 8}, {"b32": 1, "v2.b32": 4}, divisions=2),
+)
+
+
+def accesses(ptx: str, which: str) -> dict[str, int]:
+    """How many accesses of each width."""
+    found: dict[str, int] = {}
+    for kind, width in _ACCESS.findall(ptx):
+        if kind == which:
+            found[width] = found.get(width, 0) + 1
+    return found
+
+
+@pytest.mark.parametrize("main", MAIN, ids=lambda main: f"{main.name}-{str(main.dtype)[6:]}")
+def test_accesses_of_the_main_kernel(main: Main) -> None:
+    kernels = compiled(main.name, main.dtype)
+    assert len(kernels) == main.kernels
+    ptx = kernels[0].ptx
+    assert (accesses(ptx, "ld"), accesses(ptx, "st")) == (main.loads, main.stores)
+    assert ".local" not in ptx
+    assert main.divisions is None or ptx.count("div.rn") == main.divisions
