@@ -41,6 +41,7 @@ class GroupGraph:
     ordered: dict[int, set[int]] = field(
         default_factory=dict
     )  #: the nodes that an order edge puts behind one
+    _calls: dict[int, Member] = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _devices: dict[int, str] = field(default_factory=dict)
@@ -94,15 +95,13 @@ class GroupGraph:
 
     def member(self, node: int) -> Member:
         """A call for planning."""
-        n = self.deps.nodes[node]
-        return Member(
-            node,
-            n.name,
-            self.summaries[node],
-            n.operands,
-            n.results,
-            tuple(self.deps.roots[v] for v in n.operands),
-        )
+        known = self._calls.get(node)
+        if known is None:
+            n = self.deps.nodes[node]
+            roots = tuple([self.deps.roots[v] for v in n.operands])
+            known = Member(node, n.name, self.summaries[node], n.operands, n.results, roots)
+            self._calls[node] = known
+        return known
 
     def merge(self, a: int, b: int) -> int:
         """Makes two groups one, named by its first node; returns that name."""
@@ -113,9 +112,9 @@ class GroupGraph:
 
     def _join(self, a: int, b: int) -> None:
         keep, gone = min(a, b), max(a, b)
-        self.members[keep] = tuple(sorted(self.members[keep] + self.members.pop(gone)))
-        for node in self.members[keep]:
+        for node in self.members[gone]:
             self.group_of[node] = keep
+        self.members[keep] = tuple(sorted(self.members[keep] + self.members.pop(gone)))
 
     def between(self, a: int, b: int) -> int | None:
         """A node outside both groups that must run after one and before the other, or None."""

@@ -102,7 +102,12 @@ class Plan:
 
     def of(self, members: Sequence[Member]) -> "Plan":
         """The same plan of other kernels of the same forms; nothing mutable is shared."""
-        instances = tuple(replace(i, dims=dict(i.dims), sources=dict(i.sources)) for i in self.instances)
+        instances = tuple(
+            [
+                Instance(i.member, i.cluster, dict(i.dims), dict(i.sources), i.guard, i.inlined)
+                for i in self.instances
+            ]
+        )
         return Plan(tuple(members), dict(self.extents), instances, self.facts)
 
     @cached_property

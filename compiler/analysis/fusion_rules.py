@@ -200,8 +200,10 @@ def uneven(c: Candidate) -> Refusal | None:
     for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:
+            if member.results[write.result] not in escaping:
+                continue
             missing = plan.parallel - plan.image(instance, write.dims)
-            if missing and member.results[write.result] in escaping:
+            if missing:
                 numbers = (("dims", ", ".join(sorted(missing))),)
                 message = f"{member.name} would store at fewer points than others: keep it apart"
                 return Refusal("uneven", message, numbers)
@@ -213,13 +215,14 @@ def recompute(c: Candidate) -> Refusal | None:
     plan = c.planned
     parallel = plan.parallel
     visits: dict[int, int] = {}
+    counts: dict[frozenset[str], int] = {}
     for instance in plan.instances:
         over = plan.image(instance, instance.dims)
         if not instance.inlined:
             over |= parallel
-        visits[instance.member] = visits.get(instance.member, 0) + estimate(
-            points(plan.extents, over), c.graph.hints
-        )
+        if over not in counts:
+            counts[over] = estimate(points(plan.extents, over), c.graph.hints)
+        visits[instance.member] = visits.get(instance.member, 0) + counts[over]
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
         before = estimate(summary.points, c.graph.hints)
@@ -247,20 +250,27 @@ def overwritten(c: Candidate) -> Refusal | None:
     """What a member overwrites, the others read only at the point that is overwritten, before it is."""
     plan = c.planned
     made = {r for m in plan.members for r in m.results}
-    # (member, destination, coordinates) by root; coordinates are None where other points see the write too.
-    stores: dict[int, tuple[int, int, tuple | None]] = {}
-    for instance in plan.instances:
-        member = plan.members[instance.member]
-        for write in member.summary.writes:
-            root = member.roots[write.argument]
-            if root in stores and stores[root][0] != instance.member:
+    writers: dict[int, int] = {}
+    for number, member in enumerate(plan.members):
+        for tie in member.summary.ties:
+            if writers.setdefault(member.roots[tie], number) != number:
                 return Refusal(
                     "order",
                     "two of them write into one storage: the later one has to see the earlier one's result",
                 )
+    if not any(
+        member.roots[read.argument] in writers and member.operands[read.argument] not in made
+        for member in plan.members
+        for read in member.summary.reads
+    ):
+        return None
+    # (destination, coordinates) by root; coordinates are None where other points see the write too.
+    stores: dict[int, tuple[int, tuple | None]] = {}
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for write in member.summary.writes:
             covers = plan.parallel <= plan.image(instance, write.dims)
-            stores[root] = (
-                instance.member,
+            stores[member.roots[write.argument]] = (
                 member.operands[write.argument],
                 plan.coords(instance, write) if covers and write.mode == "set" else None,
             )
@@ -270,7 +280,7 @@ def overwritten(c: Candidate) -> Refusal | None:
             value = member.operands[read.argument]
             if value in made or member.roots[read.argument] not in stores:
                 continue
-            _, destination, at = stores[member.roots[read.argument]]
+            destination, at = stores[member.roots[read.argument]]
             if value != destination or plan.coords(instance, read) != at:
                 return Refusal(
                     "order",
