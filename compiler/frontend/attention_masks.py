@@ -52,6 +52,9 @@ _METHODS = frozenset({
     "logical_not", "eq", "ne", "le", "lt", "ge", "gt", "add", "sub", "mul", "flatten",
 })  # fmt: skip
 
+#: What makes a tensor from nothing, on the current device unless told.
+_CREATE = frozenset({torch.arange, torch.ones, torch.zeros, torch.full})
+
 #: No mask is larger: it would be computed on the host.
 _LARGEST = 1 << 26
 
@@ -124,7 +127,7 @@ def _kind(mask: Node, sizes: tuple[int, int], known: dict[Node, Any]) -> str:
         return ""
     if bool(seen.all()):
         return "open"
-    causal = torch.ones(sizes, dtype=torch.bool).tril()
+    causal = seen.new_ones(sizes).tril()
     return "causal" if sizes[0] == sizes[1] and bool((seen == causal).all()) else ""
 
 
@@ -171,17 +174,20 @@ def _is_known(node: Node) -> bool:
 
 
 def _call(node: Node, known: dict[Node, Any]) -> Any:
-    def on_cpu(argument: Any) -> Any:
-        return torch.device("cpu") if isinstance(argument, torch.device) else argument
-
-    args = tuple(on_cpu(a) for a in map_arg(node.args, known.__getitem__))
-    kwargs = {name: on_cpu(a) for name, a in map_arg(node.kwargs, known.__getitem__).items()}
-    if any(isinstance(a, str) for a in args[1:]):  # a device by name
-        raise _Unknown(f"{node.name} takes text")
-    kwargs.pop("device", None)
-    if node.op == "call_method":
-        return getattr(args[0], str(node.target))(*args[1:], **kwargs)
-    return node.target(*args, **kwargs)  # type: ignore[operator]
+    """What the call gives on the CPU; a device, also by its name, becomes that."""
+    cpu = torch.device("cpu")
+    args = tuple(
+        cpu if isinstance(a, torch.device | str) else a for a in map_arg(node.args, known.__getitem__)
+    )
+    kwargs = dict(map_arg(node.kwargs, known.__getitem__))
+    if "device" in kwargs or node.target in _CREATE:
+        kwargs["device"] = cpu
+    try:
+        if node.op == "call_method":
+            return getattr(args[0], str(node.target))(*args[1:], **kwargs)
+        return node.target(*args, **kwargs)  # type: ignore[operator]
+    except (RuntimeError, TypeError) as error:
+        raise _Unknown(f"{node.name} fails on the CPU: {error}") from None
 
 
 def _example(node: Any) -> Tensor | None:

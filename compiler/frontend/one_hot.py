@@ -27,9 +27,9 @@ _ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zer
 def sum_one_hots(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many sums became products.
 
-    Fires on a sum along one dim, which is kept, of the product of ``scatter.value`` into zeros along that
-    dim, with one index for each row, and a tensor that is constant along it.  The index must be a row's
-    (class): one that is out of range is asserted where the rows themselves are computed.
+    Fires on a sum along one dim, which is kept, of the product (or of that in another floating dtype) of
+    ``scatter.value`` into zeros along that dim, with one index for each row, and a tensor with one element
+    for each row.  An index that is out of range is asserted where the rows themselves are computed.
     """
     count = 0
     for node in list(gm.graph.nodes):
@@ -45,6 +45,8 @@ def sum_one_hots(gm: GraphModule) -> int:
 
 def _product(node: Node) -> Node | None:
     rows, dims = node.args[:2]
+    if isinstance(rows, Node) and _is_cast(rows):
+        rows = rows.args[0]
     keeps = len(node.args) > 2 and node.args[2] is True
     if not isinstance(rows, Node) or not keeps or len(dims) != 1 or node.kwargs:  # type: ignore[arg-type]
         return None
@@ -54,17 +56,33 @@ def _product(node: Node) -> Node | None:
         return None
     for one_hot, scale in (rows.args, tuple(reversed(rows.args))):
         value = _scattered(one_hot, dim)
-        if value is not None and isinstance(scale, Node) and _is_like(scale.meta["val"], total):
+        if value is not None and isinstance(scale, Node) and _is_line(scale.meta["val"], total, whole):
             break
     else:
         return None
-    if one_hot.meta["val"].shape != whole.shape or whole.dtype != total.dtype:  # type: ignore[union-attr]
+    if one_hot.meta["val"].shape != whole.shape:  # type: ignore[union-attr]
         return None
-    with node.graph.inserting_before(node):
-        made = node.graph.call_function(_aten.mul.Tensor, (scale, value))
-    made.meta = {k: v for k, v in node.meta.items() if k in ("stack_trace", "nn_module_stack", "from_node")}
-    made.meta["val"] = scale.meta["val"] * value
+    made = _emit(node, _aten.mul.Tensor, scale, value)
+    if whole.dtype == total.dtype:
+        return made
+    return _emit(node, _aten._to_copy.default, made, dtype=total.dtype)
+
+
+def _emit(before: Node, target: Any, operand: Node, *args: Any, **kwargs: Any) -> Node:
+    with before.graph.inserting_before(before):
+        made = before.graph.call_function(target, (operand, *args), kwargs)
+    made.meta = {
+        k: before.meta[k] for k in ("stack_trace", "nn_module_stack", "from_node") if k in before.meta
+    }
+    made.meta["val"] = target(operand.meta["val"], *args, **kwargs)
     return made
+
+
+def _is_cast(node: Node) -> bool:
+    """Whether a node makes one floating dtype of another on the same device."""
+    if node.target is not _aten._to_copy.default or set(node.kwargs) != {"dtype"}:
+        return False
+    return node.meta["val"].is_floating_point() and node.args[0].meta["val"].is_floating_point()  # type: ignore[union-attr]
 
 
 def _scattered(node: Any, dim: int) -> int | float | None:
@@ -81,8 +99,9 @@ def _scattered(node: Any, dim: int) -> int | float | None:
     return value if all(type(n) is int for n in places.shape) and list(places.shape) == wanted else None
 
 
-def _is_like(value: Any, total: Tensor) -> bool:
-    return isinstance(value, Tensor) and value.shape == total.shape and value.dtype == total.dtype
+def _is_line(value: Any, total: Tensor, whole: Tensor) -> bool:
+    """Whether ``value`` has one element for each row, in the dtype of the rows."""
+    return isinstance(value, Tensor) and value.shape == total.shape and value.dtype == whole.dtype
 
 
 __all__ = ["sum_one_hots"]

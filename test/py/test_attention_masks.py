@@ -70,8 +70,15 @@ def causal_filled(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask[None, None])
 
 
+def causal_by_names_of_devices(q, k, v):
+    i = torch.arange(T, device=str(q.device)).to(device=q.device)
+    mask = (i.to("cpu")[None, :] <= i[:, None]).to(q.device, torch.bool)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
 @pytest.mark.parametrize(
-    "function", [causal_of_ramps, causal_of_packed_positions, causal_added, causal_filled]
+    "function",
+    [causal_by_names_of_devices, causal_of_ramps, causal_of_packed_positions, causal_added, causal_filled],
 )
 def test_causal(function):
     gm, count = captured(function, operands())

@@ -14,7 +14,6 @@ from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge_all
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.layouts import choose_layouts, pad_products
-from fuse_mlir.compiler.frontend.one_hot import sum_one_hots
 
 BF16 = torch.bfloat16
 aten = torch.ops.aten
@@ -233,37 +232,3 @@ def test_other_convolutions_are_not_multiplied(size, options):
     gm = chosen(lambda x, w: F.conv2d(x, w, **options), drawn(2, 3, size, size), w)
     assert len(values(gm, aten.convolution.default)) == 1
     assert not values(gm, aten.mm.default)
-
-
-# --- sums of rows with one element ------------------------------------------------------------------------
-def scaled_rows(index, scale, wide):
-    rows = aten.scatter.value(torch.zeros_like(wide), 1, index, -1.0)
-    product = rows * scale
-    return product, product.sum(1, keepdim=True)
-
-
-def summed(function, *args):
-    gm = make_fx(function, tracing_mode="fake")(*args)
-    return sum_one_hots(gm), gm
-
-
-def test_a_row_with_one_element_is_not_summed():
-    args = torch.tensor([[2], [0], [3]]), torch.randn(3, 1), torch.randn(3, 5)
-    count, gm = summed(scaled_rows, *args)
-    assert count == 1
-    assert not values(gm, aten.sum.dim_IntList)
-    for found, expected in zip(gm(*args), scaled_rows(*args), strict=True):
-        torch.testing.assert_close(found, expected, rtol=0, atol=0)
-
-
-@pytest.mark.parametrize(
-    ("function", "index"),
-    [
-        (scaled_rows, [[2, 1], [0, 4], [3, 3]]),
-        (lambda i, s, w: (w.scatter(1, i, 2.0) * s).sum(1, keepdim=True), [[2], [0], [3]]),
-        (lambda i, s, w: (torch.zeros_like(w).scatter(1, i, 2.0) * w).sum(1, keepdim=True), [[2], [0], [3]]),
-        (lambda i, s, w: (torch.zeros_like(w).scatter(1, i, 2.0) * s).sum(0, keepdim=True), [[2], [0], [3]]),
-    ],
-)
-def test_other_sums_stay(function, index):
-    assert summed(function, torch.tensor(index), torch.randn(3, 1), torch.randn(3, 5))[0] == 0

@@ -18,6 +18,7 @@ FAMILIES = (
     "indexing",
     "scatter",
     "shape",
+    "pools",
     "random",
     "asserts",
     "control_deps",

@@ -1,0 +1,123 @@
+"""Max pooling in two dims: each result reads its window, each gradient the windows that a pixel is in."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...analysis.index import Expr, const
+from ..arithmetic import Scalar
+from ..builder import KernelBuilder
+from ..call import Call
+from ..table import lowers
+from ..values import Tensor
+
+#: More pixels in a window make too long a kernel.
+_LARGEST_WINDOW = 25
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Along rows and columns: extent, distance of windows, zeros in front."""
+
+    size: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+
+    @staticmethod
+    def of(call: Call) -> "_Window":
+        size = _pair(call, call["kernel_size"])
+        stride = _pair(call, call["stride"]) if call["stride"] else size
+        if _pair(call, call["dilation"]) != (1, 1):
+            call.refuse("pixels of a window have others between them")
+        if size[0] * size[1] > _LARGEST_WINDOW:
+            call.refuse(f"a window has more than {_LARGEST_WINDOW} pixels")
+        return _Window(size, stride, _pair(call, call["padding"]))
+
+    def pixels(self) -> Iterator[tuple[int, int]]:
+        """Places in a window, row by row."""
+        for i in range(self.size[0]):
+            for j in range(self.size[1]):
+                yield i, j
+
+
+def _pair(call: Call, value: Any) -> tuple[int, int]:
+    numbers = [value] if isinstance(value, int) else list(value)
+    if not all(type(n) is int for n in numbers):
+        call.refuse("a window's size is known only when the program runs")
+    first, last = numbers[0], numbers[-1]
+    return first, last
+
+
+@lowers("aten.max_pool2d_with_indices.default")
+def max_pool2d(call: Call) -> list[Tensor]:
+    """The largest element of each window, and its place in the plane (row * width + column, int64): the first
+    of equal ones; a NaN is larger than everything.
+    """
+    source, window = call.tensor("self"), _Window.of(call)
+    _require_float(call, source)
+    values, places = call.value
+    kernel = call.kernel([source], [call.fresh(values), call.fresh(places)])
+    height, width = source.sizes[-2:]
+    at = kernel.iterate(call.fresh(values).sizes)
+    best = kernel.widen(kernel.constant(-math.inf, source.dtype))
+    best_place = kernel.constant(0, torch.int64)
+    found: Scalar | None = None
+    for i, j in window.pixels():
+        row = at[-2] * window.stride[0] + (i - window.padding[0])
+        column = at[-1] * window.stride[1] + (j - window.padding[1])
+        inside = _inside(kernel, row, height, column, width)
+        x = kernel.load(source, (*at[:-2], row, column), inside, 0)
+        taken = inside
+        if found is not None:  # the first pixel counts also where all are -inf
+            larger = kernel.bit_or(kernel.compare("gt", x, best), kernel.is_nan(x))
+            taken = kernel.bit_and(inside, kernel.bit_or(larger, kernel.bit_not(found)))
+        best = kernel.select(taken, x, best)
+        best_place = kernel.select(taken, kernel.index(row * width + column), best_place)
+        found = inside if found is None else kernel.bit_or(found, inside)
+    kernel.store(0, at, best)
+    kernel.store(1, at, best_place)
+    results = call.finish(kernel)
+    assert isinstance(results, list)
+    return results
+
+
+@lowers("aten.max_pool2d_with_indices_backward.default")
+def max_pool2d_backward(call: Call) -> Any:
+    """A pixel's gradient is the sum of those of the windows whose largest element it is: no atomics."""
+    gradient, places, source = call.tensor("grad_output"), call.tensor("indices"), call.tensor("self")
+    window = _Window.of(call)
+    _require_float(call, source)
+    reach = [-(-size // stride) for size, stride in zip(window.size, window.stride, strict=True)]
+    kernel = call.kernel([gradient, places])
+    at = kernel.iterate(call.result.sizes)
+    own = kernel.index(at[-2] * source.sizes[-1] + at[-1])
+    total: Scalar | None = None
+    for i in range(reach[0]):
+        for j in range(reach[1]):
+            row = (at[-2] + window.padding[0]).floordiv(const(window.stride[0])) - i
+            column = (at[-1] + window.padding[1]).floordiv(const(window.stride[1])) - j
+            inside = _inside(kernel, row, gradient.sizes[-2], column, gradient.sizes[-1])
+            place = (*at[:-2], row, column)
+            named = kernel.compare("eq", kernel.load_raw(places, place, inside, -1), own)
+            x = kernel.load(gradient, place, inside, 0)
+            x = kernel.select(kernel.bit_and(named, inside), x, kernel.lift(0, x.dtype))
+            total = x if total is None else kernel.add(total, x)
+    assert total is not None
+    kernel.store(0, at, total)
+    return call.finish(kernel)
+
+
+def _inside(k: KernelBuilder, row: Expr, height: Expr, column: Expr, width: Expr) -> Scalar:
+    conditions = [
+        k.bit_and(k.compare("ge", k.index(place), 0), k.compare("lt", k.index(place - extent), 0))
+        for place, extent in ((row, height), (column, width))
+    ]
+    return k.bit_and(*conditions)
+
+
+def _require_float(call: Call, source: Tensor) -> None:
+    if not source.dtype.is_floating_point:
+        call.refuse("integers have no least element of their own")
