@@ -29,6 +29,10 @@ _SPELT = (
 )
 
 
+#: Higher-order ops whose sub-graphs are part of the module.
+_NESTING = frozenset({"cond", "while_loop", "scan", "invoke_subgraph"})
+
+
 class NotCacheable(Exception):
     """The graph holds something that text cannot say; the message is why, in a few words."""
 
@@ -44,8 +48,9 @@ def held(module: torch.nn.Module, path: str) -> Any:
 def graph_text(gm: fx.GraphModule, example_inputs: Sequence[Any] = ()) -> str:
     """The text of ``gm``, one line per node, then one per symbol.
 
-    ``example_inputs`` stand for placeholders without ``meta["val"]``, as in ``import_graph``.  Raises
-    NotCacheable for higher-order ops, sub-graphs, and arguments that only this process has.
+    ``example_inputs`` stand for placeholders without ``meta["val"]``, as in ``import_graph``.  The lines of a
+    sub-graph are indented under its node.  Raises NotCacheable for higher-order ops that run as themselves,
+    and arguments that only this process has.
     """
     writer = _Writer(gm)
     examples = iter([*example_inputs, *[None] * len(gm.graph.nodes)])
@@ -64,9 +69,13 @@ class _Writer:
         self._operators: dict[Any, str] = {}
         self._symbols: dict[Any, Any] = {}  #: symbol -> its ShapeEnv
         self._described = 0
+        self._written: dict[fx.GraphModule, str] = {}
 
     def node(self, node: fx.Node, example: Any) -> None:
         meta = node.meta
+        if node.op == "get_attr" and isinstance(found := held(self.gm, str(node.target)), fx.GraphModule):
+            self._subgraph(node, found)
+            return
         value = meta.get("val", example)
         if node.op == "call_function":
             target = self._operator(node.target)
@@ -81,6 +90,17 @@ class _Writer:
             f"{self._value(value)} {meta.get('unbacked_bindings') or ''} "
             f"{user_frame(meta.get('stack_trace') or '')}"
         )
+
+    def _subgraph(self, node: fx.Node, graph: fx.GraphModule) -> None:
+        known = self._written.setdefault(graph, node.name)
+        self.lines.append(f"{node.name} get_attr {node.target} {'' if known == node.name else known}")
+        if known != node.name:
+            return
+        inside = _Writer(graph)
+        inside._operators, inside._symbols = self._operators, self._symbols
+        for part in graph.graph.nodes:
+            inside.node(part, None)
+        self.lines += ["  " + line for line in inside.lines]
 
     def describe_symbols(self) -> None:
         """Bounds and hints, which the import hands on; they may be in terms of no further symbols."""
@@ -100,7 +120,9 @@ class _Writer:
             # the schema says what is written and what aliases what; torch's own come with its version
             text = str(target) if target.namespace in ("aten", "prims") else str(target._schema)
         elif isinstance(target, torch._ops.HigherOrderOperator):
-            raise NotCacheable(f"the higher-order op {target.name()}")
+            if target.name() not in _NESTING:
+                raise NotCacheable(f"the higher-order op {target.name()}")
+            text = f"higher_order.{target.name()}"
         else:
             text = f"{target.__module__}.{target.__qualname__}"
             if "<" in text:

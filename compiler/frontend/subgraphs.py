@@ -20,6 +20,7 @@ from ..errors import ImportGraphError, UnboundSymbol, UnsupportedOp
 from ..mlir import ir
 from .builder import KernelBuilder
 from .call import Call
+from .gathers import sink_gathers
 from .table import Refused
 from .values import HostObject, Number, Tensor
 
@@ -108,6 +109,7 @@ def import_subgraph(
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
     if len(placeholders) != len(given):
         call.refuse(f"its sub-graph takes {len(placeholders)} arguments and gets {len(given)}")
+    sink_gathers(gm)
     nesting, imported = _import(call, gm, key[1])
     importer.fallbacks.extend(imported.fallbacks)
     importer.remarks.items.extend(imported.remarks.items)

@@ -348,12 +348,27 @@ class _Writer:
             text = f"{self._control_flow(name, callee)}({', '.join(operands)})"
         results = self._results(op, callee)
         left = f"[{', '.join(results)}] = " if results else ""
-        self.emit(f"{left}own_storage({text}, [{', '.join(tensors)}])")
-        for result, variable in zip(op.results, results, strict=True):
-            if isinstance(result.type, ir.RankedTensorType):
+        inside = self._known_results(callee)
+        self.emit(left + (text if inside else f"own_storage({text}, [{', '.join(tensors)}])"))
+        for number, (result, variable) in enumerate(zip(op.results, results, strict=True)):
+            if isinstance(result.type, ir.RankedTensorType) and not (
+                inside and inside[number] == result.type
+            ):
                 spec = TensorSpec.of(result.type)
                 layout = f"{_tuple(spec.sizes)}, {_tuple(spec.strides)}"
                 self._when_known(spec, f"{variable} = laid_out({variable}, {layout})")
+
+    def _known_results(self, callee: ir.Operation) -> list[ir.Type]:
+        """The types of a sub-graph's results, if each is plainly in storage of its own; else none."""
+        if "fuse.graph" not in callee.attributes:
+            return []
+        module = modules_in(self.module)[graph_of(callee)]
+        block = functions_of(module)["main"].regions[0].blocks[0]
+        storage = Storage(block.owner.operation, module)
+        results = list(block.operations)[-1].operands
+        roots = [storage.root(v) for v in results if isinstance(v.type, ir.RankedTensorType)]
+        own = len(set(roots)) == len(roots) and not set(roots) & set(block.arguments)
+        return [v.type for v in results] if own else []
 
     def _graph(self, callee: ir.Operation) -> str:
         """The function of a sub-graph, written at the first call."""

@@ -255,14 +255,33 @@ def test_the_key_tells_graphs_apart_and_only_those() -> None:
 
 
 def test_what_only_this_process_has_is_not_stored(tmp_path: Path, caplog: Any) -> None:
+    from torch._higher_order_ops.map import map
+
     def branched(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
+        return map(lambda row: row.sin(), x)
 
     with caplog.at_level(logging.INFO, logger="fuse_mlir"):
         compiled(tmp_path, branched)
         assert not compiled(tmp_path, branched).cached
     assert "the program cache is passed by" in caplog.text
     assert entries(tmp_path, ".program") == []
+
+
+def branching(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.sum() > 0, lambda x: (x.sin() + 1) * w, lambda x: x.cos() * 2, (x,))
+
+
+def branching_otherwise(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.sum() > 0, lambda x: (x.sin() + 1) * w, lambda x: x.cos() * 3, (x,))
+
+
+def test_sub_graphs_are_stored_with_the_program(tmp_path: Path) -> None:
+    first, second = compiled(tmp_path, branching), compiled(tmp_path, branching)
+    assert (first.cached, second.cached) == (False, True)
+    assert first.source == second.source and "def control_flow_cond(" in second.source
+    assert first.launches == second.launches and str(first.module) == str(second.module)
+    assert any(launch.name.startswith("true_graph_0.") for launch in second.launches)
+    assert not compiled(tmp_path, branching_otherwise).cached
 
 
 GPU = """
