@@ -58,8 +58,10 @@ class MaterializeFusion(Pass):
     numerics: ClassVar[Numerics] = "reassociates"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        graph = read_groups(module, grouped_only=True)
         program = Program.of(module)
+        if not any("fuse.group" in call.attributes for call in program.calls()):
+            return
+        graph = read_groups(module, grouped_only=True)
         plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
         end = graph.deps.nodes[-1].op
         made: list[ir.Operation] = []

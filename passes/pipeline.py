@@ -20,6 +20,7 @@ from .lower_to_tt import LowerToTt
 from .materialize_fusion import MaterializeFusion
 from .pass_base import Pass
 from .plan_memory import PlanMemory
+from .recompute_producers import RecomputeProducers
 from .simplify_dims import SimplifyDims
 from .split_reductions import SplitReductions
 from .unroll_reductions import UnrollReductions
@@ -53,6 +54,9 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             FuseHorizontal(hardware=hardware),  # read shared inputs once
             MaterializeFusion(),  # merge each group once
             EliminateDead(),  # results that only fused consumers read
+            RecomputeProducers(hardware=hardware),  # what stayed apart may still cost less than to store
+            MaterializeFusion(),  # merge each copy with its reader
+            EliminateDead(),  # originals that nobody reads any more
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             LowerDeviceAssert(),  # guards become part of the condition
         ),

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 from .hardware import Hardware
 
-#: Microseconds that a launch costs besides its work (docs/performance.md: a copy of no bytes).
-LAUNCH_MICROSECONDS = 4.0
 #: A kernel that works longer than this many launches cost gains too little from sharing one.
-MOST_LAUNCHES = 16
+MOST_LAUNCHES = 32
 #: Bytes of a kernel's arguments: CUDA's limit is 4096, of which Triton takes two addresses.
 MOST_ARGUMENT_BYTES = 4096 - 16
 
@@ -51,7 +49,7 @@ class Part:
 
     def is_small(self, hardware: Hardware) -> bool:
         """Whether the fixed cost of a launch is a good part of what it takes."""
-        return self.idles(hardware) or self.microseconds(hardware) <= MOST_LAUNCHES * LAUNCH_MICROSECONDS
+        return self.idles(hardware) or self.microseconds(hardware) <= MOST_LAUNCHES * hardware.launch
 
 
 def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) -> str | None:

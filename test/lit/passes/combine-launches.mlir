@@ -127,7 +127,7 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: each works longer than sixteen launches cost: so they stay alone.
+// Must not fire: each works longer than 32 launches cost: so they stay alone.
 // CHECK-LABEL: func.func @main
 // CHECK: call @long
 // CHECK: call @long

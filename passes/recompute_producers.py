@@ -1,0 +1,250 @@
+"""``recompute-producers``: what could not fuse with all its readers is computed again in each of them, where
+that moves fewer bytes than storing it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.accesses import Summary
+from ..compiler.analysis.fusion_graph import GroupGraph
+from ..compiler.analysis.fusion_rules import Candidate, Limits, judge
+from ..compiler.analysis.fusion_score import Gain
+from ..compiler.analysis.hardware import Hardware, hardware_named
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.sizes import estimate
+from ..compiler.mlir import ir
+from ._fusing import read_groups
+from ._kernels import Program, kernel_body
+from .pass_base import Pass, PassError
+
+
+@dataclass(frozen=True)
+class RecomputeProducers(Pass):
+    """Readers of a stored tensor get calls of its kernel of their own, in one ``fuse.group`` with them.
+
+    Before::
+
+        %s = call @sin(%x, %o)
+        %c = call @cat(%s, %y, %p)              // these two cannot be one kernel
+        %d = call @row_sums(%s, %q)
+
+    After (``materialize-fusion`` makes two kernels of it, and nothing stores %s)::
+
+        %s0 = call @sin(%x, %o0) {fuse.group = 0 : i64}
+        %c = call @cat(%s0, %y, %p) {fuse.group = 0 : i64}
+        %s1 = call @sin(%x, %o1) {fuse.group = 1 : i64}
+        %d = call @row_sums(%s1, %q) {fuse.group = 1 : i64}
+
+    The estimate: the store and the reads of the tensor against the reads of what it is made of, which cost
+    nothing in a kernel that reads them anyway, and against the operations that run again.  Where the tensor
+    is needed in memory all the same, only the reader's own bytes count.
+
+    Runs after fusion, so that it meets only what stayed apart.  Does not fire on producers with reductions,
+    scans, random numbers or asserts, or that write into storage of others; where something may overwrite what
+    the producer reads; where inputs would live longer by more bytes than the tensor takes; nor where a rule
+    of ``compiler/analysis/fusion_rules.py`` keeps the copy and the reader apart.
+    """
+
+    name: ClassVar[str] = "recompute-producers"
+    hardware: str = "generic"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        try:
+            hardware = hardware_named(self.hardware)
+        except ValueError as error:
+            raise PassError(f"recompute-producers: {error}", module.operation.location) from None
+        graph = read_groups(module)
+        found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0])
+        if not found:
+            return
+        program = Program.of(module)
+        copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
+        judged = read_groups(module)
+        node_of = {node.op: node.index for node in judged.deps.nodes}
+        refused: list[_Copy] = []
+        for tensor in found:
+            mine = [c for c in copies if c.tensor is tensor]
+            pairs = [(node_of[c.call], node_of[c.reader]) for c in mine]
+            if all(_may_merge(judged, *pair) for pair in pairs):
+                for copy, reader in pairs:
+                    judged.merge(judged.group_of[copy], judged.group_of[reader])
+                tensor.report(self.name, remarks, hardware)
+            else:
+                refused += mine
+        judged.assign()
+        for copy in refused:
+            copy.undo(program)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tensor:
+    """A tensor that a kernel stores and others read.
+
+    ``readers``: nodes that may compute it themselves.  ``stored``: whether it is needed in memory all the
+    same.  ``inputs``: what it is made of.
+    """
+
+    graph: GroupGraph
+    producer: int
+    value: int
+    readers: tuple[int, ...]
+    stored: bool
+    inputs: tuple[int, ...]
+    ending: int  #: bytes of inputs whose last use comes before the last reader
+
+    def saved_bytes(self) -> int:
+        """Traffic that goes: the reads and, where nothing else needs it, the store; less the new reads."""
+        size, new = self.graph.bytes_of(self.value), 0
+        for reader in self.readers:
+            there = set(self.graph.deps.nodes[reader].reads)
+            new += sum(self.graph.bytes_of(v) for v in self.inputs if v not in there)
+        return size * (len(self.readers) + (not self.stored)) - new
+
+    def gain(self, hardware: Hardware) -> float:
+        """Microseconds saved; none where inputs would live longer by more than the tensor takes."""
+        summary = self.graph.summaries[self.producer]
+        runs = len(self.readers) - (not self.stored)
+        slots = runs * summary.weight * estimate(summary.points, dict(self.graph.hints))
+        freed = 0 if self.stored else self.graph.bytes_of(self.value)
+        if self.ending > freed:
+            return 0.0
+        return Gain(self.saved_bytes(), slots=slots).microseconds(hardware)
+
+    def report(self, name: str, remarks: Remarks, hardware: Hardware) -> None:
+        """One remark: what is computed again, and what that saves."""
+        nodes = [self.graph.deps.nodes[n] for n in (self.producer, *self.readers)]
+        remarks.add(
+            name,
+            "passed",
+            "recomputed",
+            f"{nodes[0].name} runs in each of {len(self.readers)} readers instead of storing its result",
+            ops=tuple(n.name for n in nodes),
+            locations=tuple(n.location for n in nodes),
+            saved_bytes=self.saved_bytes(),
+            microseconds=round(self.gain(hardware), 2),
+        )
+
+
+class _Uses:
+    """Who writes each storage, and who uses it last."""
+
+    def __init__(self, graph: GroupGraph) -> None:
+        self.graph = graph
+        self.writers: dict[int, list[int]] = {}
+        self.last: dict[int, int] = {}
+        roots = graph.deps.roots
+        for node in graph.deps.nodes:
+            for value in (*node.destinations, *node.mutated):
+                self.writers.setdefault(roots[value], []).append(node.index)
+            self.last.update((roots[value], node.index) for value in node.operands)
+
+    def tensors(self) -> Iterator[_Tensor]:
+        """The tensors whose readers could compute them, by producer."""
+        graph = self.graph
+        for node, summary in graph.summaries.items():
+            if not summary.is_pointwise or summary.asserts or not all(w.is_plain for w in summary.writes):
+                continue
+            made = graph.deps.nodes[node]
+            if not all(graph.is_fresh(d) for d in made.destinations) or _is_random(made.callee):
+                continue
+            for write in summary.writes:
+                tensor = self._tensor(node, summary, write.result)
+                if tensor is not None:
+                    yield tensor
+
+    def _tensor(self, node: int, summary: Summary, result: int) -> _Tensor | None:
+        graph = self.graph
+        deps, made = graph.deps, graph.deps.nodes[node]
+        value = made.results[result]
+        users = [deps.nodes[u] for u in deps.users[value] if deps.nodes[u].kind != "fuse.after"]
+        readers = tuple(u.index for u in users if u.index in graph.summaries)
+        inputs = tuple(dict.fromkeys(made.operands[a] for a in _needed(made.callee, summary, result)))
+        if not readers or any(value in u.destinations for u in users):
+            return None
+        if not all(map(self._is_unchanged, inputs)):
+            return None
+        ending = sum(graph.bytes_of(v) for v in inputs if self.last[deps.roots[v]] < max(readers))
+        return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, ending)
+
+    def _is_unchanged(self, value: int) -> bool:
+        """Whether nothing writes the storage of a value but what makes it."""
+        deps = self.graph.deps
+        return len(self.writers.get(deps.roots[value], ())) <= (not deps.is_argument(value))
+
+
+def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
+    """Those of which none is made by a reader of another: one step at a time."""
+    chosen: list[_Tensor] = []
+    for tensor in tensors:
+        makers = {other.producer for other in chosen}
+        reading = {reader for other in chosen for reader in other.readers}
+        if tensor.producer not in reading and not makers & set(tensor.readers):
+            chosen.append(tensor)
+    return chosen
+
+
+def _is_random(kernel: ir.Operation | None) -> bool:
+    return kernel is not None and any(op.name == "fuse.rand" for op in kernel_body(kernel))
+
+
+def _needed(kernel: ir.Operation | None, summary: Summary, result: int) -> list[int]:
+    """The arguments that a kernel loads for one of its results."""
+    assert kernel is not None
+    waiting = [kernel_body(kernel)[-1].operands[result]]
+    seen: set[ir.Value] = set()
+    found: dict[int, None] = {}
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value.owner, ir.Block):
+            number = ir.BlockArgument(value).arg_number
+            if any(read.argument == number for read in summary.reads):
+                found[number] = None
+        else:
+            waiting += list(value.owner.operation.operands)
+    return sorted(found)
+
+
+def _may_merge(graph: GroupGraph, a: int, b: int) -> bool:
+    pair = sorted((graph.group_of[a], graph.group_of[b]))
+    return judge(Candidate(graph, pair[0], pair[1], Limits())) is None
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A call of the producer for one reader, in front of it."""
+
+    tensor: _Tensor
+    original: ir.Value
+    call: ir.Operation
+    reader: ir.Operation
+
+    @staticmethod
+    def make(program: Program, graph: GroupGraph, tensor: _Tensor, reader: int) -> "_Copy":
+        producer, user = graph.deps.nodes[tensor.producer], graph.deps.nodes[reader].op
+        here = ir.InsertionPoint(user)
+        call = producer.op.clone(here)
+        for tie in producer.ties:
+            empty = call.operands[tie].owner.operation.clone(ir.InsertionPoint(call))
+            call.operands[tie] = empty.results[0]
+        program.callers[producer.name] += 1
+        copy = _Copy(tensor, graph.deps.values[tensor.value], call, user)
+        copy._read(copy.original, call.results[producer.results.index(tensor.value)])
+        return copy
+
+    def _read(self, old: ir.Value, new: ir.Value) -> None:
+        for number, operand in enumerate(self.reader.operands):
+            if operand == old:
+                self.reader.operands[number] = new
+
+    def undo(self, program: Program) -> None:
+        """The reader reads the stored tensor again."""
+        producer = self.tensor.graph.deps.nodes[self.tensor.producer]
+        self._read(self.call.results[producer.results.index(self.tensor.value)], self.original)
+        empties = [self.call.operands[tie].owner.operation for tie in producer.ties]
+        program.erase_call(self.call)
+        for empty in empties:
+            empty.erase()

@@ -1,0 +1,219 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(recompute-producers{hardware=h200})" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(recompute-producers{hardware=h200},materialize-fusion,eliminate-dead)" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=MERGED
+// RUN: not fuse-opt %s --pass-pipeline="builtin.module(recompute-producers{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+
+// BAD: recompute-producers: unknown hardware 'abacus': expected one of h200, h100, a100, generic
+
+// Sums of rows of 64 and of 8 cannot be one kernel. Each computes the wave: two reads of %x instead of a read, a write and two reads.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[^:]*]]:
+// CHECK: %[[A:.*]] = call @wave(%[[X]], %{{.*}}) {fuse.group = 0 : i64}
+// CHECK-NEXT: call @rows(%[[A]], %{{.*}}) {fuse.group = 0 : i64}
+// CHECK: %[[B:.*]] = call @wave(%[[X]], %{{.*}}) {fuse.group = 1 : i64}
+// CHECK-NEXT: call @columns(%[[B]], %{{.*}}) {fuse.group = 1 : i64}
+// MERGED-LABEL: func.func @main(
+// MERGED-COUNT-2: call @fused_wave
+// MERGED-NOT: call @
+// MERGED: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>) -> (tensor<64xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s = call @wave(%x, %o) : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @columns(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %c, %d : tensor<64xf32>, tensor<512xf32>
+  }
+  func.func private @wave(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = math.sin %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @columns(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the sum of two tensors, needed in memory all the same: a reader would read two tensors instead of one.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @both
+// CHECK-NOT: call @both
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>, %y: tensor<4096xf32>) -> (tensor<4096xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %s = call @both(%x, %y, %o) : (tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %s, %c : tensor<4096xf32>, tensor<64xf32>
+  }
+  func.func private @both(%x: tensor<4096xf32>, %y: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = arith.addf %v, %w : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: %x is overwritten between the producer and its readers.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @wave
+// CHECK: call @change
+// CHECK-NOT: call @wave
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>) -> (tensor<64xf32>, tensor<512xf32>, tensor<4096xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s = call @wave(%x, %o) : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %z = call @change(%x) : (tensor<4096xf32>) -> tensor<4096xf32>
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @columns(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return {fuse.mutates = {"2" = 0 : i64}} %c, %d, %z : tensor<64xf32>, tensor<512xf32>, tensor<4096xf32>
+  }
+  func.func private @wave(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = math.sin %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @change(%x: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = math.sin %v : f32
+    %out = "fuse.store"(%x, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @columns(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
+// Must not fire: both summands would live until the last reader, in the place of one sum.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @both
+// CHECK-NOT: call @both
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%a: tensor<4096xf32>, %b: tensor<4096xf32>) -> (tensor<64xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %x = call @torch(%a) : (tensor<4096xf32>) -> tensor<4096xf32>
+    %y = call @torch(%b) : (tensor<4096xf32>) -> tensor<4096xf32>
+    %s = call @both(%x, %y, %o) : (tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @columns(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %c, %d : tensor<64xf32>, tensor<512xf32>
+  }
+  func.func private @both(%x: tensor<4096xf32>, %y: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = arith.addf %v, %w : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @columns(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+  func.func private @torch(tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: a view takes the tensor as it lies in memory, and the one kernel would save nothing by itself.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @wave
+// CHECK-NOT: call @wave
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>) -> (tensor<64x64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %s = call @wave(%x, %o) : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %v = "fuse.view"(%s) {map = ["v0*64 + v1"], syms = []} : (tensor<4096xf32>) -> tensor<64x64xf32>
+    %t = call @torch(%v) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %t : tensor<64x64xf32>
+  }
+  func.func private @wave(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = math.sin %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @torch(tensor<64x64xf32>) -> tensor<64x64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Bad input: there is nothing to schedule.
+// expected-error @+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}
