@@ -3,7 +3,9 @@
 What: every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a
 ``fuse.reuse`` of a buffer of the same
 element type and number of elements on the same device that nobody needs any more; a ``fuse.free`` follows the
-last use of every buffer that is not handed out.  Results of
+last use of every buffer that is not handed out.  A buffer waits for its next owner only where the bytes
+allocated meanwhile stay below the peak of the plan without reuse: else it is given back, and the allocator
+finds other storage.  Results of
 extern ops are buffers too.  Uses through views, ties and aliases count; ``fuse.after`` does not (a time keeps
 nothing alive).
 
@@ -38,7 +40,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.layout import TensorSpec
+from ..compiler.analysis.lifetimes import Lifetime, LiveBytes, storage_bytes
 from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.sizes import hints_of
 from ..compiler.analysis.storage import Storage
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
@@ -66,6 +70,7 @@ class _Buffer:
     first: int
     last: int
     size_class: tuple[str, str, str]  #: elements, element type, device: what two owners of one storage share
+    bytes: int
     version: ir.Value  #: the newest value in that storage: what is handed to ``fuse.reuse`` and ``fuse.free``
     outlives: bool = False
 
@@ -78,6 +83,7 @@ class _Planner:
         self.arguments = set(main.regions[0].blocks[0].arguments)
         self.storage = Storage(main, module)
         self.reuse = reuse
+        self.hints = hints_of(main)
         for op in self.ops:
             if op.name in ("fuse.alloc", "fuse.reuse", "fuse.free"):
                 raise PassError(f"plan-memory: memory is planned already: found {op.name}", op.location)
@@ -85,14 +91,14 @@ class _Planner:
     def plan(self) -> None:
         buffers = self._buffers()
         donors, freed = self._match(buffers)
+        for buffer in freed:  # before what is taken for the next operation
+            with ir.InsertionPoint(self.ops[buffer.last + 1]), self.ops[buffer.last].location:
+                fuse.Free(buffer.version)
         taken: dict[ir.Value, ir.Value] = {}  # fuse.empty result -> its replacement
         for buffer in sorted(buffers, key=lambda b: b.first):
             if buffer.root.owner.name == "fuse.empty":
                 donor = donors.get(buffer.root)
                 taken[buffer.root] = self._begin(buffer, None if donor is None else taken.get(donor, donor))
-        for buffer in freed:
-            with ir.InsertionPoint(self.ops[buffer.last + 1]), self.ops[buffer.last].location:
-                fuse.Free(taken.get(buffer.version, buffer.version))
         for root in taken:
             root.owner.erase()
 
@@ -108,7 +114,8 @@ class _Planner:
                 if root not in found:
                     spec = TensorSpec.of(root.type)
                     size_class = (str(spec.storage_elements), spec.element, spec.device or "")
-                    found[root] = _Buffer(root, position, position, size_class, root)
+                    size = storage_bytes(root, self.hints)
+                    found[root] = _Buffer(root, position, position, size_class, size, root)
                 found[root].outlives |= op.name == "func.return"
                 found[root].last = position
             if op.name == "func.call":
@@ -119,6 +126,7 @@ class _Planner:
 
     def _match(self, buffers: list[_Buffer]) -> tuple[dict[ir.Value, ir.Value], list[_Buffer]]:
         """Who takes over whose storage, and which buffers are freed, both in program order."""
+        live = LiveBytes(len(self.ops), [Lifetime(b.first, self._end(b), b.bytes) for b in buffers])
         starting: dict[int, list[_Buffer]] = defaultdict(list)
         dying: dict[int, list[_Buffer]] = defaultdict(list)
         for buffer in buffers:
@@ -127,18 +135,24 @@ class _Planner:
                 dying[buffer.last].append(buffer)
         pool: dict[tuple[str, str, str], list[_Buffer]] = defaultdict(list)
         donors: dict[ir.Value, ir.Value] = {}
-        freed: list[_Buffer] = []
+        freed: dict[ir.Value, _Buffer] = {}
         for position in range(len(self.ops)):
             for buffer in starting[position]:
                 waiting = pool[buffer.size_class]
-                if self.reuse and waiting and buffer.root.owner.name == "fuse.empty":
-                    donor = waiting.pop()
-                    donors[buffer.root] = donor.version
-                    freed.remove(donor)
+                if not (self.reuse and waiting and buffer.root.owner.name == "fuse.empty"):
+                    continue
+                donor = waiting[-1]  # the last to die: the shortest time between two owners
+                if live.has_room(donor.last + 1, position, buffer.bytes):
+                    live.hold(donor.last + 1, position, buffer.bytes)
+                    donors[buffer.root] = waiting.pop().version
+                    del freed[donor.root]
             for buffer in dying[position]:
                 pool[buffer.size_class].append(buffer)
-                freed.append(buffer)
-        return donors, freed
+                freed[buffer.root] = buffer
+        return donors, list(freed.values())
+
+    def _end(self, buffer: _Buffer) -> int:
+        return len(self.ops) - 1 if buffer.outlives else buffer.last
 
     def _begin(self, buffer: _Buffer, donor: ir.Value | None) -> ir.Value:
         """Allocates (or takes over ``donor``) right before the first use; a view of a donor cannot be taken

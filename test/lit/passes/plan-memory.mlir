@@ -75,6 +75,40 @@ func.func private @fill_i32(%o: tensor<64xi32>) -> tensor<64xi32> attributes {fu
 
 // -----
 
+// Must not fire: %a could wait for its next owner, %d, but a larger buffer is needed meanwhile, so the peak would rise: it is given
+// back, and taken anew.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[X:.*]] = call @torch_sum
+// CHECK-NEXT: "fuse.free"
+// CHECK: %[[W:.*]] = call @torch_wide
+// CHECK-NOT: "fuse.reuse"
+// CHECK: "fuse.free"(%[[W]])
+// CHECK: "fuse.alloc"() {{.*}} -> tensor<64xf32>
+// CHECK-NOT: "fuse.reuse"
+// CHECK: return
+func.func @main() -> (tensor<f32>, tensor<f32>, tensor<64xf32>) {
+  %a = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+  %d = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+  %x = call @fill(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  %s = call @torch_sum(%x) : (tensor<64xf32>) -> tensor<f32>
+  %w = call @torch_wide() : () -> tensor<4096xf32>
+  %m = call @torch_mean(%w) : (tensor<4096xf32>) -> tensor<f32>
+  %y = call @fill(%d) : (tensor<64xf32>) -> tensor<64xf32>
+  return %s, %m, %y : tensor<f32>, tensor<f32>, tensor<64xf32>
+}
+func.func private @torch_wide() -> tensor<4096xf32> attributes {fuse.extern = "aten.rand.default", fuse.args = [[4096]], fuse.kwargs = {}}
+func.func private @torch_sum(tensor<64xf32>) -> tensor<f32> attributes {fuse.extern = "aten.sum.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+func.func private @torch_mean(tensor<4096xf32>) -> tensor<f32> attributes {fuse.extern = "aten.mean.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+func.func private @fill(%o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 0>} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// -----
+
 // Bad input: memory is planned already.
 
 func.func @main() -> tensor<8xf32> {

@@ -1,0 +1,103 @@
+"""Bytes that a plan allocates: its peak against the plan without reuse, and against eager PyTorch."""
+
+import pytest
+import torch
+from compiling import Compiled, cloned
+from hypothesis import HealthCheck, assume, given, settings
+from random_programs import Program, programs
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from fuse_mlir.compiler.analysis.lifetimes import Lifetime, LiveBytes, planned_bytes
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.passes.plan_memory import PlanMemory
+
+
+class EagerPeak(TorchDispatchMode):
+    """The most bytes that live after an op of the ops run inside, without the storages of ``given``."""
+
+    def __init__(self, given_tensors):
+        super().__init__()
+        self.given = {StorageWeakRef(t.untyped_storage()) for t in given_tensors}
+        self.alive = {}
+        self.peak = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        self.alive = {ref: n for ref, n in self.alive.items() if not ref.expired()}
+        for tensor in tree_leaves(result):
+            if isinstance(tensor, torch.Tensor):
+                ref = StorageWeakRef(tensor.untyped_storage())
+                if ref not in self.given:
+                    self.alive[ref] = tensor.untyped_storage().nbytes()
+        self.peak = max(self.peak, sum(self.alive.values()))
+        return result
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def planned_peak(function, args) -> int:
+    compiled = Compiled(function, {"interpret_level": "planned", "hardware": "h200"})
+    with torch._dynamo.config.patch(specialize_int=True):
+        compiled(*cloned(args))
+    return sum(planned_bytes(graph.module).peak for graph in compiled.graphs)
+
+
+def eager_peak(function, args) -> int:
+    given_tensors = cloned(args)
+    with EagerPeak(given_tensors) as eager:
+        function(*given_tensors)
+    return eager.peak
+
+
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@given(programs(longest=12))
+def test_random_programs_need_no_more_than_eager(program: Program):
+    args = [i.make() for i in program.inputs]
+    try:
+        most = eager_peak(program, args)
+    except Exception:
+        assume(False)
+    torch._dynamo.reset()
+    assert planned_peak(program, args) <= most
+
+
+def chain(count: int, returned: str) -> str:
+    """A module in which ``%aN`` (256 bytes) are made in turn, each from the one before it."""
+    kind = "tensor<64xf32>"
+    lines = [f'%e{n} = "fuse.empty"() {{syms = []}} : () -> {kind}' for n in range(count)]
+    lines += [
+        f"%a{n} = call @copy({f'%a{n - 1}' if n else '%in'}, %e{n}) : ({kind}, {kind}) -> {kind}"
+        for n in range(count)
+    ]
+    body = "\n  ".join([*lines, returned])
+    return f"""func.func @main(%in: {kind}, %big: tensor<256xf32>) -> {kind} {{
+  {body}
+}}
+func.func private @copy({kind}, {kind}) -> {kind}
+    attributes {{fuse.launch = @copy_tt, fuse.grid = ["1"], fuse.params = [], fuse.ties = array<i64: 1>}}"""
+
+
+def test_a_chain_alternates_between_two_buffers():
+    with make_context() as context, ir.Location.unknown():
+        module = ir.Module.parse(chain(6, "return %a5 : tensor<64xf32>"), context)
+        PlanMemory().run(module, Remarks())
+        assert planned_bytes(module).peak == 2 * 256
+        ops = [op.operation.name for op in module.body.operations[0].regions[0].blocks[0].operations]
+        assert (ops.count("fuse.alloc"), ops.count("fuse.reuse")) == (2, 4)
+
+
+def test_positions_and_room():
+    live = LiveBytes(4, [Lifetime(0, 1, 10), Lifetime(1, 2, 5), Lifetime(3, 3, 1)])
+    assert (live.at, live.peak) == ([10, 15, 5, 1], 15)
+    assert live.has_room(2, 4, 10) and not live.has_room(2, 4, 11) and live.has_room(2, 2, 10)
+    live.hold(2, 4, 12)
+    assert (live.at, live.peak) == ([10, 15, 17, 13], 17)
