@@ -15,13 +15,14 @@ class Spec:
     """One way to run a function.
 
     load: () -> what `torch.compile` takes as backend; None runs eagerly. mode: for `torch.compile`.
-    reports: the backend takes `options={"on_compiled": f}`.
+    reports: the backend takes `options={"on_compiled": f}`. options: more of them, for such a backend.
     """
 
     name: str
     load: Callable[[], Backend] | None
     mode: str | None = None
     reports: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _fuse() -> Backend:
@@ -44,7 +45,10 @@ BACKENDS = _table(
     Spec("aot_eager", lambda: "aot_eager"),
     Spec("inductor", lambda: "inductor"),
     Spec("inductor-max", lambda: "inductor", mode="max-autotune-no-cudagraphs"),
+    Spec("inductor-graphs", lambda: "inductor", mode="reduce-overhead"),
     Spec("fuse", _fuse, reports=True),
+    Spec("fuse-graphs", _fuse, reports=True, options={"cudagraphs": True}),
+    Spec("fuse-max", _fuse, reports=True, options={"autotune": True}),
 )
 
 
@@ -76,7 +80,7 @@ class CompileReport:
 
 def compile_options(spec: Spec, report: CompileReport) -> dict[str, Any] | None:
     """Options for `torch.compile` that fill `report`; None for a backend that takes none."""
-    return {"on_compiled": report.add} if spec.reports else None
+    return {"on_compiled": report.add, **spec.options} if spec.reports else None
 
 
 def compile_function(

@@ -17,7 +17,7 @@ from typing import Any
 from .compile_table import compile_rows, compile_summary
 from .schedule_tables import schedule_rows, schedule_summary
 from .session import SCHEMA
-from .tables import accuracy_cell, accuracy_rows, kernel_rows, launch_rows, model_rows, summary
+from .tables import accuracy_cell, accuracy_rows, host_rows, kernel_rows, launch_rows, model_rows, summary
 
 Run = Mapping[str, Any]
 
@@ -26,6 +26,7 @@ TITLES = {
     "models": "Models",
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
+    "host": "What a call costs the host",
     "compile": "Compile time",
     "schedule": "Launches, bytes moved and peak memory",
 }
@@ -37,6 +38,8 @@ LEGENDS = {
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
     "launches": "Kernels generated (+ calls of library ops, where known) -> kernels that one call ran.",
+    "host": "Microseconds that the host takes to issue one call, the median over bursts of calls, behind each "
+    "of which the device is waited for; the driver's launch of an empty kernel, through ctypes, in the same run.",
     "compile": "Seconds of `torch.compile` and the first step together, cold (empty cache folders) / warm "
     "(the folders that the cold run left), each in a fresh process that has imported torch and the model's "
     "library; medians. `above`: what exceeds `aot_eager`'s figure.",
@@ -49,6 +52,7 @@ ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
+    "host": host_rows,
     "compile": compile_rows,
     "schedule": schedule_rows,
 }
@@ -61,7 +65,7 @@ def load_run(path: Path) -> Run:
         raise ValueError(f"{path} is no benchmark run of schema {SCHEMA}")
     if run["small"]:
         raise ValueError(f"{path} is a dry run (--small) and says nothing about speed")
-    if run["device"]["type"] != "cuda" and run["suite"] in ("kernels", "models", "compile"):
+    if run["device"]["type"] != "cuda" and run["suite"] in ("kernels", "models", "host", "compile"):
         raise ValueError(f"{path} holds times of the {run['device']['type']}, not of a GPU")
     return run
 

@@ -22,6 +22,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 BACKENDS_ON = {"cuda": ("eager", "inductor", "fuse"), "cpu": ("eager", "aot_eager")}
 COMPILERS = ("aot_eager", "inductor", "fuse")
 TASK_LIMIT = {
+    "host": 200.0,
     "kernels": 120.0,
     "models": 400.0,
     "accuracy": 120.0,

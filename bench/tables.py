@@ -272,6 +272,35 @@ def launch_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
     return "\n".join([*parts, *failure_lines(records)])
 
 
+def host_line(record: Record) -> str:
+    """Progress of one case."""
+    cells = ", ".join(f"{name} {host_cell(entry)}" for name, entry in record.get("backends", {}).items())
+    return f"{record['key']}: {cells}{_failed(record)}"
+
+
+def host_cell(entry: Mapping[str, Any] | None) -> str:
+    """Microseconds that a call takes to be issued."""
+    if not entry or "microseconds" not in entry:
+        return flag(entry) or "-"
+    return f"{entry['microseconds']['p50']:.1f}"
+
+
+def host_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[str]]:
+    """Header and rows; the last column is one bare launch of the driver."""
+    rows = [["case", *backends, "one driver launch"]]
+    for record in records:
+        entries = record.get("backends", {})
+        rows.append([record["key"], *(host_cell(entries.get(name)) for name in (*backends, "driver"))])
+    return rows
+
+
+def host_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
+    """The table and what failed."""
+    title = "microseconds to issue one call (median of bursts)"
+    parts = [title, grid(host_rows(records, backends), left=1)] if records else []
+    return "\n".join([*parts, *failure_lines(records)])
+
+
 # Cells
 
 

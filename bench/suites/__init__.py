@@ -1,6 +1,6 @@
 """The table of suites: each makes tasks from settings, and a table from their records."""
 
-from . import accuracy, compile, kernels, launches, models, schedule
+from . import accuracy, compile, host_cost, kernels, launches, models, schedule
 from .settings import Settings, Suite
 
 SUITES: dict[str, Suite] = {
@@ -8,6 +8,7 @@ SUITES: dict[str, Suite] = {
     "models": Suite(models.tasks, models.line, models.table),
     "accuracy": Suite(accuracy.tasks, accuracy.line, accuracy.table),
     "launches": Suite(launches.tasks, launches.line, launches.table),
+    "host": Suite(host_cost.tasks, host_cost.line, host_cost.table),
     "compile": Suite(compile.tasks, compile.line, compile.table),
     "schedule": Suite(schedule.tasks, schedule.line, schedule.table),
 }

@@ -81,6 +81,11 @@ class KernelTimer:
     options: Options
     _flush: list[torch.Tensor] = field(default_factory=list)
 
+    @property
+    def place(self) -> torch.device:
+        """Where the memory is."""
+        return torch.device("cuda", self.device)
+
     def fastest(self, trials: Sequence[Trial], deadline: float) -> int | None:
         with torch.cuda.device(self.device), torch.no_grad():
             launchers = self._launchers(trials)
@@ -131,7 +136,7 @@ class KernelTimer:
         free, _ = torch.cuda.mem_get_info(self.device)
         if 3 * sum(a.bytes for a in arguments) + FLUSH_BYTES > free:
             return None
-        generator = torch.Generator(self.device).manual_seed(0)  # the user's generator stays where it is
+        generator = torch.Generator(self.place).manual_seed(0)  # the user's generator stays where it is
         made: list[torch.Tensor | int] = []
         for argument in arguments:
             if not argument.element:
@@ -139,10 +144,10 @@ class KernelTimer:
                 continue
             dtype = TORCH_DTYPES[argument.element]
             if dtype in _TOLERANCE:
-                values = torch.empty(argument.elements, dtype=dtype, device=self.device)
+                values = torch.empty(argument.elements, dtype=dtype, device=self.place)
                 made.append(values.normal_(generator=generator))
             else:
-                made.append(torch.zeros(argument.elements, dtype=dtype, device=self.device))
+                made.append(torch.zeros(argument.elements, dtype=dtype, device=self.place))
         return made
 
     def _right(
@@ -173,8 +178,8 @@ class KernelTimer:
     def _sample(self, launch: Callable[[], None]) -> float:
         if not self._flush:
             self._flush = [
-                torch.ones(FLUSH_BYTES // 4, device=self.device),
-                torch.empty((), device=self.device),
+                torch.ones(FLUSH_BYTES // 4, device=self.place),
+                torch.empty((), device=self.place),
             ]
         buffer, sink = self._flush
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

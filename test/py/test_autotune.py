@@ -1,9 +1,13 @@
 """The search for tiles: which are tried, which wins, what is stored; all compute the same."""
 
+import contextlib
+import ctypes
 import json
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,9 +23,11 @@ from fuse_mlir.compiler.analysis.tile import Axis, Tile
 from fuse_mlir.compiler.analysis.tile_candidates import MOST_ELEMENTS, candidates, kernel_key
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.options import MODES, OptionError, Options
+from fuse_mlir.compiler.runtime import kernel_timer
 from fuse_mlir.compiler.runtime.cache_folder import CacheFolder
+from fuse_mlir.compiler.runtime.cubin import Target
 from fuse_mlir.compiler.runtime.interpreter import run_module
-from fuse_mlir.compiler.runtime.kernel_timer import fastest
+from fuse_mlir.compiler.runtime.kernel_timer import KernelTimer, fastest
 from fuse_mlir.compiler.tiling_search import TilingSearch, _alone, _trial, _tunable
 from fuse_mlir.passes.apply_tiling import apply_tiling
 from fuse_mlir.passes.autotune_tiling import AutotuneTiling
@@ -278,6 +284,103 @@ def test_a_gain_within_the_margin_is_no_gain():
 
 def test_time_runs_out():
     assert judged([100.0, 50.0], seconds=-1.0) is None
+
+
+# --- the timer, with a device that is played ----------------------------------------------------------------
+
+
+class PlayedDevice:
+    """Stands for CUDA: launches are copies made by the host, times come from the number of warps."""
+
+    def __init__(self, monkeypatch, *, wrong=(), refused=(), free=1 << 40):
+        self.wrong, self.refused, self.clock, self.launches = wrong, refused, 0.0, 0
+        played = self
+
+        class Launcher:
+            def __init__(self, cubin, signature):
+                assert len(signature) == len(cubin.params) - 2
+                self.warps = cubin.num_warps
+
+            def on(self, device):
+                if self.warps in played.refused:
+                    raise RuntimeError("too much shared memory")
+                return lambda *args: played.launch(self.warps, *args)
+
+        class Event:
+            def __init__(self, enable_timing):
+                assert enable_timing
+
+            def record(self):
+                self.at = played.clock
+
+            def synchronize(self): ...
+
+            def elapsed_time(self, end):
+                return (end.at - self.at) / 1e3
+
+        monkeypatch.setattr(kernel_timer, "Launcher", Launcher)
+        monkeypatch.setattr(kernel_timer, "target_of", lambda device: Target(90))
+        monkeypatch.setattr(kernel_timer, "FLUSH_BYTES", 64)
+        monkeypatch.setattr(KernelTimer, "place", torch.device("cpu"))
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, free))
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
+
+    def launch(self, warps, stream, gx, gy, gz, source, weight, target):
+        """``target = source`` on the first four floats, or something else where it is to be wrong."""
+        array = ctypes.c_float * 4
+        factor = 3 if warps in self.wrong else 1
+        array.from_address(target)[:] = [factor * v for v in array.from_address(source)]
+        self.clock += 100.0 / warps
+        self.launches += 1
+
+
+def timed(tmp_path, name="pointwise", **options) -> int | None:
+    module = at_tiles(name)
+    with module.context, ir.Location.unknown():
+        [(func, hints)] = _tunable(module)
+        default = Tile.of(func.attributes["fuse.tile"])
+        tiles = [replace(default, num_warps=warps) for warps in (4, 1, 2, 8)]
+        trials = [_trial(func, tile, hints, '"cpu"') for tile in tiles]
+    timer = KernelTimer(0, Options(cache_dir=tmp_path, threads=2))
+    return timer.fastest(trials, time.monotonic() + 60.0)
+
+
+def test_the_timer_finds_the_fastest_form(tmp_path, monkeypatch):
+    device = PlayedDevice(monkeypatch)
+    assert timed(tmp_path) == 3
+    assert device.launches > 60
+
+
+def test_the_timer_drops_forms_that_are_wrong_or_refused(tmp_path, monkeypatch):
+    PlayedDevice(monkeypatch, wrong=(8,))
+    assert timed(tmp_path) == 0
+    PlayedDevice(monkeypatch, refused=(8,))
+    assert timed(tmp_path) == 0
+    PlayedDevice(monkeypatch, refused=(4,))
+    assert timed(tmp_path) is None, "without the default there is nothing to compare with"
+
+
+def test_the_timer_needs_memory(tmp_path, monkeypatch):
+    PlayedDevice(monkeypatch, free=1000)
+    assert timed(tmp_path) is None
+
+
+def test_the_users_random_numbers_stay(tmp_path, monkeypatch):
+    PlayedDevice(monkeypatch)
+    state = torch.get_rng_state()
+    trials_before = torch.rand(3)
+    torch.set_rng_state(state)
+    PlayedDevice(monkeypatch)
+    module = at_tiles("pointwise")
+    torch.set_rng_state(state)
+    with module.context, ir.Location.unknown():
+        [(func, hints)] = _tunable(module)
+        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"')
+    KernelTimer(0, Options(cache_dir=tmp_path)).fastest([trial, trial], time.monotonic() + 60.0)
+    assert torch.equal(torch.rand(3), trials_before)
 
 
 # --- on a GPU -----------------------------------------------------------------------------------------------

@@ -1,0 +1,139 @@
+"""What a call costs the host: graphs so small that the device is never waited for, beside the driver's own
+launch.
+
+A sample is the time that a burst of calls takes to be issued; the device is synchronised between bursts,
+outside the clock, and a burst launches less than the launch queue holds.  The backends take turns, forth and
+back.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..backends import BACKENDS, CompileReport, compile_function
+from ..driver_launch import driver_launch
+from ..session import Task, attempt
+from ..tables import host_line, host_table
+from .settings import Settings
+
+line, table = host_line, host_table
+
+#: Launches that a burst may issue: below the 1024 of the launch queue.
+QUEUE = 600
+BURSTS = 30
+
+
+@dataclass(frozen=True)
+class Case:
+    """``build(device)``: the function and its arguments.  launches: how many kernels a call runs at most."""
+
+    name: str
+    build: Callable[[torch.device], tuple[Callable[..., Any], tuple[Tensor, ...]]]
+    launches: int
+
+
+def _small(device: torch.device, count: int, *sizes: int) -> tuple[Tensor, ...]:
+    generator = torch.Generator(device).manual_seed(0)
+    return tuple(torch.randn(sizes, device=device, generator=generator) for _ in range(count))
+
+
+def _one(device: torch.device) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
+    return lambda a, b, c, d: a * b + c * d, _small(device, 4, 64, 64)
+
+
+def _chains(device: torch.device) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
+    return lambda *xs: [torch.relu(x * 2 + 1) for x in xs], _small(device, 32, 64, 64)
+
+
+def _hundred(device: torch.device) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
+    def chain(x: Tensor) -> Tensor:
+        for _ in range(50):  # sums along rows and columns in turns: no kernel can hold both
+            x = (x.softmax(0) * 3).softmax(1)
+        return x
+
+    return chain, _small(device, 1, 256, 256)
+
+
+CASES = (Case("one_kernel", _one, 4), Case("32_chains", _chains, 64), Case("100_launches", _hundred, 150))
+
+
+def tasks(settings: Settings) -> Iterator[Task]:
+    """One task for each case."""
+    for case in CASES:
+        yield Task(case.name, partial(run, case, settings))
+
+
+def run(case: Case, settings: Settings, stage: Callable[[str], None]) -> dict[str, Any]:
+    """Issue time of a call for every backend, in microseconds, and of one bare launch where there is a
+    GPU."""
+    failures: list[str] = []
+    function, args = case.build(settings.device)
+    expected = function(*args)
+    calls: dict[str, Callable[[], Any]] = {}
+    backends: dict[str, dict[str, Any]] = {}
+    for name in settings.backends:
+        stage(f"{name}: first call")
+        report = CompileReport()
+        call = attempt(failures, name, partial(_compiled, name, function, args, expected, report))
+        if call is None:
+            backends[name] = {"error": failures[-1]}
+            continue
+        calls[name], backends[name] = call, {"generated": report.generated}
+    launch = driver_launch(settings.device)
+    if launch is not None:
+        calls["driver"], backends["driver"] = launch, {"generated": None}
+    stage("timing")
+    bursts = {name: max(1, QUEUE // (1 if name == "driver" else case.launches)) for name in calls}
+    for name, times in measure(calls, bursts, settings).items():
+        backends[name]["microseconds"] = times
+    return {"backends": backends, "failures": failures}
+
+
+def _compiled(
+    name: str, function: Callable[..., Any], args: tuple[Tensor, ...], expected: Any, report: CompileReport
+) -> Callable[[], Any]:
+    torch._dynamo.reset()
+    call = compile_function(BACKENDS[name], function, report, dynamic=False, fullgraph=True)
+    with torch.no_grad():
+        for _ in range(3):  # a CUDA graph is recorded in the second call
+            torch.testing.assert_close(call(*args), expected, rtol=1e-4, atol=1e-5)
+
+    def run() -> Any:
+        with torch.no_grad():
+            return call(*args)
+
+    return run
+
+
+def measure(
+    calls: dict[str, Callable[[], Any]], bursts: dict[str, int], settings: Settings
+) -> dict[str, dict[str, float]]:
+    """p10 and p50 of the time of one call."""
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    rounds = 3 if settings.small else BURSTS
+    for turn in range(-2, rounds):
+        for name in list(calls) if turn % 2 == 0 else reversed(list(calls)):
+            call, count = calls[name], bursts[name]
+            _synchronize(settings.device)
+            start = time.perf_counter()
+            for _ in range(count):
+                call()
+            taken = (time.perf_counter() - start) / count * 1e6
+            if turn >= 0:
+                found[name].append(taken)
+    _synchronize(settings.device)
+    return {
+        name: {"p10": sorted(times)[len(times) // 10], "p50": statistics.median(times)}
+        for name, times in found.items()
+    }
+
+
+def _synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
