@@ -38,9 +38,8 @@ LEGENDS = {
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
     "launches": "Kernels generated (+ calls of library ops, where known) -> kernels that one call ran.",
-    "host": "Microseconds that the host takes to issue one call, the median over bursts of calls, behind each "
-    "of which the device is waited for; and of the driver's launch of an empty kernel, through ctypes, in the "
-    "same run.",
+    "host": "Microseconds that the host takes to issue one call, the median over bursts of calls, after each "
+    "of which the device is waited for; beside the driver's launch of an empty kernel through ctypes.",
     "compile": "Seconds of `torch.compile` and the first step together, cold (empty cache folders) / warm "
     "(the folders that the cold run left), each in a fresh process that has imported torch and the model's "
     "library; medians. `above`: what exceeds `aot_eager`'s figure.",
