@@ -1,107 +1,35 @@
-"""Scheduling takes time in proportion to the graph; the order of groups stays right while they merge."""
+"""Time against sizes: what is recorded, and that the drawing shows it."""
 
-import sys
-from collections.abc import Callable
-from typing import Any
+import json
+from xml.dom import minidom
 
 import pytest
-import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from fuse_mlir.bench.growth import GRAPHS, growth_of, measure
-from fuse_mlir.compiler.analysis.group_order import GroupOrder
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.frontend.importer import import_graph
-from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.bench import growth
+from fuse_mlir.bench.growth_svg import chart
 
 
-def calls_of(function: Callable[[], Any]) -> int:
-    """Calls of Python functions while it runs: unlike time, the same on a busy machine."""
-    count = 0
-
-    def profile(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return count
+def points_of(line) -> list[tuple[float, float]]:
+    return [tuple(map(float, p.split(","))) for p in line.getAttribute("points").split()]
 
 
-def scheduling(name: str, calls: int) -> int:
-    built = GRAPHS[name](calls)
-    gm = torch.fx.GraphModule({}, built.graph)
-    imported = import_graph(gm, built.inputs, context=make_context(), device="cpu", strict=False)
-    manager = PassManager(default_pipeline("scheduled"))
-    return calls_of(lambda: manager.run(imported.module, imported.remarks))
+def test_the_command_records_and_draws(tmp_path, capsys):
+    out, svg = tmp_path / "g.json", tmp_path / "g.svg"
+    options = ["--device", "cpu", "--small", "--samples", "2", "--only", "operations", "--backends", "fuse"]
+    assert growth.main([*options, "--out", str(out), "--svg", str(svg)]) == 0
+    [family] = json.loads(out.read_text())["families"]
+    assert [p["size"] for p in family["points"]] == [1, 2]
+    first, second = family["points"]
+    assert first["bytes"] == second["bytes"] == 2 * 8 * growth.COLUMNS * 2
+    assert first["us"].keys() == {"copy", "fuse"} and min(first["us"].values()) > 0
+    assert len(minidom.parse(str(svg)).getElementsByTagName("polyline")) == 2
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_work_grows_with_the_graph(name: str) -> None:
-    scheduling(name, 60)  # fills the tables that all runs share
-    small, large = scheduling(name, 60), scheduling(name, 360)
-    assert large <= 1.3 * 6 * small
-
-
-def test_growth_is_the_largest_over_the_smallest() -> None:
-    runs = [{"graph": "chain", "calls": n, "seconds": s} for n, s in ((10, 2.0), (100, 30.0), (50, 9.0))]
-    assert growth_of(runs) == {"chain": 15.0}
-
-
-def test_a_run_says_what_became_of_the_calls() -> None:
-    run = measure("transformer", 100)
-    assert run["launches"] < run["calls"] and run["passes"].keys() >= {"fuse-vertical", "verify"}
-    assert run["seconds"] == pytest.approx(sum(run["passes"].values()), abs=0.02)
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> tuple[list[set[int]], list[tuple[int, int]]]:
-    """The followers of each node, all later ones, and pairs to merge."""
-    count = draw(st.integers(2, 12))
-    following = [draw(st.sets(st.integers(i + 1, count), max_size=3)) - {count} for i in range(count)]
-    node = st.integers(0, count - 1)
-    return following, draw(st.lists(st.tuples(node, node), max_size=12))
-
-
-@given(graphs())
-@settings(max_examples=300)
-def test_the_order_of_groups_stays_topological(case: tuple[list[set[int]], list[tuple[int, int]]]) -> None:
-    following, pairs = case
-    count = len(following)
-    preceding = [[b for b in range(count) if a in following[b]] for a in range(count)]
-    group_of, members = list(range(count)), {i: (i,) for i in range(count)}
-    order = GroupOrder([sorted(f) for f in following], preceding, group_of, members)
-
-    def reachable(a: int, without: int = -1) -> set[int]:
-        found: set[int] = set()
-        waiting = [a]
-        while waiting:
-            for group in order.after(waiting.pop()):
-                if group not in found and group != without:
-                    found.add(group)
-                    waiting.append(group)
-        return found
-
-    for one, two in pairs:
-        a, b = group_of[one], group_of[two]
-        if a == b:
-            continue
-        assert order.reaches(a, b) == (b in reachable(a))
-        first, last = (a, b) if b in reachable(a) else (b, a)
-        around = {g for g in reachable(first, without=last) if last in reachable(g)}
-        between = order.between(a, b)
-        assert (between in around) if around else between is None
-        if around:
-            continue
-        order.merge(a, b)
-        keep, gone = min(a, b), max(a, b)
-        members[keep] = tuple(sorted(members[keep] + members.pop(gone)))
-        for node in members[keep]:
-            group_of[node] = keep
-        for group in members:
-            assert all(order.position[group] < order.position[g] for g in order.after(group))
+def test_a_time_that_grows_as_its_size_is_a_straight_line():
+    points = [{"size": n, "us": {"copy": 2.0, "x": 3.0 * n}} for n in (1, 10, 100)]
+    document = minidom.parseString(chart([{"name": "a", "unit": "u", "points": points}], "t"))
+    copy, x = map(points_of, document.getElementsByTagName("polyline"))
+    assert copy[0][1] == copy[2][1]
+    (x0, y0), (x1, y1), (x2, y2) = x
+    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.11) and y0 - y1 == pytest.approx(y1 - y2, abs=0.11)
+    assert y2 < y0 and x0 < x2

@@ -72,7 +72,7 @@ def _tool(name: str) -> str | None:
 
 def widths(cubin: CompiledCubin) -> set[str]:
     """The shapes of global accesses in the PTX: v4.b32, b32, .."""
-    return set(re.findall(r"(?:ld|st)\.global(?:\.\w+)*?\.((?:v[248]\.)?b\d+)", cubin.ptx))
+    return set(re.findall(r"(?:ld|st)\.global(?:\.[\w:]+)*?\.((?:v[248]\.)?b\d+)", cubin.ptx))
 
 
 ADD = "load x[d0] -> v\nload y[d0] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0]"
