@@ -9,6 +9,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent))
 from nesting import WHERE, check
 
+from fuse_mlir.compiler.frontend.ops import control_flow
+from fuse_mlir.compiler.frontend.table import Refused
+
 X = torch.arange(32.0).reshape(8, 4).sin()
 W = torch.arange(16.0).reshape(4, 4).cos()
 
@@ -51,6 +54,19 @@ def test_a_size_that_only_the_predicate_needs():
         return torch.cond(y.shape[0] * 2 > 6, lambda x: x.sin(), lambda x: x.cos(), (x,))
 
     check(function, (X, X), (X, X[:3].clone()), dynamic=True)
+
+
+@pytest.mark.parametrize("where", ("planned", "launch plan"))
+def test_a_predicate_of_a_number_that_the_data_give(where):
+    """The number is a size of its own making, which the branches take, too."""
+
+    def function(x):
+        n = (x > 0).sum().item()
+        torch._check(n >= 0)
+        return torch.cond(n > 16, lambda x: x.sin() * n, lambda x: x.cos() + n, (x,))
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        check(function, (X,), (X.abs() + 1,), (-X.abs() - 1,), where=where)
 
 
 @pytest.mark.parametrize("where", ("planned", "launch plan"))
@@ -152,6 +168,20 @@ def test_a_constant_of_a_branch():
         )
 
     check(function, (torch.tensor(True), X), (torch.tensor(False), X))
+
+
+def test_what_cannot_be_a_module_runs_as_itself(monkeypatch):
+    """Whole, as torch runs it, with a remark; nothing of the attempt is left."""
+
+    def refuse(*_):
+        raise Refused("a reason")
+
+    monkeypatch.setattr(control_flow, "import_subgraph", refuse)
+    compiled = check(by_value, (X, W), (X - 1, W), whole=False)
+    (graph,) = compiled.graphs
+    assert [(f.target, f.reason) for f in graph.fallbacks] == [("higher_order.cond", "a reason")]
+    assert "higher_order.cond runs as itself: a reason" in graph.remarks.render("text")
+    assert "scf.if" not in str(graph.module) and str(graph.module).count("module") == 1
 
 
 def test_random_numbers_in_a_branch():

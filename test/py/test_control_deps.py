@@ -223,7 +223,9 @@ def test_a_group_around_a_sub_graph():
         nodes = {node.name: node for node in graph.nodes}
         preserve_node_ordering(graph, {nodes["cond"]: OrderedSet([nodes["exp"]])})
 
-    check(function, (X,), (X - 1,), whole=False, fx_pass=ordered)
+    compiled = check(function, (X,), (X - 1,), where="launch plan", fx_pass=ordered)
+    (graph,) = compiled.graphs
+    assert "scf.if" in str(graph.module) and "!fuse.token" in str(graph.module)
 
 
 def triton_graph(target):
