@@ -122,6 +122,9 @@ def load_plan(
 def load_kernels(plan: Plan, kernels: Mapping[str, Kernel]) -> dict[str, Callable[..., None]]:
     """What launches each kernel on the plan's device."""
     torch.cuda.init()
+    # A backward plan is first called in a thread of autograd's, in which no context may be current yet: a
+    # call of CUDA's runtime that needs one makes the device's so.
+    torch.cuda.mem_get_info(plan.device)
     with torch.cuda.device(plan.device):
         return {
             name: Launcher(kernel.cubin, kernel.signature).on(plan.device) for name, kernel in kernels.items()

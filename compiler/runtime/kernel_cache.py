@@ -115,6 +115,8 @@ class KernelCache:
     ) -> Callable[[], dict[str, CompiledCubin]]:
         if not missing:
             return dict
+        if self.compiler is triton_compile.compile_request:
+            triton_compile.import_triton()  # here: threads that import what others import may see half of it
         pool = ThreadPoolExecutor(min(workers, len(missing)), thread_name_prefix="fuse-compile")
         futures: dict[str, Future[CompiledCubin]] = {
             key: pool.submit(self._compile_and_store, key, request) for key, request in missing.items()

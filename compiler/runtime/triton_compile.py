@@ -66,6 +66,12 @@ class TritonCompileError(RuntimeError):
         return type(self), (self.kernel, self.stage, self.diagnostic, self.location, self.details)
 
 
+def import_triton() -> None:
+    """Imports what the stages need, which otherwise the first compile does."""
+    import triton.backends.compiler
+    import triton.compiler.compiler  # noqa: F401
+
+
 def compile_ttir(
     text: str,
     *,
