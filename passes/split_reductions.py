@@ -58,12 +58,15 @@ class SplitReductions(Pass):
             raise PassError(f"split-reductions: {error}", module.operation.location) from None
         if "main" not in functions_of(module):
             return
+        whole: set[str] = set()  # kernels that stay as they are
         for _ in range(_ROUNDS):
             program = Program.of(module)
             changed = False
             for call, func in program.kernel_calls():
-                decision = plan_slices(KernelShape.of(Kernel.of(func)), hardware)
                 name = ir.StringAttr(func.attributes["sym_name"]).value
+                if name in whole:
+                    continue
+                decision = plan_slices(KernelShape.of(Kernel.of(func)), hardware)
                 if isinstance(decision, Slicing):
                     split(program, call, program.own(call, func), decision)
                     changed = True
@@ -77,7 +80,9 @@ class SplitReductions(Pass):
                         locations=(str(func.location),),
                         **numbers,
                     )
-                elif decision is not None:
+                    continue
+                whole.add(name)
+                if decision is not None:
                     remarks.add(
                         self.name,
                         "missed",

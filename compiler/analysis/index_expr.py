@@ -124,6 +124,10 @@ class Expr:
     # Arithmetic.
     def __add__(self, other: "Expr | int") -> "Expr":
         other = other if isinstance(other, Expr) else const(other)
+        if not other.by_monomial:
+            return self
+        if not self.by_monomial:
+            return other
         terms = dict(self.by_monomial)
         for monomial, c in other.by_monomial.items():
             total = terms.get(monomial, 0) + c
@@ -148,6 +152,8 @@ class Expr:
         if not isinstance(other, Expr):
             other = const(other)
         n = other.constant
+        if n == 1:
+            return self
         if n is not None:
             return Expr({monomial: c * n for monomial, c in self.by_monomial.items()} if n else {})
         terms: dict[Monomial, int] = {}
@@ -182,8 +188,7 @@ class Expr:
         """All symbols replaced at once, atoms rebuilt canonically."""
         if self.symbols().isdisjoint(mapping):
             return self
-        plain: dict[Monomial, int] = {}
-        total = ZERO
+        terms: dict[Monomial, int] = {}
         for monomial, c in self.by_monomial.items():
             kept: list[Atom] = []
             factor = None
@@ -201,11 +206,11 @@ class Expr:
                     kept.append(atom)
                 else:
                     factor = value if factor is None else factor * value
-            if factor is None:
-                plain[monomial] = c
-            else:
-                total = total + factor * Expr({tuple(kept): c})
-        return total + Expr(plain)
+            rest = monomial if factor is None else tuple(kept)
+            for found, a in ONE.by_monomial.items() if factor is None else factor.by_monomial.items():
+                product = times(rest, found) if rest and found else rest or found
+                terms[product] = terms.get(product, 0) + a * c
+        return Expr({monomial: c for monomial, c in terms.items() if c})
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         """The value at a point; the values of `env` may be ints or integer arrays and tensors that broadcast.
