@@ -12,7 +12,7 @@ from ..compiler.analysis.dependences import (
 )
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.storage import aliased_operands
+from ..compiler.analysis.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
 from ._kernels import Program, kernel_text, named_attributes
 from .pass_base import Pass
@@ -56,11 +56,11 @@ class DeduplicateCalls(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
-        texts: dict[str, str] = {}
-        known: dict[Hashable, list[ir.Value]] = {}
+        functions = _Functions(program)
+        known: dict[Hashable, list[tuple[str, list[ir.Value]]]] = {}
         storage = _Storage.of(module)
         for op in [o.operation for o in program.block.operations]:
-            key = _key(program, op, texts)
+            key = _key(program, op)
             shared = (*op.results, *op.operands)
             if (
                 key is None
@@ -68,8 +68,13 @@ class DeduplicateCalls(Pass):
                 or not storage.moving.isdisjoint(shared)
             ):
                 continue
-            same = known.setdefault(key, list(op.results))
-            if same[0] == op.results[0] or storage.returned_apart(same, op.results):
+            callee = callee_name(op) if op.name == "func.call" else ""
+            candidates = known.setdefault(key, [])
+            same = next((results for name, results in candidates if functions.equal(name, callee)), None)
+            if same is None:
+                candidates.append((callee, list(op.results)))
+                continue
+            if storage.returned_apart(same, op.results):
                 continue
             for old, new in zip(op.results, same, strict=True):
                 old.replace_all_uses_with(new)
@@ -78,6 +83,22 @@ class DeduplicateCalls(Pass):
             else:
                 op.erase()
         program.erase_unused()
+
+
+class _Functions:
+    """Which functions do the same.  A function is printed only where another has the same operands."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._texts: dict[str, str] = {}
+
+    def equal(self, one: str, other: str) -> bool:
+        return one == other or self._text(one) == self._text(other)
+
+    def _text(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = kernel_text(self._program.functions[name])
+        return self._texts[name]
 
 
 @dataclass(frozen=True)
@@ -120,8 +141,8 @@ class _Storage:
         return _Storage(frozenset(kept), frozenset(moving), roots, returned)
 
 
-def _key(program: Program, op: ir.Operation, texts: dict[str, str]) -> Hashable | None:
-    """What the results depend on; None for an operation that must stay."""
+def _key(program: Program, op: ir.Operation) -> Hashable | None:
+    """What the results depend on, the function of a call apart; None for an operation that must stay."""
     if op.name in ("fuse.view", "fuse.size", "fuse.sym"):
         attributes = tuple((n.name, str(n.attr)) for n in named_attributes(op))
         return (op.name, tuple(op.operands), attributes, tuple(str(r.type) for r in op.results))
@@ -139,15 +160,12 @@ def _key(program: Program, op: ir.Operation, texts: dict[str, str]) -> Hashable 
             or aliased_operands(callee)
         ):
             return None
-    name = string(callee.attributes["sym_name"])
-    if name not in texts:
-        texts[name] = kernel_text(callee)
     operands: list[ir.Value | str] = list(op.operands)
     for tie in kernel_ties(callee) if kind == "kernel" else ():
         if not _is_fresh(op.operands[tie]):
             return None
         operands[tie] = str(op.operands[tie].type)
-    return (texts[name], tuple(operands))
+    return ("func.call", *operands)
 
 
 def _is_fresh(value: ir.Value) -> bool:
