@@ -27,6 +27,7 @@ def needs_no_wrapper(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) ->
         isinstance(results, (tuple, list))
         and len(results) == metadata.num_outputs
         and len(gm.graph.find_nodes(op="placeholder")) == len(example_inputs)
+        and not any(isinstance(x, (list, tuple, dict)) for x in example_inputs)
         and not any(is_traceable_wrapper_subclass(x) for x in example_inputs)
         and all(type(m).__name__ == "PlainTensorMeta" for m in metadata.subclass_fw_graph_out_meta or ())
         and not any(i.mutates_data or i.mutates_metadata for i in metadata.input_info)

@@ -74,3 +74,11 @@ def test_the_same_tensor_twice_and_views_of_a_result():
 def test_results_need_no_gradient_while_grad_mode_is_on():
     run = check(lambda x: (x @ x, x + 1), torch.randn(4, 4))
     assert all(not r.requires_grad and r.grad_fn is None for r in run(torch.randn(4, 4)))
+
+
+def test_a_graph_that_takes_a_list_keeps_the_wrapper_that_opens_it():
+    graph = torch.fx.symbolic_trace(lambda xs: (xs[0] * 2,))
+    assert not backend.needs_no_wrapper(graph, [[torch.randn(4)]])
+    call = backend.fuse(graph, [[torch.randn(4)]])
+    x = torch.randn(4)
+    torch.testing.assert_close(call([x])[0], x * 2, rtol=0, atol=0)
