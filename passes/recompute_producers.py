@@ -73,8 +73,8 @@ class RecomputeProducers(Pass):
             else:
                 refused += mine
         judged.assign()
-        for copy in refused:
-            copy.undo(program)
+        for left in refused:
+            left.undo(program)
 
 
 @dataclass(frozen=True, eq=False)
