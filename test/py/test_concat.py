@@ -1,0 +1,58 @@
+"""Concatenation and splitting move no element that they need not: producers write into the result, consumers
+read through views.
+"""
+
+import pytest
+import torch
+from compiling import check
+from torch import Tensor
+
+F = torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch._dynamo.reset()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+    torch._dynamo.reset()
+
+
+def beside(a: Tensor, b: Tensor) -> Tensor:
+    return torch.cat([a.sin(), b.cos()], 1)
+
+
+def consumed(a: Tensor, b: Tensor) -> Tensor:
+    return torch.cat([a.sin(), b.cos()], 1).exp()
+
+
+def stacked(a: Tensor, b: Tensor) -> Tensor:
+    return torch.stack([a.sin(), b.sin().cos()])
+
+
+def crossed(a: Tensor, b: Tensor) -> Tensor:
+    s = a.sin()
+    return torch.cat([s, b], 1) + torch.cat([b, s], 1)
+
+
+def swiglu(a: Tensor, b: Tensor) -> Tensor:
+    gate, up = (a @ b.t()).chunk(2, -1)
+    return F.silu(gate) * up
+
+
+def products(a: Tensor, b: Tensor) -> list[Tensor]:
+    return [part @ part.t() for part in (a @ b.t()).split(16, -1)]
+
+
+#: (function, kernels, torch ops)
+CASES = ((beside, 1, 0), (consumed, 1, 0), (stacked, 1, 0), (crossed, 1, 0), (swiglu, 1, 1), (products, 0, 5))
+
+
+@pytest.mark.parametrize(("function", "kernels", "externs"), CASES, ids=[f.__name__ for f, _, _ in CASES])
+def test_nothing_is_copied(function, kernels, externs):
+    (graph,) = check(function, torch.randn(64, 32), torch.randn(64, 32)).graphs
+    assert (graph.launches_after, graph.externs) == (kernels, externs)
+    made = str(graph.module).count('"fuse.empty"')
+    assert made == kernels, "every kernel writes a result: there is no buffer between"
