@@ -45,6 +45,7 @@ class Relayout:
         self.eager: dict[Node, Any] = {}  #: changed node -> the value it had
         self._chosen: set[Node] = set()  #: nodes whose strides are no consequence of others'
         self._restored: dict[Node, Node] = {}
+        self._changed = False
 
     # --- changes
     def set_strides(self, node: Node, strides: Sequence[Any]) -> None:
@@ -52,12 +53,14 @@ class Relayout:
         value = node.meta["val"]
         self.eager.setdefault(node, value)
         self._chosen.add(node)
+        self._changed = True
         node.meta["val"] = value.new_empty_strided(value.shape, strides)
 
     def emit(self, before: Node, target: Any, *args: Any, like: Node | None = None, **kwargs: Any) -> Node:
         """A call before a node, with the location of ``like`` (else of that node) and its value."""
         with self.graph.inserting_before(before):
             made = self.graph.call_function(target, args, kwargs)
+        self._changed = True
         source = like or before
         made.meta = {key: source.meta[key] for key in _KEPT_META if key in source.meta}
         made.meta["val"] = _value(made)
@@ -83,8 +86,9 @@ class Relayout:
             elif node.op == "call_function":
                 visit(node)
                 self._update(node)
-        self.graph.eliminate_dead_code()
-        self.gm.recompile()
+        if self._changed:
+            self.graph.eliminate_dead_code()
+            self.gm.recompile()
 
     def _update(self, node: Node) -> None:
         if not any(n in self.eager for n in node.all_input_nodes):
