@@ -19,6 +19,8 @@ from ..mlir import ir
 from .tile_builder import Shape, TileBuilder, shape_of
 
 _LIMIT = 1 << 31
+#: Elements of the widest vector: 16 of a byte.
+_VECTOR = 16
 
 
 def block_symbol(axis: int) -> str:
@@ -119,16 +121,19 @@ class TileIndex:
             return extent.constant == block
         return block == 1 or self.tight.divides(block, extent)
 
-    def axis_mask(self, axis: int) -> ir.Value | None:
-        """Which lanes of an axis are points of it; None when all are.  A scalar for an axis of block 1."""
+    def axis_mask(self, axis: int, extent: Expr | None = None) -> ir.Value | None:
+        """Which lanes of an axis are points of it, or below ``extent``; None when all are.  A scalar for an
+        axis of block 1.
+        """
         if self.exact(axis):
             return None
-        key = ("mask", axis)
+        key = ("mask", axis, str(extent))
         found = self.builder.recall(key)
         if found is not None:
             return found
         builder = self.builder
-        axis_, extent = self.tile.axes[axis], self.extents[axis]
+        axis_ = self.tile.axes[axis]
+        extent = self.extents[axis] if extent is None else extent
         left = extent if axis_.kind == "resident" else extent - sym(block_symbol(axis)) * axis_.block
         width = 32 if self._bounded(extent + axis_.block) else 64
         rest = self._emit(left, width)
@@ -141,6 +146,32 @@ class TileIndex:
         for axis in sorted(axes):
             total = self.builder.both(total, self.axis_mask(axis))
         return total
+
+    def reading_mask(self, axes: Sequence[int], spec: TensorSpec, coords: Sequence[Expr]) -> ir.Value | None:
+        """As ``mask``, for a load at ``coords``: where the tensor's rows are longer than the axis, the lanes
+        behind its end that fill a vector read what stands there.  Nobody uses it, and the mask of a vector is
+        then one bit: of 50257 columns in rows of 50304, eight are read at once instead of one by one.
+        """
+        total = None
+        for axis in sorted(axes):
+            extent = self._longer_rows(axis, spec, coords)
+            total = self.builder.both(total, self.axis_mask(axis, extent))
+        return total
+
+    def _longer_rows(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> Expr | None:
+        """The extent up to the end of a vector, if the axis is one dim, steps through one of the tensor's and
+        that has so many elements.
+        """
+        dims, extent = self.tile.axes[axis].dims, self.extents[axis].constant
+        if len(dims) != 1 or extent is None or any(is_indirect(n) for c in coords for n in c.symbols()):
+            return None
+        longer = -(-extent // _VECTOR) * _VECTOR
+        stepped = [(c, size) for c, size in zip(coords, spec.sizes, strict=True) if dims[0] in c.symbols()]
+        if longer == extent or len(stepped) != 1:
+            return None
+        [(coordinate, size)] = stepped
+        fits = coordinate == sym(dims[0]) and size.constant is not None and size.constant >= longer
+        return const(longer) if fits else None
 
     def _lanes(self, axis: int, width: int) -> ir.Value:
         """The lane vector of an axis, as i32 or i64."""

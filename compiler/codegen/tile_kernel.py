@@ -248,7 +248,9 @@ class TileKernel:
     def _load(self, op: ir.Operation) -> None:
         builder = self.builder
         guard, other = self._operand(op.operands[1]), self._operand(op.operands[2])
-        mask = builder.both(guard, self.index.mask(self.plan.axes[op]))
+        spec = self.kernel.spec(ir.BlockArgument(op.operands[0]).arg_number)
+        coords = [parse(c) for c in strings(op.attributes["at"])]
+        mask = builder.both(guard, self.index.reading_mask(self.plan.axes[op], spec, coords))
         value = builder.load(self._address(op, 3), mask, to_memory(builder, other), self._evict(op))
         self._set(op, [from_memory(builder, value, op.results[0].type)])
 

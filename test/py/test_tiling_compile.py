@@ -108,6 +108,12 @@ WIDE = {
         SOFTMAX,
         sizes={"s0": 4096},
     ),
+    "softmax of the first columns": Case(
+        {"d0": "4096", "d1": "50257"},
+        {"x": tensor(4096, 50304)},
+        {"o": tensor(4096, 50257)},
+        SOFTMAX,
+    ),
     "layer norm 1024": matrix(
         8192, 1024, NORM.replace("COUNT", "1024.0"), {"o": tensor(8192, 1024), "mu": tensor(8192)}
     ),
