@@ -6,7 +6,7 @@ Loaded only where a program does not come from the cache.
 import contextlib
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ from ..passes.pipeline import default_pipeline, level_ends
 from ..passes.pipeline_text import parse_pipeline
 from .analysis.hardware import hardware_named
 from .analysis.launch import Launch
+from .analysis.lifetimes import planned_peak
 from .analysis.provenance import kernel_calls, launch_numbers, launches
 from .analysis.schedule import schedule_of
 from .analysis.schedule_svg import draw_schedule
@@ -207,6 +208,8 @@ def executable(
             plan = partitioned_plan(module, static)
         else:
             plan = write_plan(module, options.watched)
+        if options.check_memory:
+            plan = replace(plan, peak=planned_peak(module))
     what_runs = launches(module) if calls is None else calls
     wait = start_kernels(plan, sources, options)
     made = Executable(lambda args: args, plan, sources)

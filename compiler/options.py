@@ -69,6 +69,8 @@ class Options:
     ``CompiledGraph.partitions`` says what was recorded and ``unrecorded`` why the rest was not.
     check_values: raise ``BadValue`` at the first launch that writes a NaN (``nan``), or an infinity too
     (``finite``), with the FX nodes and lines that it computes (slow).
+    check_memory: raise ``MemoryPlanError`` on a GPU where storage is not taken and given back as the memory
+    plan says, or more is allocated than planned (slow).
     synchronous: wait for the GPU after every launch; ``LaunchFailed`` names the first that failed (slow).
     autotune: measure tiles beside the one that the rules choose on the GPU and keep the fastest; winners are
     stored in ``cache_dir``.  Without a GPU it does nothing.
@@ -97,6 +99,7 @@ class Options:
     autotune_seconds: float = 60.0
     deterministic: bool = False
     check_values: Literal["any", "nan", "finite"] = "any"
+    check_memory: bool = False
     synchronous: bool = False
 
     @staticmethod
@@ -121,6 +124,8 @@ class Options:
             raise OptionError("deterministic excludes autotune: what is measured differs between runs")
         if chosen.cudagraphs and chosen.watched:
             raise OptionError("check_values and synchronous look at single launches, cudagraphs has none")
+        if chosen.cudagraphs and chosen.check_memory:
+            raise OptionError("check_memory follows each allocation, a replayed CUDA graph has none")
         return chosen
 
     @property

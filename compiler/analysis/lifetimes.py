@@ -54,15 +54,30 @@ def storage_bytes(value: ir.Value, hints: dict[str, int]) -> int:
     return estimate(spec.storage_elements, hints) * spec.element_bytes
 
 
-def planned_bytes(module: ir.Module) -> LiveBytes:
-    """What a planned module has allocated: by its ``fuse.alloc``, ``fuse.reuse``, ``fuse.free``, and by the
-    results of its torch ops.  What it never gives back lives to the end.
+def planned_peak(module: ir.Module) -> int | None:
+    """The most bytes that a planned module allocates at a time; None where that depends on sizes that only
+    the program knows, or on other modules inside.
     """
+    types = [v.type for op in _main(module).regions[0].blocks[0].operations for v in op.operation.results]
+    specs = [TensorSpec.of(t) for t in types if isinstance(t, ir.RankedTensorType)]
+    nested = any("fuse.graph" in f.attributes for f in module.body.operations)
+    return None if nested or any(s.symbols for s in specs) else planned_bytes(module).peak
+
+
+def _main(module: ir.Module) -> ir.Operation:
     (main,) = (
         op.operation
         for op in module.body.operations
         if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == "main"
     )
+    return main
+
+
+def planned_bytes(module: ir.Module) -> LiveBytes:
+    """What a planned module has allocated: by its ``fuse.alloc``, ``fuse.reuse``, ``fuse.free``, and by the
+    results of its torch ops.  What it never gives back lives to the end.
+    """
+    main = _main(module)
     block = main.regions[0].blocks[0]
     hints, storage = hints_of(main), Storage(main, module)
     arguments = set(block.arguments)

@@ -33,6 +33,7 @@ class Plan:
     device: int
     partitions: tuple[Partition, ...] = ()  #: functions in ``source`` that a CUDA graph records, in order
     unrecorded: tuple[Unrecorded, ...] = ()  #: the calls of ``run`` between them
+    peak: int | None = None  #: bytes allocated at a time, at most, where it is known and asked for
 
 
 def identifier(name: str) -> str:
@@ -81,10 +82,12 @@ class LaunchPlan:
         draw: Callable[[str, int], tuple[int, int]],
         wraps: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = MappingProxyType({}),
         watch: Callable[..., None] | None = None,
+        memory: Any = None,
     ) -> "LaunchPlan":
         """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
         operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
         name.  ``watch``: what a watched plan calls after every launch.
+        ``memory``: what a plan that checks its memory tells of it (``memory_check.py``).
         """
         guards = torch._C._dynamo.guards
         scope: dict[str, Any] = {
@@ -97,6 +100,7 @@ class LaunchPlan:
             "empty_cpu": guards._empty_strided_cpu,
             "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
             "laid_out": laid_out,
+            "memory": memory,
             "own_storage": own_storage,
             "reinterpret": guards._reinterpret_tensor,
         }

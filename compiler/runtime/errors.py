@@ -32,3 +32,7 @@ class RaceError(RunError):
 
 class DeviceAssertError(RunError):
     """An assertion of the user's program (or a bounds check that stands for one) is false."""
+
+
+class MemoryPlanError(RunError):
+    """Storage was not taken or given back as the memory plan says."""

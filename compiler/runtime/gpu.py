@@ -20,6 +20,7 @@ from .deterministic import deterministic_extern
 from .kernel_cache import KernelCache
 from .launch_watch import LaunchWatch
 from .launcher import Launcher
+from .memory_check import MemoryCheck, checked
 from .rng import RngState
 
 
@@ -114,7 +115,9 @@ def load_plan(
         externs = {name: deterministic_extern(plan.externs[name].op, f) for name, f in externs.items()}
     wraps = recorders(plan.partitions, plan.device, kind)
     watch = LaunchWatch(launches, options.check_values, options.synchronous) if options.watched else None
-    run = LaunchPlan.bind(plan, launchers, externs, RngState().draw, wraps, watch)
+    memory = MemoryCheck(plan.peak) if options.check_memory else None
+    written = checked(plan) if options.check_memory else plan
+    run = LaunchPlan.bind(written, launchers, externs, RngState().draw, wraps, watch, memory)
     waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
     return unrecorded_backward(run, plan.device) if waited_for else run
 
