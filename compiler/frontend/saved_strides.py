@@ -50,7 +50,8 @@ def moved_inputs(gm: GraphModule, example_inputs: Sequence[Any]) -> dict[Node, t
         value = node.meta.get("val")
         if isinstance(value, Tensor) and isinstance(example, Tensor):
             pairs = zip(value.shape, _key(value), _key(example), strict=True)
-            if any(size != 1 and have != want for size, have, want in pairs):
+            # a symbolic size is not asked whether it is 1: one that depends on data cannot say
+            if any(have != want and (type(size) is not int or size != 1) for size, have, want in pairs):
                 moved[node] = tuple(example.stride())
     return moved
 
