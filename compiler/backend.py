@@ -212,7 +212,7 @@ def _compile(
         static=static,
         timing=timing,
     )
-    if key is not None and not done.objects and _guards(gm) == guards:
+    if key is not None and not done.objects and done.tuned and _guards(gm) == guards:
         done.executable.when_loaded.append(
             lambda kernels: ProgramCache(options).write(key, done.program(kernels))
         )

@@ -52,7 +52,9 @@ from .timing import PassTime, Timing
 
 @dataclass
 class Compilation:
-    """One graph, compiled.  objects: what only this process has, by the name that the module has for it."""
+    """One graph, compiled.  objects: what only this process has, by the name that the module has for it.
+    tuned: False where the time of ``autotune`` did not suffice, so that another compilation may do better.
+    """
 
     interface: Interface
     account: Account
@@ -60,6 +62,7 @@ class Compilation:
     objects: Mapping[str, Any]
     passes: tuple[PassTime, ...]
     executable: "Executable"
+    tuned: bool = True
 
     def program(self, kernels: Mapping[str, Kernel]) -> GpuProgram:
         """The program as plain data, for a GPU."""
@@ -157,6 +160,7 @@ def compile_program(
         imported.objects,
         tuple(manager.times),
         program,
+        search is None or search.complete,
     )
 
 

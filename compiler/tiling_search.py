@@ -62,6 +62,7 @@ class TilingSearch:
     seconds: float = 60.0
     winners: dict[str, str] = field(default_factory=dict)
     measured: int = 0
+    complete: bool = True  #: whether the time sufficed for every kernel
 
     def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         """Nothing to see yet."""
@@ -88,6 +89,7 @@ class TilingSearch:
             return stored.decode() or None
         if time.monotonic() >= deadline:
             log.info("autotune: no time left for @%s", string(func.attributes["sym_name"]))
+            self.complete = False
             return None
         default = Tile.of(func.attributes["fuse.tile"])
         shape = KernelShape.of(Kernel.of(func))
@@ -102,6 +104,7 @@ class TilingSearch:
         self.measured += 1
         found = self.measurer.fastest(trials, deadline)
         if found is None:
+            self.complete = self.complete and time.monotonic() < deadline
             return None
         text = "" if found == 0 else str(tiles[found].attribute())
         self.folder.write(key, text.encode())

@@ -201,7 +201,8 @@ def test_a_default_that_wins_is_stored_too_and_no_table_names_it(tmp_path):
 
 def test_without_time_nothing_is_measured_or_stored(tmp_path):
     module, judge = at_tiles("pointwise"), Judge()
-    assert searched(module, tmp_path, judge, seconds=0.0).winners == {} and judge.asked == []
+    search = searched(module, tmp_path, judge, seconds=0.0)
+    assert search.winners == {} and judge.asked == [] and not search.complete
     assert searched(module, tmp_path, Judge(lambda trials: None)).winners == {}
     late = Judge()
     searched(module, tmp_path, late)

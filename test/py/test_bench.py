@@ -444,7 +444,8 @@ def test_kernel_suite(tmp_path, capsys):
 
 def test_wrong_and_raising_backends_fail_the_run_and_spare_the_others(tmp_path, extra_backends, capsys):
     backends = "eager,raising,spoiled,aot_eager"
-    arguments = ("--suite", "kernels", "--backends", backends, "--only", "relu_add", "--dtype", "float32")
+    only = ("--only", "relu_add_8192x4096")
+    arguments = ("--suite", "kernels", "--backends", backends, *only, "--dtype", "float32")
     status, found = bench(tmp_path, *arguments)
     assert status == 1 and found["failed"] == ["relu_add_8192x4096/float32"]
     (record,) = found["results"]

@@ -173,6 +173,7 @@ NOT_IN_THE_KEY = {
     "remarks": "they are stored, and written after a hit, too",
     "cache_dir": "it says where to look",
     "threads": "how many compile changes no kernel",
+    "autotune_seconds": "a program whose tuning was cut short is not stored",
 }
 #: Options that pass the cache by when they have another value than their default.
 NOT_CACHED = {"program_cache": False, "dump": "/tmp/x", "pipeline": "builtin.module()"}
