@@ -46,6 +46,8 @@ class GroupGraph:
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _devices: dict[int, str] = field(default_factory=dict)
     _escaping: dict[tuple[int, ...], frozenset[int]] = field(default_factory=dict)
+    #: By group, the values that it makes for others in fresh storage, with the nodes that use each.
+    _leaving: dict[tuple[int, ...], list[tuple[int, frozenset[int]]]] = field(default_factory=dict)
     _values: dict[tuple[int, ...], tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
     _made: dict[int, tuple[tuple[int, frozenset[int]], ...]] = field(default_factory=dict)
 
@@ -205,10 +207,21 @@ class GroupGraph:
         """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
         nobody else needs.
         """
-        before = self.escaping(self.members[a]) | self.escaping(self.members[b])
-        left = self.escaping(self.members[a] + self.members[b])
         reads = self.shared(a, b) + self.common_inputs(a, b)
-        return sum(map(self.bytes_of, reads)) + sum(map(self.bytes_of, sorted(before - left)))
+        return sum(map(self.bytes_of, reads)) + self._kept_bytes(a, b) + self._kept_bytes(b, a)
+
+    def _kept_bytes(self, group: int, other: int) -> int:
+        """Bytes that ``group`` makes for ``other`` alone."""
+        nodes = self.members[group]
+        if nodes not in self._leaving:
+            kept = self.escaping(nodes)
+            found = [(v, users) for n in nodes for v, users in self._results(n) if v in kept]
+            self._leaving[nodes] = [(v, users) for v, users in found if -1 not in users]
+        return sum(
+            self.bytes_of(value)
+            for value, users in self._leaving[nodes]
+            if all(self.group_of[user] in (group, other) for user in users)
+        )
 
     def device(self, node: int) -> str:
         """Where a kernel runs: the device of its first destination, "" for the module's."""
