@@ -187,6 +187,15 @@ def test_convolutions_that_stay(dtype):
         assert not values(chosen(F.conv2d, image, weight), aten.clone.default)
 
 
+def test_groups_of_several_channels_stay():
+    x, w = drawn(2, 8, 6, 6), drawn(8, 4, 3, 3)
+    assert not values(chosen(lambda x, w: F.conv2d(x, w, groups=2), x, w), aten.clone.default)
+    depthwise = chosen(lambda x, w: F.conv2d(x, w, groups=8), x, drawn(8, 1, 3, 3))
+    [result] = values(depthwise, aten.convolution.default)
+    assert result.is_contiguous(memory_format=torch.channels_last)
+    check(lambda x, w: F.conv2d(x, w, groups=2), x, w)
+
+
 def test_eager_layouts_are_kept_on_request():
     def function(x, w):
         return F.conv2d(F.conv2d(x, w, padding=1), w)

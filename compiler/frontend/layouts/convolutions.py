@@ -16,8 +16,9 @@ After::
 The copy of ``x`` is part of the kernel that computes it, if one does; that of ``w`` is small beside the
 convolution.  The sum goes into the kernel that reads ``c``; cuDNN would add the bias in a pass of its own.
 
-It does not fire for other than two spatial dims, for float64 (no tensor cores), nor for sizes that are
-unknown while compiling.  A weight of one pixel is in both layouts at once.
+It does not fire for groups of several channels (cuDNN has slow kernels for them channels-last; depthwise ones
+are fast), for other than two spatial dims, for float64 (no tensor cores), nor for sizes that are unknown
+while compiling.  A weight of one pixel is in both layouts at once.
 """
 
 import torch
@@ -28,17 +29,19 @@ from .relayout import Relayout, is_static
 
 _aten = torch.ops.aten
 _DTYPES = (torch.bfloat16, torch.float16, torch.float32)
-#: Op -> the positions of its images and weights.
-_IMAGES = {_aten.convolution.default: (0, 1), _aten.convolution_backward.default: (0, 1, 2)}
+#: Op -> the positions of its images and of the weight, the last of them, and of the number of groups.
+_IMAGES = {_aten.convolution.default: ((0, 1), 8), _aten.convolution_backward.default: ((0, 1, 2), 9)}
 
 
 def lay_out_convolution(layouts: Relayout, node: Node) -> None:
     """Makes the operands of one convolution, or of its backward op, channels-last."""
-    places = _IMAGES.get(node.target)  # type: ignore[arg-type]
-    if places is None:
+    if node.target not in _IMAGES:
         return
+    places, groups = _IMAGES[node.target]  # type: ignore[index]
     operands = [node.args[i] for i in places]
     if not all(isinstance(a, Node) and _is_image(a.meta["val"]) for a in operands):
+        return
+    if node.args[groups] != 1 and operands[-1].meta["val"].shape[1] > 1:  # type: ignore[union-attr]
         return
     args = list(node.args)
     for place, operand in zip(places, operands, strict=True):

@@ -183,17 +183,29 @@ def _differ(left: Any, right: Any) -> bool:
     """Whether values of the same shapes lie differently in memory."""
 
     def moved(a: Any, b: Any) -> bool:
-        return any(n != 1 and s != t for n, s, t in zip(a.shape, a.stride(), b.stride(), strict=True))
+        known = zip(a.shape, a.stride(), b.stride(), strict=True)
+        return any(not (type(n) is int and n == 1) and _unequal(s, t) for n, s, t in known)
 
     pairs = zip(_tensors(left), _tensors(right), strict=True)
     return any(isinstance(a, Tensor) and isinstance(b, Tensor) and moved(a, b) for a, b in pairs)
+
+
+def _alike(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    return len(left) == len(right) and not any(map(_unequal, left, right))
+
+
+def _unequal(left: Any, right: Any) -> bool:
+    """Whether sizes differ, without a guard: symbolic ones are compared by what they are called."""
+    if type(left) is int and type(right) is int:
+        return left != right
+    return str(left) != str(right)
 
 
 def _same_shapes(left: Any, right: Any) -> bool:
     lefts, rights = _tensors(left), _tensors(right)
     return len(lefts) == len(rights) and all(
         isinstance(a, Tensor) == isinstance(b, Tensor)
-        and (not isinstance(a, Tensor) or (a.shape == b.shape and a.dtype == b.dtype))
+        and (not isinstance(a, Tensor) or (a.dtype == b.dtype and _alike(a.shape, b.shape)))
         for a, b in zip(lefts, rights, strict=True)
     )
 
