@@ -96,7 +96,9 @@ module attributes {fuse.device = "cpu"} {
 
 // A call that nothing needs goes, and the sub-graph with it; one with an effect stays.
 
-// DEAD-LABEL: func.func @main
+// DEAD: module @same
+// DEAD: {{^// -----$}}
+// DEAD: func.func @main
 // DEAD-NEXT: call @run_prints
 // DEAD-NEXT: return
 // DEAD-NOT: run_quiet
