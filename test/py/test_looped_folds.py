@@ -1,0 +1,65 @@
+"""Folds over a row in a loop where a thread holds several elements of a block: side by side where rows start
+at multiples of 16 bytes, apart from each other where they do not; with values that break a maximum.
+"""
+
+import pytest
+import torch
+from tiling_cases import Case, axis, compare, lowered, tensor, tile
+
+from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.combine_reductions import CombineReductions
+
+SOFTMAX = """load x[d0, d1] -> v
+fold max v[d1] -> m : f32
+%c = arith.subf %v, %m : f32
+%e = math.exp %c : f32
+fold sum e[d1] -> s : f32
+%q = arith.divf %e, %s : f32
+store q -> o[d0, d1]"""
+ARGUMENT = """load x[d0, d1] -> v
+%i = "fuse.index"() {expr = "INDEX"} : () -> i64
+%m, %p = "fuse.argreduce"(%v, %i) {kind = "KIND", over = ["d1"]} : (f32, i64) -> (f32, i64)
+store m -> e[d0]
+store p -> q[d0]"""
+LOWEST = torch.finfo(torch.float32).min
+LOOP = tile(axis("d0", 1, "grid"), axis("d1", 256, "looped"), num_warps=1)
+
+
+def rows(columns: int) -> torch.Tensor:
+    """Random rows, and rows of nothing but what a maximum finds hard."""
+    x = torch.randn(9, columns, generator=torch.Generator().manual_seed(0)) * 10
+    x[1] = LOWEST
+    x[2] = -torch.inf
+    x[3, 5] = torch.nan
+    x[4, 7] = torch.inf
+    x[5, ::2] = -torch.inf
+    x[6] = 0.0
+    x[7, -1] = 1000.0
+    x[8, 300:] = -torch.inf
+    return x
+
+
+@pytest.mark.parametrize("columns", [1024, 1001])
+def test_softmax_in_a_loop(columns: int) -> None:
+    x = rows(columns)
+    shape = tensor(9, columns)
+    case = Case({"d0": "9", "d1": str(columns)}, {"x": shape}, {"o": shape}, SOFTMAX, tile=LOOP)
+    text = str(lowered(case.text(), CombineReductions(), ApplyTiling()))
+    assert ("tensor<64x4xf32>" if columns == 1024 else "tensor<8x32xf32>") in text
+    [got] = compare(case.text(), [x], CombineReductions(), ApplyTiling())
+    exact = torch.softmax(x.double(), -1)
+    torch.testing.assert_close(got.double(), exact, rtol=1e-5, atol=1e-7, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["argmax", "argmin"])
+@pytest.mark.parametrize("index", ["d1", "1000000 - d1", "d1 * 3000000"])
+@pytest.mark.parametrize("columns", [1024, 1001])
+def test_argument_in_a_loop(columns: int, index: str, kind: str) -> None:
+    """Indices that grow along the loop, that fall, and that need 64 bits."""
+    x = rows(columns) if kind == "argmax" else -rows(columns)
+    body = ARGUMENT.replace("KIND", kind).replace("INDEX", index)
+    outputs = {"e": tensor(9), "q": tensor(9, element="i64")}
+    case = Case({"d0": "9", "d1": str(columns)}, {"x": tensor(9, columns)}, outputs, body, tile=LOOP)
+    _, got = compare(case.text(), [x], ApplyTiling(), exact=True)
+    if index == "d1":
+        assert torch.equal(got, getattr(torch, kind)(x, -1))
