@@ -56,7 +56,7 @@ func.func private @k(tensor<8xf32>) -> tensor<8xf32>
 
 // a callee that is nothing of ours
 func.func @main(%x: tensor<8xf32>) {
-  // expected-error@+1 {{'func.call' op calls @plain, which is no kernel, extern op, launch or ordered group}}
+  // expected-error@+1 {{'func.call' op calls @plain, which is no kernel, extern, launch, ordered group, sub-graph, control flow}}
   call @plain(%x) : (tensor<8xf32>) -> ()
   return
 }

@@ -47,7 +47,7 @@ func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
 // -----
 
 // a kernel is nothing else
-// expected-error@+1 {{'func.func' op expected one of fuse.kernel, fuse.extern, fuse.launch, fuse.control_deps, got fuse.kernel and fuse.extern}}
+// expected-error@+1 {{'func.func' op expected one of fuse.kernel, fuse.extern, fuse.launch, fuse.control_deps, fuse.graph, fuse.control_flow, got fuse.kernel and fuse.extern}}
 func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.extern = "aten.mm.default", fuse.ties = array<i64: 0>} {
   return %o : tensor<8xf32>
