@@ -1,8 +1,8 @@
 """How long the compiler's own Python takes: `python -m fuse_mlir.bench.compile_time --layers 2,12`.
 
 The FX graphs of GPT-2 of so many layers are captured once (training: forward and backward), then imported,
-lowered, verified after every pass, and printed as TTIR; nothing is compiled by Triton and nothing runs, so no
-GPU is needed. Sizes are tiny: only the number of operations matters. Prints one JSON document:
+lowered, verified at the end of each level, and printed as TTIR; nothing is compiled by Triton and nothing
+runs, so no GPU is needed. Sizes are tiny: only the number of operations matters. Prints one JSON document:
 
     {"model": .., "runs": [{"layers": 2, "nodes": 470, "seconds": {"import": .., "fold-views": .., ..,
       "verify": .., "ttir": ..}, "total": ..}, ..], "growth": 1.05}
@@ -30,7 +30,7 @@ from ..compiler.frontend.decompositions import decomposition_table
 from ..compiler.frontend.importer import import_graph
 from ..compiler.frontend.partition import partition
 from ..passes.manager import PassManager
-from ..passes.pipeline import default_pipeline
+from ..passes.pipeline import default_pipeline, level_ends
 from .models.gpt2_small import GPT2, GPT2Config
 
 
@@ -101,7 +101,7 @@ def _round(graphs: Sequence[torch.fx.GraphModule]) -> dict[str, float]:
             start = process_time()
             imported = import_graph(graph, context=make_context(), device="cpu")
             add("import", process_time() - start)
-            manager = PassManager(default_pipeline(), clock=process_time)
+            manager = PassManager(default_pipeline(), False, checkpoints=level_ends(), clock=process_time)
             manager.run(imported.module, imported.remarks)
             for time in manager.times:
                 add(time.name, time.run)

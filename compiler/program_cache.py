@@ -68,7 +68,7 @@ def program_key(
     index = torch.device(device).index or 0
     parts = (
         graph_text(gm, example_inputs),
-        options.text(),
+        f"{options.text()} autotune_seconds={options.autotune_seconds}",  # more time, another search
         f"{device} {torch.cuda.get_device_name(index)} {torch.cuda.get_device_capability(index)}",
         str(torch.are_deterministic_algorithms_enabled()),
         str(sorted(static)),

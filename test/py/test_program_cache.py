@@ -177,7 +177,7 @@ NOT_IN_THE_KEY = {
 }
 #: Options that pass the cache by when they have another value than their default.
 NOT_CACHED = {"program_cache": False, "dump": "/tmp/x", "pipeline": "builtin.module()"}
-#: Other values for options of other types than bool and Literal.
+#: Other values for options of other types than bool, numbers and Literal.
 OTHER = {"hardware": "h100", "verify": "off"}
 
 
@@ -187,6 +187,8 @@ def other_value(name: str) -> Any:
         return OTHER[name]
     if isinstance(default, bool):
         return not default
+    if isinstance(default, int | float):
+        return default + 1
     choices = Options.__annotations__[name].__args__
     return next(choice for choice in choices if choice != default)
 
