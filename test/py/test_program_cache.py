@@ -4,6 +4,7 @@ import dataclasses
 import logging
 import pickle
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,23 @@ def test_a_hit_tells_what_the_compilation_told(tmp_path: Path) -> None:
     assert second.launches_after == 1 and any(__file__ in str(line) for line in second.launches[0].lines)
     assert second.passes == () and "import" not in second.seconds
     assert str(first.module) == str(second.module)
+
+
+def test_both_graphs_of_a_training_step_are_stored(tmp_path: Path) -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.GELU(), torch.nn.LayerNorm(64))
+    ran = []
+    for _ in range(2):
+        torch._dynamo.reset()
+        graphs: list[CompiledGraph] = []
+        options = {"cache_dir": str(tmp_path), "on_compiled": graphs.append, "hardware": "h200"}
+        with made_up_gpu() as launched:
+            loss = torch.compile(module, backend=fuse_mlir.backend, options=options)(torch.ones(16, 32)).sum()
+            backward = threading.Thread(target=loss.backward)  # as autograd does for CUDA
+            backward.start()
+            backward.join()
+        ran.append((launched, [g.name for g in graphs], [g.cached for g in graphs]))
+    assert ran[0][0] == ran[1][0] and len(ran[0][0]) > 1
+    assert [r[1:] for r in ran] == [(["forward", "backward"], [cached, cached]) for cached in (False, True)]
 
 
 # ---- misses ------------------------------------------------------------------------------------------------
