@@ -158,6 +158,15 @@ class TileIndex:
             total = self.builder.both(total, self.axis_mask(axis, extent))
         return total
 
+    def fills_vectors(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> bool:
+        """Whether a load at ``coords`` reads its axis, rows that are longer, 16 bytes at a time."""
+        if self._longer_rows(axis, spec, coords) is None:
+            return False
+        row = [s.constant for s in spec.strides[:-1]]
+        return spec.strides[-1].constant == 1 and all(
+            s is not None and s * spec.element_bytes % _VECTOR == 0 for s in row
+        )
+
     def _longer_rows(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> Expr | None:
         """The extent up to the end of a vector, if the axis is one dim, steps through one of the tensor's and
         that has so many elements.

@@ -337,19 +337,27 @@ class TileKernel:
 
     def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
         """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by
-        side where rows start at multiples of that, else one in each round of all threads.
+        side where rows are read so, else one in each round of all threads.
         """
         axis = self.tile.looped
         vectors = self.index.vector_axes
         if axis is None or not vectors or vectors[-1] != axis or not self.plan.is_accumulated(op):
             return 1, False
         shapes = KernelShape.of(self.kernel)
-        if shapes.aligned(self.tile.axes[axis].dims):
+        if shapes.aligned(self.tile.axes[axis].dims) or self._read_in_vectors(axis):
             own, threads = 16 // max(shapes.widest, 1), 1
         else:
             threads = 32 * self.tile.num_warps
             own = shape[-1] * math.prod(shape[:-1]) // threads
         return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
+
+    def _read_in_vectors(self, axis: int) -> bool:
+        """Whether the rows of every load along an axis start at multiples of 16 bytes and go on behind it."""
+        dims = set(self.tile.axes[axis].dims)
+        loads = [a for a in self.kernel.loads if any(dims & set(c.symbols()) for c in a.coords)]
+        return bool(loads) and all(
+            self.index.fills_vectors(axis, self.kernel.spec(a.argument), a.coords) for a in loads
+        )
 
     def _index_facts(self, op: ir.Operation) -> tuple[bool, bool]:
         """Of the index that an argument of the extreme folds: whether 32 bits hold it, whether it grows along

@@ -16,24 +16,33 @@ from fuse_mlir.compiler.runtime.triton_compile import TritonCompileError, compil
 from fuse_mlir.compiler.runtime.triton_version import triton_version
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.tools._source import read, split
 
 LIT = Path(__file__).parents[1] / "lit"
-LIT_MODULES = sorted(path for folder in ("codegen", "pipeline") for path in (LIT / folder).glob("*.mlir"))
+#: Those with a program; a file of kernels alone has nothing to launch.
+LIT_MODULES = sorted(
+    path
+    for folder in ("codegen", "pipeline")
+    for path in (LIT / folder).glob("*.mlir")
+    if "func.func @main" in path.read_text(encoding="utf-8")
+)
 
 
 def compiled(path: Path) -> dict[str, str]:
-    """Each kernel of the module at ``path`` after the default pipeline: "ok", or why Triton refused it."""
-    with make_context() as context:
-        module = ir.Module.parse(path.read_text(encoding="utf-8"), context)
-        PassManager(default_pipeline("planned", hardware="h200")).run(module)
-        sources = kernel_sources(module)
-    return {
-        name: outcome(
-            CompileRequest(source.text, Target(arch=90), CompileOptions(source.num_warps, source.num_stages)),
-            parameters=len(source.signature),
-        )
-        for name, source in sources.items()
-    }
+    """Each kernel of the modules at ``path`` after the default pipeline: "ok", or why Triton refused it.  The
+    number of its part of the file stands before the name of a kernel.
+    """
+    found = {}
+    for number, part in enumerate(split(read(str(path)))):
+        with make_context() as context:
+            module = ir.Module.parse(part.text, context)
+            PassManager(default_pipeline("planned", hardware="h200")).run(module)
+            sources = kernel_sources(module)
+        for name, source in sources.items():
+            options = CompileOptions(source.num_warps, source.num_stages)
+            request = CompileRequest(source.text, Target(arch=90), options)
+            found[f"{number}: {name}"] = outcome(request, parameters=len(source.signature))
+    return found
 
 
 def outcome(request: CompileRequest, parameters: int) -> str:

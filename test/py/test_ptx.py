@@ -77,7 +77,12 @@ def compiled(name: str, dtype: torch.dtype) -> list[CompiledCubin]:
     """All kernels of a benchmark graph, in order."""
     graph = GRAPHS[name]
     built = graph.build(Untouched(dtype), *graph.sizes)
-    captured_graph = captured(built.fn, built.args)
+    return kernels_of(built.fn, built.args)
+
+
+def kernels_of(function: Callable[..., Any], args: tuple[Any, ...]) -> list[CompiledCubin]:
+    """All kernels of a function, in order."""
+    captured_graph = captured(function, args)
     sink_gathers(captured_graph)
     imported = import_graph(captured_graph, (), context=make_context(), device="cpu", strict=True)
     PassManager(default_pipeline("planned", "h200")).run(imported.module, imported.remarks)
@@ -156,3 +161,19 @@ def test_accesses_of_the_main_kernel(main: Main) -> None:
     assert (accesses(ptx, "ld"), accesses(ptx, "st")) == (main.loads, main.stores)
     assert ".local" not in ptx
     assert main.divisions is None or ptx.count("div.rn") == main.divisions
+
+
+def test_a_fold_over_part_of_longer_rows_stays_in_the_thread() -> None:
+    """Vectors are read up to the end of 50257 of 50304 columns and folded where they are read: the loop has
+    no shuffle, though the copy that it stores has odd rows.
+    """
+
+    def loss(padded: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        logits = padded[:, :50257].clone()
+        return logits, torch.nn.functional.cross_entropy(logits.float(), target)
+
+    args = torch.empty(4096, 50304, dtype=torch.bfloat16), torch.zeros(4096, dtype=torch.int64)
+    ptx = kernels_of(loss, args)[0].ptx
+    assert accesses(ptx, "ld") == {WIDE: 1}
+    [loop] = re.findall(r"^\$L__BB0_1:.*?bra.*?\$L__BB0_1;", ptx, re.DOTALL | re.MULTILINE)
+    assert loop.count("ex2.approx") == 16 and "shfl" not in loop

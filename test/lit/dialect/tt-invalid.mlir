@@ -166,6 +166,26 @@ func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
 
 // -----
 
+// elementwise_inline_asm: one shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.elementwise_inline_asm' op expected operands and results of one shape}}
+  %y = "tt.elementwise_inline_asm"(%i) {asm_string = "mov.b64 $0, 1;", constraints = "=l,r", packed_element = 1 : i32, pure = true} : (tensor<16xi32>) -> tensor<8xi64>
+  return
+}
+
+// -----
+
+// join: a new last axis of 2
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  // expected-error@+1 {{'tt.join' op expected two tiles of one shape and a new last axis of 2, got tensor<16xf32>, tensor<16xf32>, tensor<32xf32>}}
+  %y = "tt.join"(%x, %x) : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  return
+}
+
+// -----
+
 // fp_to_fp: one shape
 func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
   %x = arith.constant dense<1.0> : tensor<16xf32>
