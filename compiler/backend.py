@@ -16,7 +16,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .collector import collector_paused
-from .direct_call import direct_call, needs_no_wrapper
+from .direct_call import direct_call, needs_no_wrapper, plain_inputs
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_masks import simplify_masks
@@ -73,10 +73,11 @@ def _compile_captured(
 
     direct: list[Callable[..., Any]] = []
     autocast = torch._C._is_any_autocast_enabled()
+    plain = plain_inputs(example_inputs)  # AOTAutograd keeps the compilers, which must not keep the inputs
 
     def compiler(name: str) -> Callable[..., Any]:
         def compile_one(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-            bare = name == "inference" and not autocast and needs_no_wrapper(graph, example_inputs)
+            bare = name == "inference" and not autocast and needs_no_wrapper(graph, plain)
             with _algorithms(chosen):  # a backward graph is compiled when it first runs
                 kept = kept_outputs() if name == "forward" else None
                 call = compile_graph(graph, inputs, chosen, name=name, kept=kept).call

@@ -12,10 +12,17 @@ import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 
-def needs_no_wrapper(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:
-    """Whether what AOTAutograd made of the captured graph, ``gm``, can be called with ``example_inputs`` as
-    they are and gives the graph's results as they are.  Ask while AOTAutograd compiles ``gm``, and only where
-    autocast was off before.
+def plain_inputs(example_inputs: Sequence[Any]) -> int | None:
+    """How many inputs a captured graph has; None where one is a container or a tensor subclass."""
+    if any(isinstance(x, (list, tuple, dict)) or is_traceable_wrapper_subclass(x) for x in example_inputs):
+        return None
+    return len(example_inputs)
+
+
+def needs_no_wrapper(gm: torch.fx.GraphModule, inputs: int | None) -> bool:
+    """Whether what AOTAutograd made of the captured graph, ``gm``, can be called with its inputs as they are
+    and gives the graph's results as they are.  ``inputs``: of ``plain_inputs``.  Ask while AOTAutograd
+    compiles ``gm``, and only where autocast was off before.
     """
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
@@ -26,9 +33,7 @@ def needs_no_wrapper(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) ->
     return (
         isinstance(results, (tuple, list))
         and len(results) == metadata.num_outputs
-        and len(gm.graph.find_nodes(op="placeholder")) == len(example_inputs)
-        and not any(isinstance(x, (list, tuple, dict)) for x in example_inputs)
-        and not any(is_traceable_wrapper_subclass(x) for x in example_inputs)
+        and len(gm.graph.find_nodes(op="placeholder")) == inputs
         and all(type(m).__name__ == "PlainTensorMeta" for m in metadata.subclass_fw_graph_out_meta or ())
         and not any(i.mutates_data or i.mutates_metadata for i in metadata.input_info)
         and not metadata.num_outputs_aliased

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tomllib
+import weakref
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -260,6 +261,22 @@ def test_an_op_that_is_not_generated_runs_as_itself_and_is_counted():
 
 def test_complex_numbers_fall_back():
     check(lambda x: torch.fft.rfft(x).abs() + 1, torch.randn(4, 8))
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_no_input_outlives_its_call(gradient):
+    """Nor does a result: beside the parameters nothing stays allocated."""
+    model = MLP().requires_grad_(gradient)
+    compiled = Compiled(model)
+    tensors = []
+    for _ in range(2):
+        x = torch.randn(3, 16)
+        y = compiled(x)
+        tensors += [weakref.ref(x), weakref.ref(y)]
+        if gradient:
+            y.square().mean().backward()
+        del x, y
+    assert [t() for t in tensors] == [None] * 4
 
 
 # ---- the IR ------------------------------------------------------------------------------------------------

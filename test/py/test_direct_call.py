@@ -78,7 +78,7 @@ def test_results_need_no_gradient_while_grad_mode_is_on():
 
 def test_a_graph_that_takes_a_list_keeps_the_wrapper_that_opens_it():
     graph = torch.fx.symbolic_trace(lambda xs: (xs[0] * 2,))
-    assert not backend.needs_no_wrapper(graph, [[torch.randn(4)]])
+    assert not backend.needs_no_wrapper(graph, backend.plain_inputs([[torch.randn(4)]]))
     call = backend.fuse(graph, [[torch.randn(4)]])
     x = torch.randn(4)
     torch.testing.assert_close(call([x])[0], x * 2, rtol=0, atol=0)
