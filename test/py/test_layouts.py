@@ -72,7 +72,9 @@ def check(function, *args, **options):
 
 
 def calls(graphs, name):
-    return [line for graph in graphs for line in map(str, graph.launches) if name in line]
+    """The launches that run an op of that name, or compute a node of it."""
+    launches = (launch for graph in graphs for launch in graph.launches)
+    return [launch for launch in launches if any(name in part for part in (launch.name, *launch.nodes))]
 
 
 def chosen(function, *args):
