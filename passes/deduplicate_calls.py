@@ -56,8 +56,7 @@ class DeduplicateCalls(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
-        functions = _Functions(program)
-        known: dict[Hashable, list[tuple[str, list[ir.Value]]]] = {}
+        earlier = _Earlier(program)
         storage = _Storage.of(module)
         for op in [o.operation for o in program.block.operations]:
             key = _key(program, op)
@@ -69,10 +68,8 @@ class DeduplicateCalls(Pass):
             ):
                 continue
             callee = callee_name(op) if op.name == "func.call" else ""
-            candidates = known.setdefault(key, [])
-            same = next((results for name, results in candidates if functions.equal(name, callee)), None)
+            same = earlier.find(key, callee, list(op.results))
             if same is None:
-                candidates.append((callee, list(op.results)))
                 continue
             if storage.returned_apart(same, op.results):
                 continue
@@ -85,15 +82,25 @@ class DeduplicateCalls(Pass):
         program.erase_unused()
 
 
-class _Functions:
-    """Which functions do the same.  A function is printed only where another has the same operands."""
+class _Earlier:
+    """The results of what came before, by key and by what the function does.  A function is printed only
+    where another has the same key.
+    """
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._texts: dict[str, str] = {}
+        self._texts: dict[str, str] = {"": ""}
+        self._first: dict[Hashable, tuple[str, list[ir.Value]]] = {}
+        self._results: dict[tuple[Hashable, str], list[ir.Value]] = {}
 
-    def equal(self, one: str, other: str) -> bool:
-        return one == other or self._text(one) == self._text(other)
+    def find(self, key: Hashable, callee: str, results: list[ir.Value]) -> list[ir.Value] | None:
+        """What an earlier operation gave that does the same; ``results`` is remembered if none does."""
+        first, given = self._first.setdefault(key, (callee, results))
+        if given is results:
+            return None
+        self._results.setdefault((key, self._text(first)), given)
+        found = self._results.setdefault((key, self._text(callee)), results)
+        return None if found is results else found
 
     def _text(self, name: str) -> str:
         if name not in self._texts:
