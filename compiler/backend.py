@@ -28,12 +28,13 @@ from .frontend.one_hot import sum_one_hots
 from .frontend.partition import partition
 from .frontend.saved_strides import kept_outputs, report_strides
 from .options import Options
-from .program import CompiledGraph, GpuProgram, Interface
+from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
+from .runtime.bound_plan import Plan
 from .runtime.cuda_graphs import static_placeholders
 from .runtime.deterministic import deterministic_algorithms
 from .runtime.gpu import load_plan
-from .timing import Timing
+from .timing import PassTime, Timing
 
 if TYPE_CHECKING:
     from .mlir import ir
@@ -166,23 +167,8 @@ def _load(
 
     with timing.measured("load"):
         run = load_plan(program.plan, program.kernels, {}, options, name, program.account.launches)
-    account = program.account
-    return CompiledGraph(
-        name=name,
-        remarks=account.remarks,
-        fallbacks=list(account.fallbacks),
-        launches_before=account.launches_before,
-        launches=account.launches,
-        timing=timing,
-        passes=(),
-        source=program.plan.source,
-        cached=True,
-        load_module=module,
-        call=_boxed(run, program.interface, gm),
-        strides=program.interface.strides,
-        partitions=program.plan.partitions,
-        unrecorded=program.plan.unrecorded,
-    )
+    call = _boxed(run, program.interface, gm)
+    return _told(name, program.account, program.interface, program.plan, call, timing, module, cached=True)
 
 
 def _compile(
@@ -217,8 +203,26 @@ def _compile(
         done.executable.when_loaded.append(
             lambda kernels: ProgramCache(options).write(key, done.program(kernels))
         )
-    account = done.account
+    call = _boxed(done.executable.run, done.interface, gm)
     plan = done.executable.plan
+    return _told(
+        name, done.account, done.interface, plan, call, timing, lambda: done.module, passes=done.passes
+    )
+
+
+def _told(
+    name: str,
+    account: Account,
+    interface: Interface,
+    plan: Plan | None,
+    call: Callable[[list[Any]], list[Any]],
+    timing: Timing,
+    load_module: "Callable[[], ir.Module]",
+    *,
+    passes: tuple[PassTime, ...] = (),
+    cached: bool = False,
+) -> CompiledGraph:
+    """What is told of a graph, compiled or from the cache; ``plan`` is None on the interpreter."""
     return CompiledGraph(
         name=name,
         remarks=account.remarks,
@@ -226,12 +230,12 @@ def _compile(
         launches_before=account.launches_before,
         launches=account.launches,
         timing=timing,
-        passes=done.passes,
+        passes=passes,
         source="" if plan is None else plan.source,
-        cached=False,
-        load_module=lambda: done.module,
-        call=_boxed(done.executable.run, done.interface, gm),
-        strides=done.interface.strides,
+        cached=cached,
+        load_module=load_module,
+        call=call,
+        strides=interface.strides,
         partitions=() if plan is None else plan.partitions,
         unrecorded=() if plan is None else plan.unrecorded,
     )

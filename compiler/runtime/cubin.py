@@ -8,6 +8,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Protocol
 
 STAGES = ("parse", "ttir", "ttgir", "llir", "ptx", "cubin")
 """Triton's stages in order; `parse` reads and verifies the text, each other one is named after what it
@@ -65,6 +66,22 @@ class CompileOptions:
             raise ValueError(f"maxnreg is {self.maxnreg}: 1 to 255, or None, is required")
 
 
+class Source(Protocol):
+    """A kernel to compile (``codegen.launches.KernelSource``)."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def signature(self) -> tuple[str, ...]: ...
+
+    @property
+    def num_warps(self) -> int: ...
+
+    @property
+    def num_stages(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class CompileRequest:
     """One kernel to compile: a module of TTIR text with one public function, and how to compile it.
@@ -85,6 +102,11 @@ class CompileRequest:
             raise ValueError(
                 f"num_ctas is {self.options.num_ctas}: clusters need arch 90, got {self.target.arch}"
             )
+
+    @staticmethod
+    def of(source: Source, target: Target) -> "CompileRequest":
+        """The kernel as its tile wants it compiled."""
+        return CompileRequest(source.text, target, CompileOptions(source.num_warps, source.num_stages))
 
     def key(self, toolchain: str) -> str:
         """The sha256, in hexadecimal, of everything that decides the cubin; `toolchain` identifies the

@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from ..analysis.launch import Launch
 from ..options import Options
 from .bound_plan import LaunchPlan, Plan
-from .cubin import CompiledCubin, CompileOptions, CompileRequest, Target
+from .cubin import CompiledCubin, CompileRequest, Source, Target
 from .cuda_graphs import recorders, unrecorded_backward
 from .deterministic import deterministic_extern
 from .kernel_cache import KernelCache
@@ -22,22 +22,6 @@ from .launch_watch import LaunchWatch
 from .launcher import Launcher
 from .memory_check import MemoryCheck, checked
 from .rng import RngState
-
-
-class Source(Protocol):
-    """A kernel to compile (``codegen.launches.KernelSource``)."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def signature(self) -> tuple[str, ...]: ...
-
-    @property
-    def num_warps(self) -> int: ...
-
-    @property
-    def num_stages(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -77,14 +61,7 @@ def start_kernels(
     """
     target = target_of(plan.device)
     used = [name for name in sources if name in plan.kernels]
-    requests = [
-        CompileRequest(
-            sources[n].text,
-            target,
-            CompileOptions(num_warps=sources[n].num_warps, num_stages=sources[n].num_stages),
-        )
-        for n in used
-    ]
+    requests = [CompileRequest.of(sources[n], target) for n in used]
     cache = kernel_cache(options)
     finish = cache.start(requests, options.threads or len(os.sched_getaffinity(0)))
 

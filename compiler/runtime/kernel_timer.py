@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from ..options import Options
-from .cubin import CompileOptions, CompileRequest
+from .cubin import CompileRequest
 from .gpu import kernel_cache, target_of
 from .launcher import Launcher
 from .torch_types import TORCH_DTYPES
@@ -101,10 +101,7 @@ class KernelTimer:
     def _launchers(self, trials: Sequence[Trial]) -> list[Any]:
         """What launches each trial; None for one that Triton or the device refuses."""
         target = target_of(self.device)
-        requests = [
-            CompileRequest(t.source.text, target, CompileOptions(t.source.num_warps, t.source.num_stages))
-            for t in trials
-        ]
+        requests = [CompileRequest.of(t.source, target) for t in trials]
         found: list[Any] = []
         for trial, cubin in zip(trials, self._compiled(requests), strict=True):
             try:

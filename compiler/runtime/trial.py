@@ -2,23 +2,8 @@
 data."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
-
-class Source(Protocol):
-    """A kernel to compile (``codegen.launches.KernelSource``)."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def signature(self) -> tuple[str, ...]: ...
-
-    @property
-    def num_warps(self) -> int: ...
-
-    @property
-    def num_stages(self) -> int: ...
+from .cubin import Source
 
 
 @dataclass(frozen=True)

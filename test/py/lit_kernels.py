@@ -11,7 +11,7 @@ from pathlib import Path
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.cubin import CompileOptions, CompileRequest, Target
+from fuse_mlir.compiler.runtime.cubin import CompileRequest, Target
 from fuse_mlir.compiler.runtime.triton_compile import TritonCompileError, compile_request
 from fuse_mlir.compiler.runtime.triton_version import triton_version
 from fuse_mlir.passes.manager import PassManager
@@ -39,8 +39,7 @@ def compiled(path: Path) -> dict[str, str]:
             PassManager(default_pipeline("planned", hardware="h200")).run(module)
             sources = kernel_sources(module)
         for name, source in sources.items():
-            options = CompileOptions(source.num_warps, source.num_stages)
-            request = CompileRequest(source.text, Target(arch=90), options)
+            request = CompileRequest.of(source, Target(arch=90))
             found[f"{number}: {name}"] = outcome(request, parameters=len(source.signature))
     return found
 
