@@ -1,4 +1,6 @@
-"""What all Python tests share: `gpu` tests are skipped without CUDA; property tests repeat their examples."""
+"""What all Python tests share: `gpu` tests are skipped without CUDA, property tests repeat their examples,
+and a state of torch that a test begins with.
+"""
 
 import os
 
@@ -24,3 +26,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     for item in marked:
         item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+
+
+@pytest.fixture
+def fresh_dynamo():
+    """Nothing compiled before is known, and random numbers are the same each time."""
+    import torch
+
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def one_thread():
+    """Torch computes in one thread: workers of the test run share the cores."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -18,12 +18,7 @@ from fuse_mlir.compiler.frontend.attention import Attention, fuse_attention, rec
 FUSED = "aten._scaled_dot_product"
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def operands(*batch: int, t: int = 5, s: int = 7, d: int = 8, dtype=torch.float32) -> list[Tensor]:

@@ -12,12 +12,7 @@ from fuse_mlir.bench.models import CASES
 attend = F.scaled_dot_product_attention
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def operands(b=2, h=3, t=5, d=8):

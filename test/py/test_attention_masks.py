@@ -10,12 +10,7 @@ from fuse_mlir.compiler.frontend.attention_masks import simplify_masks
 B, H, T, D = 2, 3, 8, 16
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def operands(t=T, s=T, b=B):

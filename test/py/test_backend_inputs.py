@@ -8,13 +8,7 @@ from compiling import Compiled, check
 
 import fuse_mlir
 
-
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 # ---- inputs of every kind ----------------------------------------------------------------------------------

@@ -27,14 +27,7 @@ from fuse_mlir.passes.plan_memory import PlanMemory
 LEVELS = ("tiled", "planned")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch._dynamo.reset()
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
 
 def adam_state(shapes, seed=0):

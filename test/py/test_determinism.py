@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from fuse_mlir.compiler.backend import CompiledGraph
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.runtime.cubin import CompileOptions, CompileRequest, Target
+from fuse_mlir.compiler.runtime.cubin import CompileRequest, Target
 
 #: Trains the tiny GPT-2 block once at the planned level, dumps every pass and prints every kernel's key.
 TRAINING = """
@@ -36,8 +36,7 @@ def keys(graph: CompiledGraph) -> list[str]:
     """One line for each kernel of a planned graph: the launch, the function, its signature, its cache key."""
     lines = []
     for launch, kernel in kernel_sources(graph.module).items():
-        options = CompileOptions(num_warps=kernel.num_warps, num_stages=kernel.num_stages)
-        key = CompileRequest(kernel.text, Target(90), options).key("toolchain")
+        key = CompileRequest.of(kernel, Target(90)).key("toolchain")
         lines.append(f"{graph.name} {launch} {kernel.name} {kernel.signature} {key}")
     return lines
 
@@ -48,11 +47,7 @@ def dumped(folder: Path) -> dict[str, str]:
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def test_two_processes_dump_the_same_bytes_and_ask_for_the_same_kernels(tmp_path):

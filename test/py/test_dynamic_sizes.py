@@ -15,15 +15,7 @@ HINT = 8
 ROWS = (1000, 2, 1)  # 1 is another graph: torch specialises it
 
 
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
 
 # ---- a graph made for 8 rows -------------------------------------------------------------------------------

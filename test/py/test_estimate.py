@@ -20,11 +20,7 @@ EXACT = (
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def estimates_of(function, *args, **options) -> list[Estimate]:

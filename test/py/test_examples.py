@@ -28,12 +28,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES, README = ROOT / "examples", ROOT / "README.md"
 
 
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def load(path: Path) -> ModuleType:

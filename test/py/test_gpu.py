@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 import fuse_mlir
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
 EMBED = """\
 import sys
@@ -31,14 +31,6 @@ torch.cuda.synchronize()
 torch.testing.assert_close(result, model(index, table))
 print("in range")
 """
-
-
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
 
 
 def compiled(function, *, dynamic=False):

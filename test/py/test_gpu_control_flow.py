@@ -14,7 +14,7 @@ from torch.utils._ordered_set import OrderedSet
 
 import fuse_mlir
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
 ASSERT = """\
 import sys
@@ -38,14 +38,6 @@ with torch.no_grad():
 torch.cuda.synchronize()
 print("holds", result[0].item())
 """
-
-
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
 
 
 def check(function, *runs, dynamic=False, train=False, **options):

@@ -24,14 +24,7 @@ COUNTS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch._dynamo.reset()
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
 
 def generated(name: str, training: bool) -> int:

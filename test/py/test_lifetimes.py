@@ -37,11 +37,7 @@ class EagerPeak(TorchDispatchMode):
         return result
 
 
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def planned_peak(function, args) -> int:

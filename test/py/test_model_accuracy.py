@@ -16,12 +16,7 @@ from fuse_mlir.bench.randomness import check_random_case
 QUICK = ("mlp", "gpt2_block_explicit", "resnet_bottleneck", "adam_step")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def parameters(always=lambda case: True):

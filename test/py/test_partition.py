@@ -5,12 +5,7 @@ import torch
 from compiling import Compiled
 from torch.nn import functional as F
 
-
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def test_cross_entropy_keeps_the_logits_and_no_log_softmax():

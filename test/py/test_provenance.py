@@ -43,12 +43,7 @@ def program(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
 FIRST = program.__code__.co_firstlineno
 
 
-@pytest.fixture(autouse=True)
-def fresh_dynamo():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 def graph_at(level: str):
