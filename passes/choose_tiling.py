@@ -22,13 +22,12 @@ and kernels that are tiled. ``hardware``: ``h100``, ``h200``, ``a100`` or ``gene
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.hardware import hardware_named
 from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled
 from ..compiler.analysis.kernel_shape import KernelShape
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.tiling_rules import NoTiling, choose
 from ..compiler.mlir import ir
-from .pass_base import Pass, PassError
+from .pass_base import Pass, PassError, hardware_of
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,7 @@ class ChooseTiling(Pass):
     hardware: str = "generic"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        try:
-            hardware = hardware_named(self.hardware)
-        except ValueError as error:
-            raise PassError(f"choose-tiling: {error}", module.operation.location) from None
+        hardware = hardware_of(self.hardware, self, module)
         for op in module.body.operations:
             func = op.operation
             if (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.dependences import Dependences, Node
-from ..compiler.analysis.hardware import Hardware, hardware_named
+from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.index import parse
 from ..compiler.analysis.kernel import is_tiled, strings
 from ..compiler.analysis.launch_groups import Part, refusal
@@ -18,7 +18,7 @@ from ..compiler.analysis.traffic import ATTRIBUTE, combined_traffic
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.mlir import func, ir
 from ._kernels import Program, argument_attributes, text_list
-from .pass_base import Pass, PassError
+from .pass_base import Pass, PassError, hardware_of
 
 #: Launches that a call is tried with, the nearest first: keeps the work linear.
 _TRIED = 32
@@ -72,10 +72,7 @@ class CombineLaunches(Pass):
     max_ops: int = 1024
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        try:
-            hardware = hardware_named(self.hardware)
-        except ValueError as error:
-            raise PassError(f"combine-launches: {error}", module.operation.location) from None
+        hardware = hardware_of(self.hardware, self, module)
         program = Program.of(module)
         deps = Dependences.of(module)
         for node in deps.nodes:

@@ -8,11 +8,10 @@ from typing import ClassVar
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_memory import LiveBytes
 from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal
-from ..compiler.analysis.hardware import hardware_named
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, read_groups
-from .pass_base import Pass
+from .pass_base import Pass, hardware_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class FuseHorizontal(Pass):
             self.name,
             graph,
             limits,
-            hardware_named(self.hardware),
+            hardware_of(self.hardware, self, module),
             lambda c: little_shared(c) or memory(c, live, self.near),
             live.merge,
         )

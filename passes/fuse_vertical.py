@@ -6,11 +6,10 @@ from typing import ClassVar
 
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Limits
-from ..compiler.analysis.hardware import hardware_named
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, read_groups
-from .pass_base import Pass
+from .pass_base import Pass, hardware_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class FuseVertical(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        fuser = Fuser(self.name, read_groups(module), limits, hardware_named(self.hardware))
+        fuser = Fuser(self.name, read_groups(module), limits, hardware_of(self.hardware, self, module))
         fuser.run(producer_consumer_pairs)
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()

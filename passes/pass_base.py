@@ -5,6 +5,7 @@ name.
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ..compiler.analysis.hardware import Hardware, hardware_named
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 
@@ -34,3 +35,11 @@ class PassError(Exception):
     def __init__(self, message: str, location: ir.Location | None = None) -> None:
         super().__init__(message)
         self.location = location
+
+
+def hardware_of(name: str, p: Pass, module: ir.Module) -> Hardware:
+    """The hardware model called ``name``, an option of ``p``.  Raises ``PassError`` on an unknown one."""
+    try:
+        return hardware_named(name)
+    except ValueError as error:
+        raise PassError(f"{p.name}: {error}", module.operation.location) from None

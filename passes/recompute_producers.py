@@ -10,13 +10,13 @@ from ..compiler.analysis.accesses import Summary
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Candidate, Limits, judge
 from ..compiler.analysis.fusion_score import Gain
-from ..compiler.analysis.hardware import Hardware, hardware_named
+from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate
 from ..compiler.mlir import ir
 from ._fusing import read_groups
 from ._kernels import Program, kernel_body
-from .pass_base import Pass, PassError
+from .pass_base import Pass, hardware_of
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,7 @@ class RecomputeProducers(Pass):
     hardware: str = "generic"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        try:
-            hardware = hardware_named(self.hardware)
-        except ValueError as error:
-            raise PassError(f"recompute-producers: {error}", module.operation.location) from None
+        hardware = hardware_of(self.hardware, self, module)
         graph = read_groups(module)
         found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0])
         if not found:

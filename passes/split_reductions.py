@@ -28,7 +28,6 @@ no divisor near the wanted number of slices.  Results of slices beyond the end a
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.hardware import hardware_named
 from ..compiler.analysis.kernel import Kernel
 from ..compiler.analysis.kernel_shape import KernelShape
 from ..compiler.analysis.remarks import Remarks
@@ -37,7 +36,7 @@ from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
 from ._kernels import Program
 from ._slices import split
-from .pass_base import Numerics, Pass, PassError
+from .pass_base import Numerics, Pass, hardware_of
 
 #: A kernel's later reductions are split in later rounds.
 _ROUNDS = 4
@@ -52,10 +51,7 @@ class SplitReductions(Pass):
     hardware: str = "generic"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        try:
-            hardware = hardware_named(self.hardware)
-        except ValueError as error:
-            raise PassError(f"split-reductions: {error}", module.operation.location) from None
+        hardware = hardware_of(self.hardware, self, module)
         if "main" not in functions_of(module):
             return
         whole: set[str] = set()  # kernels that stay as they are
