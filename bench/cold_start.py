@@ -66,12 +66,7 @@ def compile_once(job: dict[str, Any]) -> dict[str, Any]:
     finish = partial(torch.cuda.synchronize, device) if device.type == "cuda" else lambda: None
 
     def step(call: Callable[..., Any]) -> None:
-        if training:
-            module.zero_grad(set_to_none=True)
-            case.loss(call(*inputs.args, **inputs.kwargs)).backward()
-        else:
-            with torch.no_grad():
-                call(*inputs.args, **inputs.kwargs)
+        case.step(call, module, inputs, training)
         finish()
 
     step(module)  # torch's libraries start up here

@@ -55,12 +55,7 @@ def _count(
     call = compile_function(spec, module, report, dynamic=False, fullgraph=True)
 
     def step() -> None:
-        if not training:
-            with torch.no_grad():
-                call(*inputs.args, **inputs.kwargs)
-            return
-        module.zero_grad(set_to_none=True)
-        case.loss(call(*inputs.args, **inputs.kwargs)).backward()
+        case.step(call, module, inputs, training)
 
     with fresh_compilation(spec, report):
         step()

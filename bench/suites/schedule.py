@@ -53,12 +53,7 @@ def _run_model(
     inputs = case.inputs(settings.batch, settings.device, dtype)
 
     def step(call: Callable[..., Any]) -> None:
-        if not training:
-            with torch.no_grad():
-                call(*inputs.args, **inputs.kwargs)
-            return
-        module.zero_grad(set_to_none=True)
-        case.loss(call(*inputs.args, **inputs.kwargs)).backward()
+        case.step(call, module, inputs, training)
 
     return _measure(module, step, settings, stage)
 
