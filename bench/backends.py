@@ -16,6 +16,7 @@ class Spec:
 
     load: () -> what `torch.compile` takes as backend; None runs eagerly. mode: for `torch.compile`.
     reports: the backend takes `options={"on_compiled": f}`. options: more of them, for such a backend.
+    measures: it times kernels while it compiles, and must be alone then.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Spec:
     mode: str | None = None
     reports: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    measures: bool = False
 
 
 def _fuse() -> Backend:
@@ -44,11 +46,11 @@ BACKENDS = _table(
     Spec("eager", None),
     Spec("aot_eager", lambda: "aot_eager"),
     Spec("inductor", lambda: "inductor"),
-    Spec("inductor-max", lambda: "inductor", mode="max-autotune-no-cudagraphs"),
+    Spec("inductor-max", lambda: "inductor", mode="max-autotune-no-cudagraphs", measures=True),
     Spec("inductor-graphs", lambda: "inductor", mode="reduce-overhead"),
     Spec("fuse", _fuse, reports=True),
     Spec("fuse-graphs", _fuse, reports=True, options={"cudagraphs": True}),
-    Spec("fuse-max", _fuse, reports=True, options={"autotune": True}),
+    Spec("fuse-max", _fuse, reports=True, options={"autotune": True}, measures=True),
 )
 
 

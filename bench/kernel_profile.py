@@ -18,12 +18,19 @@ class KernelProfile:
     """kernels: launches that are kernels.   copies: memory copies and fills.
 
     microseconds: sum of the device times of both.   names: kernel name -> launches, most first.
+    times: name -> sum of its device times in microseconds, of kernels and copies.
     """
 
     kernels: int
     copies: int
     microseconds: float
     names: dict[str, int]
+    times: dict[str, float]
+
+    def longest(self, most: int) -> list[tuple[str, int, float]]:
+        """(name, launches, microseconds) of what takes longest, at most so many."""
+        ordered = sorted(self.times.items(), key=lambda item: -item[1])[:most]
+        return [(name, self.names.get(name, 0), round(time, 2)) for name, time in ordered]
 
 
 def profile_kernels(call: Callable[[], Any], synchronize: Callable[[], None]) -> KernelProfile | None:
@@ -40,6 +47,7 @@ def profile_kernels(call: Callable[[], Any], synchronize: Callable[[], None]) ->
 def summarise(events: Any) -> KernelProfile:
     """Sum up profiler events: those of the device, without the ranges that annotate it."""
     names: dict[str, int] = {}
+    times: dict[str, float] = {}
     copies, microseconds = 0, 0.0
     for event in events:
         if event.device_type != DeviceType.CUDA or getattr(event, "is_user_annotation", False):
@@ -47,12 +55,13 @@ def summarise(events: Any) -> KernelProfile:
         if event.name.startswith(_OVERHEAD):
             continue
         microseconds += event.time_range.elapsed_us()
+        times[event.name] = times.get(event.name, 0.0) + event.time_range.elapsed_us()
         if event.name.startswith(_NOT_KERNELS):
             copies += 1
         else:
             names[event.name] = names.get(event.name, 0) + 1
     ordered = dict(sorted(names.items(), key=lambda item: (-item[1], item[0])))
-    return KernelProfile(sum(names.values()), copies, microseconds, ordered)
+    return KernelProfile(sum(names.values()), copies, microseconds, ordered, times)
 
 
 def count_aten_calls(call: Callable[[], Any]) -> int:

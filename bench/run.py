@@ -15,8 +15,10 @@ import torch
 
 from .backends import BACKENDS
 from .host import describe_host
+from .jobs import run_shards
 from .session import Session, device_is_healthy, load_results, replace_process, run_tasks
 from .suites import SUITES, Settings
+from .turns import Turns
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 BACKENDS_ON = {"cuda": ("eager", "inductor", "fuse"), "cpu": ("eager", "aot_eager")}
@@ -37,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
     args = parser.parse_args(given)
+    if args.jobs > 1 and (args.resume or args.shard != (1, 1)):
+        parser.error("--jobs divides the tasks by itself: it takes no --shard and no --resume")
     device = torch.device(args.device)
     settings = _settings(args, device)
     suite = SUITES[args.suite]
@@ -66,15 +70,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     session = Session(header, args.out, deadline, results=kept)
     say = partial(print, flush=True)
-    run_tasks(
-        session,
-        chosen,
-        say=say,
-        summarise=suite.line,
-        task_limit=args.task_limit or TASK_LIMIT[args.suite],
-        restart=partial(_restart, given, deadline) if args.out and device.type == "cuda" else None,
-        healthy=device_is_healthy,
-    )
+    if args.jobs > 1:
+        found = run_shards(_without(given, ("--jobs", "--out")), args.jobs, say)
+        session.results = [found["results"][task.key] for task in chosen if task.key in found["results"]]
+        session.skipped = found["skipped"]
+        session.write()
+    else:
+        run_tasks(
+            session,
+            chosen,
+            say=say,
+            summarise=suite.line,
+            task_limit=args.task_limit or TASK_LIMIT[args.suite],
+            restart=partial(_restart, given, deadline) if args.out and device.type == "cuda" else None,
+            healthy=device_is_healthy,
+            together=settings.turns.together,
+        )
+    if args.quiet:
+        return 1 if session.failed else 0
     say(f"\n== {args.suite}: {_place(header)}")
     say(suite.table(session.results, settings.backends))
     if session.skipped:
@@ -105,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th task from the I-th"
     )
+    parser.add_argument(
+        "--jobs", type=_positive, default=1, metavar="N", help="N processes: compile together, time alone"
+    )
+    parser.add_argument("--turns", type=Path, metavar="FOLDER", help="of the processes that take turns")
+    parser.add_argument("--quiet", action="store_true", help="no table at the end")
     parser.add_argument("--time-limit", type=float, metavar="S", help="start no task after S seconds")
     parser.add_argument("--task-limit", type=float, metavar="S", help="a longer task counts as hung (GPU)")
     parser.add_argument("--resume", action="store_true", help="keep the results in --out, run the rest")
@@ -125,6 +143,7 @@ def _settings(args: argparse.Namespace, device: torch.device) -> Settings:
         check=not args.no_check,
         shard=args.shard,
         seed=args.seed,
+        turns=Turns(args.turns),
     )
 
 
@@ -136,6 +155,18 @@ def _restart(given: Sequence[str], deadline: float | None) -> None:
     if deadline is not None:
         arguments += ["--time-limit", f"{max(deadline - time.monotonic(), 0.0):.1f}"]  # the last one counts
     replace_process(arguments)
+
+
+def _without(given: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The command line without options that take a value, in either spelling."""
+    kept: list[str] = []
+    words = iter(given)
+    for word in words:
+        if word in options:
+            next(words, None)
+        elif word.partition("=")[0] not in options:
+            kept.append(word)
+    return kept
 
 
 def _place(header: dict) -> str:

@@ -81,12 +81,13 @@ def run_tasks(
     task_limit: float | None = None,
     restart: Callable[[], None] | None = None,
     healthy: Callable[[], bool] = lambda: True,
+    together: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
 ) -> None:
     """Run every task that the session has no result of.
 
     say: prints a line. summarise: record -> line. task_limit: seconds until a task counts as hung. restart:
     replaces the process after a task that hung or left the device unhealthy; with None a hung task is waited
-    for, and the run ends with a device that is unusable.
+    for, and the run ends with a device that is unusable. together: what a task runs inside.
     """
     done = {record["key"] for record in session.results}
     remaining = iter(tasks)
@@ -96,7 +97,8 @@ def run_tasks(
         if session.expired():
             session.skipped.append(task.key)
             continue
-        session.add(_run_one(session, task, task_limit, restart))
+        with together():
+            session.add(_run_one(session, task, task_limit, restart))
         say(summarise(session.results[-1]))
         if not healthy():
             say(f"the device is unusable after {task.key}")

@@ -90,7 +90,9 @@ def run(case: Case, settings: Settings, stage: Callable[[str], None]) -> dict[st
         calls["driver"], backends["driver"] = launch, {"generated": None}
     stage("timing")
     bursts = {name: max(1, QUEUE // (1 if name == "driver" else case.launches)) for name in calls}
-    for name, times in measure(calls, bursts, settings).items():
+    with settings.turns.alone():
+        timings = measure(calls, bursts, settings)
+    for name, times in timings.items():
         backends[name]["microseconds"] = times
     return {"backends": backends, "failures": failures}
 

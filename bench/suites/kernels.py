@@ -1,5 +1,6 @@
 """The memory-bound graphs of `cases.py`: checked, then timed together with a copy of the same bytes."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
@@ -52,7 +53,8 @@ def run(
     for name in settings.backends:
         stage(f"{name}: first call")
         report = CompileReport()
-        call = attempt(failures, name, partial(_compiled, name, built, report, checker, backends))
+        with settings.turns.alone() if BACKENDS[name].measures else contextlib.nullcontext():
+            call = attempt(failures, name, partial(_compiled, name, built, report, checker, backends))
         if call is None:
             backends.setdefault(name, {"error": failures[-1]})
             continue
@@ -61,10 +63,11 @@ def run(
         calls[name] = call
     del checker
     calls.update(baselines(built.bytes, settings.device, reads=graph.reduces))
-    before = read_clocks(settings.device)
     stage(f"timing {', '.join(calls)}")
-    timings = measure(calls, watch(), samples=settings.samples)
-    after = read_clocks(settings.device)
+    with settings.turns.alone():
+        before = read_clocks(settings.device)
+        timings = measure(calls, watch(), samples=settings.samples)
+        after = read_clocks(settings.device)
     for name, timing in timings.items():
         backends.setdefault(name, {})["timing"] = timing.to_json()
     clocks = [asdict(reading) for reading in (before, after) if reading is not None]

@@ -1,5 +1,6 @@
 """The published-size models: compared with float64 first, then the device and wall time of a step."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -12,6 +13,7 @@ from torch import nn
 from ..accuracy import compare
 from ..backends import BACKENDS, CompileReport, compile_function, compile_options, fresh_compilation
 from ..clocks import read_clocks
+from ..kernel_profile import profile_kernels
 from ..models import CASES, ModelCase
 from ..models.case import Inputs
 from ..session import Task, attempt
@@ -24,6 +26,8 @@ line, table = model_line, model_table
 OWN_DTYPES = (torch.bfloat16,)
 CHECKED_BATCH = 2
 SECONDS = 20.0
+#: Kernels of a step that the record lists, by their time.
+LONGEST = 40
 
 
 def tasks(settings: Settings) -> Iterator[Task]:
@@ -80,17 +84,21 @@ def run(
             continue
         stage(f"{name}: first call")
         report = CompileReport()
-        step = attempt(failures, name, partial(_first_step, name, case, module, inputs, training, report))
+        with settings.turns.alone() if BACKENDS[name].measures else contextlib.nullcontext():
+            step = attempt(failures, name, partial(_first_step, name, case, module, inputs, training, report))
         backends[name]["compiled"] = asdict(report)
         if step is None:
             backends[name]["error"] = failures[-1]
         else:
             calls[name] = step
     stage(f"timing {', '.join(calls)}")
-    timings = measure(calls, watch(), samples=settings.samples, seconds=SECONDS)
-    clocks = read_clocks(settings.device)
+    with settings.turns.alone():
+        timings = measure(calls, watch(), samples=settings.samples, seconds=SECONDS)
+        clocks = read_clocks(settings.device)
+        profiles = {name: profile_kernels(call, watch().synchronize) for name, call in calls.items()}
     for name, timing in timings.items():
-        backends[name]["timing"] = timing.to_json()
+        profile = profiles[name]
+        backends[name].update(timing=timing.to_json(), kernels=profile.longest(LONGEST) if profile else [])
     return {
         "case": case.name,
         "mode": "training" if training else "inference",

@@ -2,12 +2,13 @@
 
 import fnmatch
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from ..session import Task
+from ..turns import Turns
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Settings:
     batch: of models.   small: tiny sizes, to try the machinery.
     check: compare models with float64 before timing.
     shard: (i, n) runs every n-th task, from the i-th (1 to n).   seed: of inputs.
+    turns: with other processes; what is timed runs inside `turns.alone()`.
     """
 
     backends: tuple[str, ...]
@@ -31,6 +33,7 @@ class Settings:
     check: bool = True
     shard: tuple[int, int] = (1, 1)
     seed: int = 0
+    turns: Turns = field(default_factory=Turns)
 
     def chooses(self, key: str) -> bool:
         """Whether `key` matches `only`: a pattern matches as a whole or as a substring."""

@@ -1,0 +1,59 @@
+"""Processes side by side that take turns at what is timed: all prepare together, each times alone.
+
+Two lock files in a folder.  `work` is held shared by whoever prepares and alone by whoever times.  Whoever
+wants to time holds `gate` shared meanwhile, and whoever wants to prepare passes through `gate` alone: so
+nobody begins to prepare while another waits to time, and the processes fall into rounds.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class Turns:
+    """The turns of the processes that share `folder`; with None there are no others."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._files: tuple[int, int] | None = None
+        if folder is not None:
+            opened = [os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600) for name in ("work", "gate")]
+            self._files = opened[0], opened[1]
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Inside, others may prepare too and nobody times."""
+        if self._files is None:
+            yield
+            return
+        work, gate = self._files
+        self._begin_together()
+        try:
+            yield
+        finally:
+            fcntl.flock(work, fcntl.LOCK_UN)
+            fcntl.flock(gate, fcntl.LOCK_UN)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Inside `together`: a part in which nobody else prepares or times."""
+        if self._files is None:
+            yield
+            return
+        work, gate = self._files
+        fcntl.flock(gate, fcntl.LOCK_SH)
+        fcntl.flock(work, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(work, fcntl.LOCK_UN)
+            fcntl.flock(gate, fcntl.LOCK_UN)
+            self._begin_together()
+
+    def _begin_together(self) -> None:
+        assert self._files is not None
+        work, gate = self._files
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        fcntl.flock(work, fcntl.LOCK_SH)
+        fcntl.flock(gate, fcntl.LOCK_UN)
