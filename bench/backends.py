@@ -8,6 +8,8 @@ from typing import Any
 import torch
 
 from .dynamo import Backend
+from .search_turns import inductor_searches_in_turns
+from .turns import Turns
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Spec:
 
     load: () -> what `torch.compile` takes as backend; None runs eagerly. mode: for `torch.compile`.
     reports: the backend takes `options={"on_compiled": f}`. options: more of them, for such a backend.
-    measures: it times kernels while it compiles, and must be alone then.
+    searches: it times candidates while it compiles, inside this.
     """
 
     name: str
@@ -24,7 +26,9 @@ class Spec:
     mode: str | None = None
     reports: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
-    measures: bool = False
+    searches: Callable[[Turns], contextlib.AbstractContextManager[None]] = lambda turns: (
+        contextlib.nullcontext()
+    )
 
 
 def _fuse() -> Backend:
@@ -46,11 +50,16 @@ BACKENDS = _table(
     Spec("eager", None),
     Spec("aot_eager", lambda: "aot_eager"),
     Spec("inductor", lambda: "inductor"),
-    Spec("inductor-max", lambda: "inductor", mode="max-autotune-no-cudagraphs", measures=True),
+    Spec(
+        "inductor-max",
+        lambda: "inductor",
+        mode="max-autotune-no-cudagraphs",
+        searches=inductor_searches_in_turns,
+    ),
     Spec("inductor-graphs", lambda: "inductor", mode="reduce-overhead"),
     Spec("fuse", _fuse, reports=True),
     Spec("fuse-graphs", _fuse, reports=True, options={"cudagraphs": True}),
-    Spec("fuse-max", _fuse, reports=True, options={"autotune": True}, measures=True),
+    Spec("fuse-max", _fuse, reports=True, options={"autotune": True}, searches=Turns.alone),
 )
 
 

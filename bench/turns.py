@@ -1,8 +1,9 @@
 """Processes side by side that take turns at what is timed: all prepare together, each times alone.
 
-Two lock files in a folder.  `work` is held shared by whoever prepares and alone by whoever times.  Whoever
+Three lock files in a folder.  `work` is held shared by whoever prepares and alone by whoever times.  Whoever
 wants to time holds `gate` shared meanwhile, and whoever wants to prepare passes through `gate` alone: so
-nobody begins to prepare while another waits to time, and the processes fall into rounds.
+nobody begins to prepare while another waits to time, and the processes fall into rounds.  `search` is held by
+whoever times candidates while it prepares.
 """
 
 import contextlib
@@ -16,10 +17,13 @@ class Turns:
     """The turns of the processes that share `folder`; with None there are no others."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._files: tuple[int, int] | None = None
+        self._files: tuple[int, int, int] | None = None
+        self._searching = False
         if folder is not None:
-            opened = [os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600) for name in ("work", "gate")]
-            self._files = opened[0], opened[1]
+            work, gate, search = (
+                os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600) for name in ("work", "gate", "search")
+            )
+            self._files = work, gate, search
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
@@ -27,7 +31,7 @@ class Turns:
         if self._files is None:
             yield
             return
-        work, gate = self._files
+        work, gate, _ = self._files
         self._begin_together()
         try:
             yield
@@ -41,7 +45,7 @@ class Turns:
         if self._files is None:
             yield
             return
-        work, gate = self._files
+        work, gate, _ = self._files
         fcntl.flock(gate, fcntl.LOCK_SH)
         fcntl.flock(work, fcntl.LOCK_EX)
         try:
@@ -51,9 +55,23 @@ class Turns:
             fcntl.flock(gate, fcntl.LOCK_UN)
             self._begin_together()
 
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[None]:
+        """Inside `together`: others may prepare, but none of them times candidates. May be nested."""
+        if self._files is None or self._searching:
+            yield
+            return
+        fcntl.flock(self._files[2], fcntl.LOCK_EX)
+        self._searching = True
+        try:
+            yield
+        finally:
+            self._searching = False
+            fcntl.flock(self._files[2], fcntl.LOCK_UN)
+
     def _begin_together(self) -> None:
         assert self._files is not None
-        work, gate = self._files
+        work, gate, _ = self._files
         fcntl.flock(gate, fcntl.LOCK_EX)
         fcntl.flock(work, fcntl.LOCK_SH)
         fcntl.flock(gate, fcntl.LOCK_UN)

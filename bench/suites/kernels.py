@@ -1,6 +1,5 @@
 """The memory-bound graphs of `cases.py`: checked, then timed together with a copy of the same bytes."""
 
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
@@ -53,7 +52,7 @@ def run(
     for name in settings.backends:
         stage(f"{name}: first call")
         report = CompileReport()
-        with settings.turns.alone() if BACKENDS[name].measures else contextlib.nullcontext():
+        with BACKENDS[name].searches(settings.turns):
             call = attempt(failures, name, partial(_compiled, name, built, report, checker, backends))
         if call is None:
             backends.setdefault(name, {"error": failures[-1]})

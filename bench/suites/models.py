@@ -1,6 +1,5 @@
 """The published-size models: compared with float64 first, then the device and wall time of a step."""
 
-import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -84,7 +83,7 @@ def run(
             continue
         stage(f"{name}: first call")
         report = CompileReport()
-        with settings.turns.alone() if BACKENDS[name].measures else contextlib.nullcontext():
+        with BACKENDS[name].searches(settings.turns):
             step = attempt(failures, name, partial(_first_step, name, case, module, inputs, training, report))
         backends[name]["compiled"] = asdict(report)
         if step is None:

@@ -1,0 +1,102 @@
+"""Benchmark processes that take turns: who times is alone, and a run of several processes loses no task."""
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fuse_mlir.bench.run import main
+from fuse_mlir.bench.search_turns import inductor_searches_in_turns
+from fuse_mlir.bench.turns import Turns
+
+WORKERS = 5
+
+
+def test_who_times_is_alone_and_all_prepare_together(tmp_path: Path) -> None:
+    inside: dict[str, int] = {"preparing": 0, "timing": 0}
+    most = {"preparing": 0}
+    wrong: list[str] = []
+    count = threading.Lock()
+
+    def change(state: str, by: int) -> None:
+        with count:
+            inside[state] += by
+            most["preparing"] = max(most["preparing"], inside["preparing"])
+            if inside["timing"] > 1 or (inside["timing"] and inside["preparing"]):
+                wrong.append(str(inside))
+
+    def work() -> None:
+        turns = Turns(tmp_path)  # its own open files: as another process would have
+        for _ in range(4):
+            with turns.together():
+                change("preparing", 1)
+                time.sleep(0.01)
+                change("preparing", -1)
+                with turns.alone():
+                    change("timing", 1)
+                    time.sleep(0.002)
+                    change("timing", -1)
+                change("preparing", 1)
+                change("preparing", -1)
+
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(WORKERS)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert not any(worker.is_alive() for worker in workers)
+    assert not wrong
+    assert most["preparing"] > 1
+
+
+def test_one_searches_at_a_time_and_a_search_may_hold_another(tmp_path: Path) -> None:
+    first, second = Turns(tmp_path), Turns(tmp_path)
+    order: list[str] = []
+
+    def other() -> None:
+        with second.searching():
+            order.append("second")
+
+    with first.searching(), first.searching():
+        thread = threading.Thread(target=other, daemon=True)
+        thread.start()
+        time.sleep(0.05)
+        order.append("first")
+    thread.join(10)
+    assert order == ["first", "second"]
+
+
+def test_inductors_benchmarker_waits_for_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor.runtime import benchmarking
+
+    states: list[bool] = []
+    turns = Turns(tmp_path)
+    monkeypatch.setattr(
+        benchmarking.TritonBenchmarker, "benchmark_gpu", lambda *_: states.append(turns._searching)
+    )
+    with inductor_searches_in_turns(turns):
+        benchmarking.TritonBenchmarker().benchmark_gpu(lambda: None)
+    benchmarking.TritonBenchmarker().benchmark_gpu(lambda: None)
+    assert states == [True, False]
+
+
+def test_a_run_of_several_processes_has_every_task(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "found.json"
+    arguments = "--suite kernels --small --device cpu --backends eager,aot_eager --samples 2"
+    only = ["--only", "softmax_8192x4096,scale_add"]
+    assert main([*arguments.split(), *only, "--jobs", "2", "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    keys = [record["key"] for record in found["results"]]
+    assert keys == [f"{n}_8192x4096/{d}" for n in ("scale_add", "softmax") for d in ("float32", "bfloat16")]
+    assert "aot_eager against eager" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [["--resume"], ["--shard", "1/2"]])
+def test_jobs_divide_the_tasks_themselves(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--suite", "kernels", "--small", "--device", "cpu", "--jobs", "2", *more])
+    assert "--jobs divides the tasks by itself" in capsys.readouterr().err
