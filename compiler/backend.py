@@ -26,7 +26,7 @@ from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import OutputResult
 from .frontend.one_hot import sum_one_hots
 from .frontend.partition import partition
-from .frontend.saved_strides import kept_outputs, report_strides
+from .frontend.saved_strides import ALL_KEPT, KeptStrides, kept_strides, report_strides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
@@ -80,7 +80,7 @@ def _compile_captured(
         def compile_one(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
             bare = name == "inference" and not autocast and needs_no_wrapper(graph, plain)
             with _algorithms(chosen):  # a backward graph is compiled when it first runs
-                kept = kept_outputs() if name == "forward" else None
+                kept = kept_strides(name, padded=chosen.output_strides == "padded")
                 call = compile_graph(graph, inputs, chosen, name=name, kept=kept).call
             if bare:
                 direct.append(direct_call(call))
@@ -106,13 +106,12 @@ def compile_graph(
     options: Options,
     *,
     name: str = "graph",
-    kept: int | None = None,
+    kept: KeptStrides = ALL_KEPT,
 ) -> CompiledGraph:
     """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in
     ``meta["val"]``).
 
-    kept: how many results, from the first, must have the strides of their metadata; None is all.  Those of
-    the others are reported to AOTAutograd.
+    kept: which results must have the strides of their metadata.  All are reported to AOTAutograd.
     Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
     error.
     """
@@ -132,8 +131,7 @@ def compile_graph(
         compiled = _load(gm, program, options, name, timing)
     else:
         compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept)
-    if kept is not None:
-        report_strides(compiled.strides)
+    report_strides(compiled.strides)
     timing.seconds = sum(compiled.seconds.values())
     _report(compiled, options)
     return compiled
@@ -146,7 +144,7 @@ def _key(
     device: str,
     name: str,
     static: frozenset[int],
-    kept: int | None,
+    kept: KeptStrides,
 ) -> str | None:
     try:
         return program_key(gm, example_inputs, options, device, static, kept)
@@ -181,7 +179,7 @@ def _compile(
     static: frozenset[int],
     key: str | None,
     timing: Timing,
-    kept: int | None,
+    kept: KeptStrides,
 ) -> CompiledGraph:
     with timing.measured("load the compiler"):
         from .compilation import compile_program

@@ -23,6 +23,7 @@ from .analysis.hardware import hardware_named
 from .analysis.launch import Launch
 from .analysis.lifetimes import planned_peak
 from .analysis.provenance import kernel_calls, launch_numbers, launches
+from .analysis.remarks import Remarks
 from .analysis.schedule import schedule_of
 from .analysis.schedule_svg import draw_schedule
 from .analysis.storage import functions_of
@@ -30,9 +31,10 @@ from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
+from .frontend.frames import user_frame
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
-from .frontend.saved_strides import result_strides
+from .frontend.saved_strides import KeptStrides, result_strides
 from .mlir import ir
 from .options import Options
 from .program import Account, GpuProgram, Interface
@@ -84,7 +86,7 @@ def compile_program(
     options: Options,
     *,
     name: str,
-    kept: int | None = None,
+    kept: KeptStrides,
     device: str,
     on_gpu: bool,
     static: Collection[int] = (),
@@ -95,9 +97,10 @@ def compile_program(
     """
     with timing.measured("import"), collector_paused():
         context = make_context()
-        choose_layouts(gm, example_inputs, free=_has_free_layouts(options, on_gpu), kept=kept)
+        padded = choose_layouts(gm, example_inputs, free=_has_free_layouts(options, on_gpu), kept=kept)
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     module, remarks = imported.module, imported.remarks
+    _report_padded(padded, remarks)
     launches_before = kernel_calls(module)
     observers: list[Observer] = []
     if options.dump is not None:
@@ -249,6 +252,20 @@ def _watched(module: ir.Module, options: Options) -> dict[ir.Operation, Callable
         return {}
     watch = LaunchWatch(launches(module), options.check_values, options.synchronous)
     return {op: partial(watch, number) for op, number in launch_numbers(module).items()}
+
+
+def _report_padded(results: Sequence[torch.fx.Node], remarks: Remarks) -> None:
+    """Says which results do not lie in memory as eager's do."""
+    for node in results:
+        value = node.meta["val"]
+        frame = user_frame(node.meta.get("stack_trace") or "")
+        remarks.add(
+            "layouts", "passed", "padded-rows", "a result keeps the padding behind its rows: no copy is made",
+            ops=(node.name,),
+            locations=() if frame is None else (f"{frame[0]}:{frame[1]}",),
+            row=value.shape[-1],
+            stride=value.stride(-2),
+        )  # fmt: skip
 
 
 def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozenset[int]:

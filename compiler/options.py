@@ -42,7 +42,11 @@ class Options:
         without a copy; masks that are causal whatever the arguments are said to be; active dropout stays
         spelled out.
     layouts: ``free`` gives values inside a graph the strides that matrix products and convolutions run best
-        with, ``eager`` those of eager mode, ``auto`` is ``free`` on a GPU.  Results have eager's always.
+        with, ``eager`` those of eager mode, ``auto`` is ``free`` on a GPU.  Results have eager's, but for:
+    output_strides: ``padded`` leaves the gap behind each row of a result that comes from a padded product (a
+        vocabulary of 50257: rows of 50304), as a copy may cost more than the product saves; all views that
+        keep the rows work.  ``eager`` makes the copy.  New values of arguments are never padded, nor results
+        that torch makes others from.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
     before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
@@ -82,6 +86,7 @@ class Options:
     strict: bool = False
     attention: bool = True
     layouts: Literal["auto", "free", "eager"] = "auto"
+    output_strides: Literal["padded", "eager"] = "padded"
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
     pipeline: str | None = None

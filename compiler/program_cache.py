@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from .frontend.graph_text import NotCacheable, graph_text
-from .frontend.saved_strides import moved_inputs
+from .frontend.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
 from .options import Options
 from .program import Account, GpuProgram, Interface
 from .runtime.bound_plan import Plan
@@ -52,7 +52,7 @@ def program_key(
     options: Options,
     device: str,
     static: Collection[int] = (),
-    kept: int | None = None,
+    kept: KeptStrides = ALL_KEPT,
 ) -> str:
     """The name of the program of ``gm`` for ``device`` ("cuda:0") in the cache.  ``static``: placeholders
     whose address a CUDA graph may keep.  ``kept``: as in ``compile_graph``.

@@ -1,10 +1,12 @@
-"""Strides of what a forward graph saves: its own choice, which the backward graph is compiled for."""
+"""Strides of what a graph gives: which are its own choice, and what AOTAutograd is told of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch._aot_autograd.schemas import OutputType
 from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
@@ -13,14 +15,42 @@ from torch.utils import _pytree as pytree
 ResultStrides = tuple[tuple[int, ...] | None, ...]
 
 
-def kept_outputs() -> int | None:
-    """Of the forward graph being compiled: how many results are seen by more than its backward graph.
+#: What the caller gets as the graph makes it: no view that AOTAutograd makes again from another tensor.
+_HANDED_OUT = (OutputType.non_alias, OutputType.unsafe_view_alias, OutputType.custom_function_view)
 
-    None outside of AOTAutograd: all.
+
+@dataclass(frozen=True)
+class KeptStrides:
+    """Which results of a graph must have the strides of their metadata.
+
+    seen: so many, from the first, are seen by others than the backward graph; None is all.  padded: the
+    numbers of those among them whose rows may be further apart.
+    """
+
+    seen: int | None = None
+    padded: tuple[int, ...] = ()
+
+
+ALL_KEPT = KeptStrides()
+
+
+def kept_strides(name: str, *, padded: bool) -> KeptStrides:
+    """Of the graph that AOTAutograd has compiled now; ``name`` is "inference", "forward" or "backward".
+
+    padded: whether any rows may be further apart.  Everything is kept outside of AOTAutograd.
     """
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
-    return metadata.num_forward if metadata is not None else None
+    if metadata is None or name == "backward":
+        return ALL_KEPT
+    seen = metadata.num_forward if name == "forward" else None
+    types = [info.output_type for info in metadata.output_info]
+    remade = metadata.num_intermediate_bases or OutputType.alias_of_intermediate_base_is_user_output in types
+    wrapped = any(type(m).__name__ != "PlainTensorMeta" for m in metadata.subclass_fw_graph_out_meta or ())
+    if not padded or remade or wrapped or metadata.tokens or metadata.is_rng_op_functionalized:
+        return KeptStrides(seen)
+    first = metadata.num_mutated_inp_runtime_indices  # new values of inputs come before the results
+    return KeptStrides(seen, tuple(first + i for i, t in enumerate(types) if t in _HANDED_OUT))
 
 
 def result_strides(gm: GraphModule) -> ResultStrides:
@@ -33,7 +63,7 @@ def result_strides(gm: GraphModule) -> ResultStrides:
 
 
 def report_strides(strides: ResultStrides) -> None:
-    """Tells AOTAutograd what the forward graph being compiled gives."""
+    """Tells AOTAutograd what the graph being compiled gives; it does not ask of a backward graph."""
     context = TracingContext.try_get()
     if context is not None and context.output_strides is not None:
         context.output_strides.extend(strides)
@@ -68,4 +98,12 @@ def _strides(value: Any) -> tuple[int, ...] | None:
     return strides if all(type(n) is int for n in (*value.shape, *strides)) else None
 
 
-__all__ = ["ResultStrides", "kept_outputs", "moved_inputs", "report_strides", "result_strides"]
+__all__ = [
+    "ALL_KEPT",
+    "KeptStrides",
+    "ResultStrides",
+    "kept_strides",
+    "moved_inputs",
+    "report_strides",
+    "result_strides",
+]

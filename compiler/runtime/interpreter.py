@@ -70,10 +70,11 @@ class Program:
     def __call__(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> list[Value]:
         """Runs the entry function on tensors and sizes, in the order of its arguments.
 
-        Returns all its results.  Arguments that the module mutates are changed in place, except under
+        Returns all its results, none of them a view to autograd, which would forbid to write to it.
+        Arguments that the module mutates are changed in place, except under
         ``shadow``, which leaves the caller's tensors alone.
         """
-        return self.run(inputs, rng=rng)[0]
+        return [_no_view(result) for result in self.run(inputs, rng=rng)[0]]
 
     def run(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> tuple[list[Value], list[Value]]:
         """As a call, but also returns the arguments as the run left them: under ``shadow`` in float64."""
@@ -120,6 +121,13 @@ class Program:
                 func.location,
             )
         return GraphFunction(self, func)
+
+
+def _no_view(value: Value) -> Value:
+    """The same memory as a tensor of its own; a conjugate stays as it is."""
+    if not isinstance(value, Tensor) or not value._is_view() or value.is_conj() or value.is_neg():
+        return value
+    return torch._C._dynamo.guards._reinterpret_tensor(value, value.shape, value.stride(), 0)
 
 
 def run_module(

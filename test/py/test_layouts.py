@@ -52,7 +52,7 @@ def check(function, *args, **options):
         function,
         backend=fuse_mlir.backend,
         fullgraph=True,
-        options={"layouts": "free", "on_compiled": graphs.append, **options},
+        options={"layouts": "free", "output_strides": "eager", "on_compiled": graphs.append, **options},
     )
     with float64_reference():
         reference = observed(function, cloned(args, torch.float64))

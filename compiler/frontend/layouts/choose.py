@@ -5,7 +5,7 @@ from typing import Any
 
 from torch.fx import GraphModule, Node
 
-from ..saved_strides import moved_inputs
+from ..saved_strides import ALL_KEPT, KeptStrides, moved_inputs
 from .convolutions import lay_out_convolution, split_bias
 from .pad_products import pad_products
 from .patches import multiply_patches
@@ -13,12 +13,13 @@ from .relayout import Relayout
 
 
 def choose_layouts(
-    gm: GraphModule, example_inputs: Sequence[Any] = (), *, free: bool = True, kept: int | None = None
-) -> None:
-    """Rewrites a functional graph with ``meta["val"]`` in place.
+    gm: GraphModule, example_inputs: Sequence[Any] = (), *, free: bool = True, kept: KeptStrides = ALL_KEPT
+) -> list[Node]:
+    """Rewrites a functional graph with ``meta["val"]`` in place; the results whose rows are further apart
+    than its metadata said.
 
     free: whether layouts may be chosen; else only those of ``example_inputs`` (saved by another graph) are
-    taken over.  kept: how many results, from the first, must have the strides of their metadata; None is all.
+    taken over.  kept: which results must have the strides of their metadata.
     """
     layouts = Relayout(gm)
     for node, strides in moved_inputs(gm, example_inputs).items():
@@ -34,6 +35,7 @@ def choose_layouts(
 
     if free or layouts.eager:
         layouts.spread(visit, kept)
+    return layouts.padded
 
 
 __all__ = ["choose_layouts"]

@@ -16,6 +16,7 @@ from torch.fx import GraphModule, Node, map_arg
 from torch.utils import _pytree as pytree
 
 from ..importer import target_name
+from ..saved_strides import ALL_KEPT, KeptStrides
 from ..table import LOWERINGS
 
 _aten = torch.ops.aten
@@ -46,6 +47,7 @@ class Relayout:
         self._chosen: set[Node] = set()  #: nodes whose strides are no consequence of others'
         self._restored: dict[Node, Node] = {}
         self._changed = False
+        self.padded: list[Node] = []  #: results whose rows are further apart than eager's
 
     # --- changes
     def set_strides(self, node: Node, strides: Sequence[Any]) -> None:
@@ -73,12 +75,11 @@ class Relayout:
         self.graph.erase_node(node)
 
     # --- what follows
-    def spread(self, visit: Callable[[Node], None] = lambda node: None, kept: int | None = None) -> None:
+    def spread(self, visit: Callable[[Node], None] = lambda node: None, kept: KeptStrides = ALL_KEPT) -> None:
         """Brings every node's metadata up to date, in order.
 
         visit: called with each node before its operands are looked at; it may change them, and what it
-        inserts in front is up to date already.  kept: how many results, from the first, must have eager's
-        strides; None is all.
+        inserts in front is up to date already.  kept: which results must have eager's strides.
         """
         for node in list(self.graph.nodes):
             if node.op == "output":
@@ -101,10 +102,15 @@ class Relayout:
             self.eager.setdefault(node, before)
             node.meta["val"] = value
 
-    def _restore_results(self, output: Node, kept: int | None) -> None:
+    def _restore_results(self, output: Node, kept: KeptStrides) -> None:
         results, tree = pytree.tree_flatten(output.args[0], is_leaf=lambda leaf: leaf is None)
-        end = len(results) if kept is None else kept
-        results[:end] = [self.restored(r) if isinstance(r, Node) else r for r in results[:end]]
+        end = len(results) if kept.seen is None else kept.seen
+        for number, result in enumerate(results[:end]):
+            if isinstance(result, Node) and result in self.eager:
+                if number in kept.padded and has_padded_rows(result.meta["val"], self.eager[result]):
+                    self.padded += [] if result in self.padded else [result]
+                else:
+                    results[number] = self.restored(result)
         output.args = (pytree.tree_unflatten(results, tree),)
 
     def restored(self, node: Node) -> Node:
@@ -161,6 +167,24 @@ def is_view(node: Node) -> bool:
     return lowering is not None and lowering.view and isinstance(node.meta.get("val"), Tensor)
 
 
+def has_padded_rows(value: Any, eager: Any) -> bool:
+    """Whether a tensor lies in memory as a contiguous one, but for a gap behind each row.
+
+    It can then be viewed in any shape that keeps the rows.
+    """
+    if not (is_static(value) and is_static(eager)) or value.dim() < 2 or not eager.is_contiguous():
+        return False
+    sizes, strides = value.shape, value.stride()
+    step = strides[-2]
+    if strides[-1] != 1 or step <= sizes[-1]:
+        return False
+    for size, stride in zip(reversed(sizes[:-1]), reversed(strides[:-1]), strict=True):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
 def is_static(value: Any) -> bool:
     """Whether a tensor's sizes and strides are numbers."""
     return isinstance(value, Tensor) and all(type(n) is int for n in (*value.shape, *value.stride()))
@@ -210,4 +234,12 @@ def _same_shapes(left: Any, right: Any) -> bool:
     )
 
 
-__all__ = ["FLEXIBLE", "Relayout", "generated", "is_static", "is_view", "takes_any_strides"]
+__all__ = [
+    "FLEXIBLE",
+    "Relayout",
+    "generated",
+    "has_padded_rows",
+    "is_static",
+    "is_view",
+    "takes_any_strides",
+]
