@@ -19,6 +19,7 @@ from .collector import collector_paused
 from .direct_call import direct_call, needs_no_wrapper, plain_inputs
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
+from .frontend.attention_mask_layout import lay_out_masks
 from .frontend.attention_masks import simplify_masks
 from .frontend.decompositions import decomposition_table
 from .frontend.gathers import sink_gathers
@@ -71,6 +72,7 @@ def _compile_captured(
         fuse_attention(gm)
         lay_out_queries(gm)
         simplify_masks(gm)
+        lay_out_masks(gm)
 
     direct: list[Callable[..., Any]] = []
     autocast = torch._C._is_any_autocast_enabled()

@@ -247,10 +247,11 @@ def _refusal(found: Attention) -> str | None:
         return "a step has a dtype of less precision"
     if not _same((q.stride(-1), k.stride(-2), v.stride(-1)), (1, 1, 1)):
         return "rows of an operand are strided"
-    return _kernel_refusal(q) or _mask_refusal(found, q, product) or _surroundings(found)
+    return kernel_refusal(q) or _mask_refusal(found, q, product) or _surroundings(found)
 
 
-def _kernel_refusal(q: Tensor) -> str | None:
+def kernel_refusal(q: Tensor) -> str | None:
+    """Why no fused kernel takes such a query or is as accurate as products are, or None."""
     if q.device.type == "cpu":
         return None if q.is_floating_point() and q.dtype.itemsize > 1 else f"no kernel for {q.dtype}"
     if q.device.type != "cuda":
@@ -394,4 +395,4 @@ def _same(left: Any, right: Any) -> bool:
     return len(left) == len(right) and all(statically_known_true(a == b) for a, b in pairs)
 
 
-__all__ = ["STEPS", "Attention", "fuse_attention", "may_write", "recognize"]
+__all__ = ["STEPS", "Attention", "fuse_attention", "kernel_refusal", "may_write", "recognize"]

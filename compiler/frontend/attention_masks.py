@@ -14,6 +14,10 @@ A kernel that is told so reads no mask and computes half of the scores.  The mas
 CPU, from the same calls.  A bool mask counts, and one that is added if it is 0 where keys are seen and not
 above the least number of its dtype elsewhere: then softmax is 0 there, as every row sees a key.
 
+Where a bias is added to what is seen, ``torch.where(seen, bias, lowest)``, only ``seen`` need be known: if
+every key is seen, the bias alone is the mask, and if all of the batch sees the same keys, one mask serves all
+(``torch.where(seen[:1], bias, lowest)``): as many times smaller as the batch is large.
+
 It does not fire where the mask depends on an argument, a parameter, a random number or a size unknown while
 compiling, where an op may write to something that it is made of, where queries and keys differ in number, nor
 on any other mask.
@@ -50,6 +54,8 @@ _METHODS = frozenset({
     "transpose", "permute", "t", "repeat", "to", "bool", "float", "half", "bfloat16", "long", "int", "type",
     "cumsum", "diff", "tril", "triu", "contiguous", "clone", "masked_fill", "logical_and", "logical_or",
     "logical_not", "eq", "ne", "le", "lt", "ge", "gt", "add", "sub", "mul", "flatten",
+    "__eq__", "__ne__", "__le__", "__lt__", "__ge__", "__gt__", "__add__", "__radd__", "__sub__", "__rsub__",
+    "__mul__", "__rmul__", "__neg__", "__and__", "__rand__", "__or__", "__ror__", "__invert__", "__getitem__",
 })  # fmt: skip
 
 #: What makes a tensor from nothing, on the current device unless told.
@@ -85,12 +91,17 @@ def simplify_masks(gm: GraphModule) -> int:
     return count
 
 
+def attention_arguments(node: Node) -> dict[str, Any]:
+    """The arguments of a ``scaled_dot_product_attention``, by name; those that are not given are missing."""
+    return dict(zip(_ARGUMENTS, node.args, strict=False)) | node.kwargs
+
+
 def _simplify(node: Node, known: dict[Node, Any], kinds: dict[Node, str]) -> bool:
-    arguments = dict(zip(_ARGUMENTS, node.args, strict=False)) | node.kwargs
+    arguments = attention_arguments(node)
     mask = arguments.get("attn_mask")
     if not isinstance(mask, Node) or arguments.get("is_causal"):
         return False
-    query, key = (_example(arguments[name]) for name in ("query", "key"))
+    query, key = (example(arguments[name]) for name in ("query", "key"))
     if query is None or key is None:
         return False
     sizes = (query.shape[-2], key.shape[-2])
@@ -99,12 +110,56 @@ def _simplify(node: Node, known: dict[Node, Any], kinds: dict[Node, str]) -> boo
     if mask not in kinds:
         kinds[mask] = _kind(mask, sizes, known)
     if not kinds[mask]:
-        return False
+        smaller = _smaller(mask, sizes, known)
+        if smaller is None:
+            return False
+        log.info("the mask of %s is one for all of the batch", node.name)
+        node.args, node.kwargs = (), arguments | {"attn_mask": smaller}
+        return True
     log.info("the mask of %s is %s", node.name, kinds[mask])
     arguments["attn_mask"] = None
     arguments["is_causal"] = kinds[mask] == "causal"
     node.args, node.kwargs = (), arguments
     return True
+
+
+def _smaller(mask: Node, sizes: tuple[int, int], known: dict[Node, Any]) -> Node | None:
+    """What a bias with hidden keys is without its batch, a node, or None where that says nothing less."""
+    value = example(mask)
+    if mask.target is not torch.where or len(mask.args) != 3 or mask.kwargs or value is None:
+        return None
+    seen, bias, _ = mask.args
+    added = example(bias)
+    if not isinstance(seen, Node) or added is None or value.dim() != 4 or added.dtype != value.dtype:
+        return None
+    if added.shape[-2:] != sizes or added.dim() != 4 or added.shape[1] != value.shape[1]:
+        return None
+    kind = _seen_by_all(seen, known)
+    if kind == "open":
+        return bias  # type: ignore[return-value]
+    if kind != "same" or added.shape[0] != 1:
+        return None
+    with mask.graph.inserting_before(mask):
+        one = mask.graph.call_function(operator.getitem, (seen, slice(0, 1)))
+        made = mask.graph.call_function(torch.where, (one, *mask.args[1:]))
+    for new, old in ((one, seen), (made, mask)):
+        new.meta = dict(old.meta) | {"example_value": old.meta["example_value"][:1]}
+    return made
+
+
+@unset_fake_temporarily()
+def _seen_by_all(seen: Node, known: dict[Node, Any]) -> str:
+    """``open`` (every key is seen), ``same`` (each of a batch sees the same keys) or "" for anything else."""
+    try:
+        value = _evaluate(seen, known)
+    except _Unknown as reason:
+        log.debug("the mask %s is unknown: %s", seen.name, reason)
+        return ""
+    if not isinstance(value, Tensor) or value.dtype != torch.bool or value.numel() == 0:
+        return ""
+    if bool(value.all()):
+        return "open"
+    return "same" if value.dim() == 4 and len(value) > 1 and bool((value == value[:1]).all()) else ""
 
 
 @unset_fake_temporarily()
@@ -159,7 +214,7 @@ def _computed(node: Node) -> bool:
     """True of a call that is computed here.  Raises ``_Unknown`` for anything else."""
     if not _is_known(node):
         raise _Unknown(f"{node.name} is {node.op} {node.target}")
-    value = _example(node)
+    value = example(node)
     if value is None or any(type(n) is not int for n in value.shape) or value.numel() > _LARGEST:
         raise _Unknown(f"{node.name} has no size, or a large one")
     writer = next((user for user in node.users if not _is_known(user) and may_write(user)), None)
@@ -190,9 +245,10 @@ def _call(node: Node, known: dict[Node, Any]) -> Any:
         raise _Unknown(f"{node.name} fails on the CPU: {error}") from None
 
 
-def _example(node: Any) -> Tensor | None:
+def example(node: Any) -> Tensor | None:
+    """The tensor that Dynamo computed the node with, of sizes only; None for anything else."""
     value = node.meta.get("example_value") if isinstance(node, Node) else None
     return value if isinstance(value, Tensor) else None
 
 
-__all__ = ["simplify_masks"]
+__all__ = ["attention_arguments", "example", "simplify_masks"]
