@@ -40,7 +40,7 @@ class Options:
     attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
         without a copy; masks that are causal whatever the arguments are said to be, and others are laid out
-        for a fused kernel; active dropout stays spelled out.
+        for a fused kernel, with a gradient if they need it; active dropout stays spelled out.
     layouts: ``free`` gives values inside a graph the strides that matrix products and convolutions run best
         with, ``eager`` those of eager mode, ``auto`` is ``free`` on a GPU.  Results have eager's, but for:
     output_strides: ``padded`` leaves the gap behind each row of a result that comes from a padded product (a
