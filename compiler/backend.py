@@ -32,7 +32,7 @@ from .frontend.saved_strides import ALL_KEPT, KeptStrides, kept_strides, report_
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
-from .runtime.bound_plan import Plan
+from .runtime.bound_plan import LaunchPlan, Plan
 from .runtime.cuda_graphs import static_placeholders
 from .runtime.deterministic import deterministic_algorithms
 from .runtime.gpu import load_plan
@@ -87,7 +87,7 @@ def _compile_captured(
                 kept = kept_strides(name, padded=chosen.output_strides == "padded")
                 call = compile_graph(graph, inputs, chosen, name=name, kept=kept).call
             if bare:
-                direct.append(direct_call(call))
+                direct.append(call.of_arguments() if isinstance(call, LaunchPlan) else direct_call(call))
             return call
 
         return compile_one
@@ -282,6 +282,8 @@ def _boxed(
     plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
     placeholders = len(gm.graph.find_nodes(op="placeholder"))
     as_it_is = in_order and plain and not constants and len(inputs) == placeholders
+    if as_it_is and isinstance(run, LaunchPlan):
+        return run  # it empties the list itself
 
     def call(args: list[Any]) -> list[Any]:
         given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -41,6 +41,11 @@ def identifier(name: str) -> str:
     return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name.replace(".", "__"))
 
 
+def dtype_name(element: str) -> str:
+    """The variable of a dtype, by the spelling of an element type."""
+    return f"dtype_{identifier(element)}"
+
+
 def aligned(tensor: torch.Tensor) -> torch.Tensor:
     """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled
     to expect).
@@ -68,6 +73,7 @@ class LaunchPlan:
 
     plan: Plan
     run: Callable[[list[Any]], list[Any]]
+    _boxed_call: ClassVar[bool] = True  #: AOTAutograd may hand over its list of arguments
 
     def __post_init__(self) -> None:
         on_gpu = torch.cuda.is_initialized()
@@ -96,7 +102,6 @@ class LaunchPlan:
             "current_stream": getattr(torch._C, "_cuda_getCurrentRawStream", None),
             "device": plan.device,
             "draw": draw,
-            "dtypes": TORCH_DTYPES,
             "empty_cpu": guards._empty_strided_cpu,
             "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
             "laid_out": laid_out,
@@ -104,6 +109,7 @@ class LaunchPlan:
             "own_storage": own_storage,
             "reinterpret": guards._reinterpret_tensor,
         }
+        scope.update({dtype_name(element): dtype for element, dtype in TORCH_DTYPES.items()})
         scope.update({f"launch_{identifier(name)}": launcher for name, launcher in launchers.items()})
         if watch is not None:  # what no launch writes must look harmless
             scope.update(watch=watch, empty_cpu=_zeros("cpu"), empty_cuda=_zeros(f"cuda:{plan.device}"))
@@ -129,6 +135,15 @@ class LaunchPlan:
 
         made = LaunchPlan(plan, first)
         return made
+
+    def of_arguments(self) -> Callable[..., list[Any]]:
+        """The plan as a function of its arguments, with no call between."""
+        current, device = self._current, self.plan.device
+
+        def call(*args: Any) -> list[Any]:
+            return self.run(list(args)) if current() == device else self(list(args))
+
+        return call
 
     def __call__(self, args: list[Any]) -> list[Any]:
         if self._current() == self.plan.device:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .torch_names import flatten, resolve, torch_object
+from .torch_names import fastest, flatten, torch_object
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ExternFunction:
         ``objects``: the host objects that the module names.  Raises RunError on an operator or an object that
         does not exist.
         """
-        function = resolve(self.op)
+        function = fastest(self.op)
         if not self.source:
             return function
         scope: dict[str, Any] = {"op": function, "flatten": flatten}

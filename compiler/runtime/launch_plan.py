@@ -20,7 +20,7 @@ from ..analysis.nesting import graph_of, modules_in
 from ..analysis.provenance import launch_numbers
 from ..analysis.storage import Storage, aliased_operands, callee_name, functions_of
 from ..mlir import ir
-from .bound_plan import Plan, identifier
+from .bound_plan import Plan, dtype_name, identifier
 from .control_flow_source import control_flow_source
 from .extern_function import ExternFunction
 from .extern_source import extern_function
@@ -204,17 +204,28 @@ class _Writer:
 
     def _empty(self, spec: TensorSpec) -> str:
         where = "cpu" if (spec.device or self.device).startswith("cpu") else "cuda"
-        return f"empty_{where}({_tuple(spec.sizes)}, {_tuple(spec.strides)}, dtypes[{spec.element!r}])"
+        return f"empty_{where}({_tuple(spec.sizes)}, {_tuple(spec.strides)}, {dtype_name(spec.element)})"
 
     def reuse(self, op: ir.Operation) -> None:
-        donor = self.names[self.storage.root(op.operands[0])]
+        root = self.storage.root(op.operands[0])
+        donor, spec = self.names[root], TensorSpec.of(op.results[0].type)
+        if self.made_in[root] == self.region and spec == TensorSpec.of(root.type):
+            self._take_over(op.results[0], root)
+            return
         name = self.define(op.results[0], self.fresh())
-        spec = TensorSpec.of(op.results[0].type)
-        if self.made_in[self.storage.root(op.operands[0])] == self.region:
+        if self.made_in[root] == self.region:
             self.emit(f"{name} = reinterpret({donor}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, 0)")
         else:
             self.emit(f"{name} = {self._empty(spec)}")
         self._release(op.operands[0])
+
+    def _take_over(self, value: ir.Value, root: ir.Value) -> None:
+        """A buffer of the same layout stays the tensor that it was, with its variables."""
+        donor = self.names[root]
+        views = [name for name in self.holders.pop(root) if name != donor]
+        if views:
+            self.emit("del " + ", ".join(views))
+        self.define(value, donor)
 
     def free(self, op: ir.Operation) -> None:
         self._release(op.operands[0])

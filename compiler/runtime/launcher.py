@@ -15,6 +15,7 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .cubin import CompiledCubin
@@ -125,7 +126,7 @@ class Launcher:
         The kernel is loaded at the first call for each device; the result may be kept and called from any
         thread in which that context is current. A grid of no programs launches nothing. It raises
         LaunchError, with the kernel's name, for arguments that do not fit the signature, and for what the
-        driver refuses.
+        driver refuses; TypeError, with it too, for another number of arguments.
         """
         loaded = self._loaded.get(device)
         if loaded is not None:
@@ -212,7 +213,28 @@ def _argument_codes(signature: Sequence[str]) -> tuple[list[str], int]:
 
 _Block = list[Any]
 """Memory for one launch; where its configuration and `extra` lie; the (stream, grid) that it was written
-for."""
+for.
+"""
+
+#: A launch as Python of its own for each kernel: positional arguments are cheaper than a tuple of them.
+_SOURCE = """
+def launch(stream, gx, gy, gz{parameters}):
+    try:
+        item = take()
+    except IndexError:
+        item = new_block()
+    block, config, extra, where = item
+    try:
+        if where != (stream, gx, gy, gz) and not move(item, stream, gx, gy, gz):
+            return
+        pack_arguments(block, {at}{arguments})
+    except (struct_error, OverflowError) as error:
+        put(item)
+        raise unfit((stream, gx, gy, gz), ({given}), error) from None
+    if code := call(config, handle, None, extra):
+        repeat(code, item, gx, gy, gz)
+    put(item)
+"""
 
 
 def _launch_function(
@@ -247,52 +269,64 @@ def _launch_function(
         whole.pack_into(block, 0, *start, *tail)
         return [block, ctypes.byref(block), ctypes.byref(block, extra_at), None]
 
-    pack_arguments = struct.Struct("=" + "".join(codes[:-2])).pack_into
     pack_grid, pack_stream = struct.Struct("=3I").pack_into, struct.Struct("=Q").pack_into
     stream_at = struct.calcsize("=7I4x")
     call = driver.launch_kernel
     handle = ctypes.c_void_p.from_param(function)  # what ctypes passes on as it is, as `byref` above
-    converts = [ARG_TYPES[entry].convert for entry in signature]
     free = [new_block()]
-    take, put = free.pop, free.append
 
-    def launch(stream: int, gx: int, gy: int, gz: int, *args: object) -> None:
-        try:
-            item = take()
-        except IndexError:
-            item = new_block()
-        block, config, extra, where = item
-        try:
-            if where != (stream, gx, gy, gz):
-                if not (gx and gy and gz):
-                    put(item)
-                    return
-                item[3] = None
-                pack_grid(block, 0, gx * ctas, gy, gz)
-                pack_stream(block, stream_at, stream)
-                item[3] = (stream, gx, gy, gz)
-            pack_arguments(block, arguments_at, *args)
-        except (struct.error, OverflowError) as error:
-            put(item)
-            raise _argument_error(cubin.name, signature, (stream, gx, gy, gz), args, error) from None
-        code = call(config, handle, None, extra)
+    def move(item: _Block, stream: int, gx: int, gy: int, gz: int) -> bool:
+        """Writes another stream and grid; False, with the block put back, for a grid of no programs."""
+        if not (gx and gy and gz):
+            free.append(item)
+            return False
+        item[3] = None
+        pack_grid(item[0], 0, gx * ctas, gy, gz)
+        pack_stream(item[0], stream_at, stream)
+        item[3] = (stream, gx, gy, gz)
+        return True
+
+    def repeat(code: int, item: _Block, gx: int, gy: int, gz: int) -> None:
+        """What follows a launch that the driver refused with `code`."""
         if code == INVALID_CONTEXT:  # the first call of this thread
             driver.make_current(device)
-            code = call(config, handle, None, extra)
-        put(item)
+            code = call(item[1], handle, None, item[2])
         if code:
+            free.append(item)
             why = driver.error_string(code)
             raise LaunchError(f"launching kernel '{cubin.name}' on grid ({gx}, {gy}, {gz}) failed: {why}")
 
-    if not any(converts):
-        return launch
+    source, scope = _launch_source(signature, arguments_at)
+    scope |= {
+        "call": call,
+        "handle": handle,
+        "move": move,
+        "new_block": new_block,
+        "pack_arguments": struct.Struct("=" + "".join(codes[:-2])).pack_into,
+        "put": free.append,
+        "repeat": repeat,
+        "struct_error": struct.error,
+        "take": free.pop,
+        "unfit": partial(_argument_error, cubin.name, signature),
+    }
+    exec(compile(source, f"<launch of {cubin.name}>", "exec"), scope)
+    launch: Launch = scope["launch"]
+    launch.__qualname__ = f"kernel '{cubin.name}'"  # what Python says of a wrong number of arguments
+    return launch
 
-    def launch_converting(stream: int, gx: int, gy: int, gz: int, *args: object) -> None:
-        if len(args) == len(converts):
-            args = tuple(a if c is None else c(a) for c, a in zip(converts, args, strict=True))
-        launch(stream, gx, gy, gz, *args)
 
-    return launch_converting
+def _launch_source(signature: tuple[str, ...], arguments_at: int) -> tuple[str, dict[str, Any]]:
+    """The text of `launch` for a signature, and the conversions that it calls, by name."""
+    names = [f"a{number}" for number in range(len(signature))]
+    converts = {entry: ARG_TYPES[entry].convert for entry in signature if ARG_TYPES[entry].convert}
+    packed = [f"convert_{e}({n})" if e in converts else n for n, e in zip(names, signature, strict=True)]
+    source = _SOURCE.format(
+        parameters="".join(f", {name}" for name in names),
+        at=arguments_at,
+        arguments="".join(f", {text}" for text in packed),
+        given="".join(f"{name}, " for name in names),
+    )
+    return source, {f"convert_{entry}": convert for entry, convert in converts.items()}
 
 
 def _argument_error(
@@ -303,8 +337,6 @@ def _argument_error(
     error: Exception,
 ) -> LaunchError:
     """What was wrong with the arguments of a launch that could not be packed."""
-    if len(args) != len(signature):
-        return LaunchError(f"kernel '{kernel}' takes {len(signature)} arguments, got {len(args)}")
     for index, (entry, value) in enumerate(zip(signature, args, strict=True)):
         try:
             struct.pack(ARG_TYPES[entry].code, value)

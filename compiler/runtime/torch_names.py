@@ -43,6 +43,30 @@ def resolve(name: str, location: "ir.Location | None" = None) -> Callable[..., A
     return found
 
 
+#: Ops that torch also gives as functions whose arguments C++ reads without boxing them first; the signature
+#: is the op's.  A convolution is called in 5 us less, a product in 2.
+_UNBOXED = frozenset(
+    (
+        "aten._scaled_dot_product_cudnn_attention.default",
+        "aten._scaled_dot_product_efficient_attention.default",
+        "aten._scaled_dot_product_flash_attention.default",
+        "aten.addmm.default",
+        "aten.baddbmm.default",
+        "aten.bmm.default",
+        "aten.convolution.default",
+        "aten.mm.default",
+    )
+)
+
+
+def fastest(name: str) -> Callable[..., Any]:
+    """``resolve`` for one who calls the op often: the same op by the shortest way there is from Python."""
+    found = resolve(name)
+    if name in _UNBOXED:
+        return getattr(torch._C._VariableFunctions, name.split(".")[1], found)
+    return found._op if type(found) is torch._ops.OpOverload else found  # what its `__call__` would call
+
+
 def torch_object(
     text: str, objects: Mapping[str, Any], device: str | None, location: "ir.Location | None" = None
 ) -> Any:

@@ -6,12 +6,14 @@ import ctypes
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan, aligned
 from fuse_mlir.compiler.runtime.extern_source import extern_function
 from fuse_mlir.compiler.runtime.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.torch_names import _UNBOXED, fastest, resolve
 
 LAYOUT = '#fuse.layout<"s0,4", "4,1", "0", "">'
 MODULE = f"""
@@ -129,9 +131,7 @@ def test_source_is_straight_line_and_stable(module: ir.Module) -> None:
     source = write_plan(module).source
     assert source == write_plan(module).source
     assert "launch_double(stream, (s0 + 1) // 2, 1, 1, a0_p, " in source
-    assert "[" not in source.split("return")[0].replace("dtypes['f32']", "").replace(
-        "extern_torch_relu([", ""
-    ), source
+    assert "[" not in source.split("return")[0].replace("extern_torch_relu([", ""), source
 
 
 def test_arguments_are_let_go_after_their_last_use(module: ir.Module) -> None:
@@ -193,12 +193,96 @@ def test_externs_are_called_with_their_constants() -> None:
         for op in module.body.operations
     }
     x = torch.randn(4, 4)
-    assert calls["mm"] is torch.ops.aten.mm.default
+    assert calls["mm"] is torch._C._VariableFunctions.mm
     torch.testing.assert_close(calls["sum"](x), x.double().sum(1))
     torch.testing.assert_close(calls["topk"](x), x.topk(2).indices)
     torch.testing.assert_close(calls["both"](x), tuple(x.topk(2)))
     torch.testing.assert_close(calls["chunks"](x), x.split(2))
     torch.testing.assert_close(calls["clamp"](x), x)
+
+
+class Reached(Exception):
+    """What a call of an op came to, before the op ran."""
+
+
+class Stop(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        raise Reached(func, args, kwargs or {})
+
+
+def reached(call, *args, **kwargs):
+    with torch.no_grad(), Stop(), pytest.raises(Reached) as caught:
+        call(*args, **kwargs)
+    return caught.value.args
+
+
+@pytest.mark.parametrize("name", [*sorted(_UNBOXED), "aten.relu.default", "aten.sum.dim_IntList"])
+def test_the_shortest_way_to_an_op_is_the_same_op(name):
+    x, square = torch.randn(1, 4, 4, 4), torch.randn(4, 4)
+    args, kwargs = {
+        "convolution": ((x, x, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1), {}),
+        "addmm": ((square[0], square, square), {"beta": 2, "alpha": 3}),
+        "baddbmm": ((x[0], x[0], x[0]), {"beta": 2, "alpha": 3}),
+        "bmm": ((x[0], x[0]), {}),
+        "mm": ((square, square), {}),
+        "relu": ((square,), {}),
+        "sum": ((square, [1]), {"dtype": torch.float64}),
+        "_scaled_dot_product_efficient_attention": ((x, x, x, None, True, 0.0, True), {"scale": 0.5}),
+        "_scaled_dot_product_cudnn_attention": ((x, x, x, None, True, 0.0, True, False), {"scale": 0.5}),
+        "_scaled_dot_product_flash_attention": ((x, x, x, 0.0, True, False), {"scale": 0.5}),
+    }[name.split(".")[1]]
+    op, *given = reached(fastest(name), *args, **kwargs)
+    assert op is resolve(name)
+    assert str(given) == str(list(reached(resolve(name), *args, **kwargs)[1:]))
+
+
+def test_a_buffer_of_the_same_layout_stays_the_tensor_that_it_was(module: ir.Module) -> None:
+    lines = write_plan(module).source.splitlines()
+    assert sum("reinterpret(" in line for line in lines) == 1, "only of the view that is returned"
+    assert sum(".data_ptr()" in line and "= t" in line for line in lines) == 2, (
+        "of the buffer and the result of relu"
+    )
+
+
+def test_views_of_a_buffer_end_where_it_is_taken_over() -> None:
+    square = "tensor<4x4xf32>"
+    text = f"""module attributes {{fuse.device = "cpu"}} {{
+      func.func @main(%x: {square}) -> {square} {{
+        %a = "fuse.alloc"() {{syms = []}} : () -> {square}
+        %y = call @double(%x, %a) : ({square}, {square}) -> {square}
+        %v = "fuse.view"(%y) {{map = ["v0 floordiv 4", "v0 mod 4"], syms = []}} : ({square}) -> tensor<16xf32>
+        %s = call @relu(%v) : (tensor<16xf32>) -> tensor<16xf32>
+        %b = "fuse.reuse"(%y) {{operandSegmentSizes = array<i32: 1, 0>, syms = []}} : ({square}) -> {square}
+        %w = call @double_flat(%s, %b) : (tensor<16xf32>, {square}) -> {square}
+        %c = "fuse.reuse"(%s) {{operandSegmentSizes = array<i32: 1, 0>, syms = []}}
+            : (tensor<16xf32>) -> {square}
+        %z = call @double(%w, %c) : ({square}, {square}) -> {square}
+        "fuse.free"(%w) : ({square}) -> ()
+        return %z : {square}
+      }}
+      func.func private @double({square}, {square}) -> {square}
+          attributes {{fuse.launch = @double_tt, fuse.grid = ["1"], fuse.params = ["0:ptr", "1:ptr"],
+          fuse.ties = array<i64: 1>}}
+      func.func private @double_flat(tensor<16xf32>, {square}) -> {square}
+          attributes {{fuse.launch = @double_flat_tt, fuse.grid = ["1"], fuse.params = ["0:ptr", "1:ptr"],
+          fuse.ties = array<i64: 1>}}
+      func.func private @relu(tensor<16xf32>) -> tensor<16xf32>
+          attributes {{fuse.extern = "aten.relu.default", fuse.args = [{X}], fuse.kwargs = {{}}}}
+    }}"""
+    context = make_context()
+    with context, ir.Location.unknown():
+        plan = write_plan(ir.Module.parse(text))
+    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+
+    def double(stream: int, gx: int, gy: int, gz: int, source: int, target: int) -> None:
+        Recorder()(stream, gx, gy, gz, source, target, 4)
+
+    x = torch.randn(4, 4)
+    launchers = {"double": double, "double_flat": double}
+    [result] = LaunchPlan.bind(plan, launchers, externs, lambda d, c: (0, 0))([x])
+    torch.testing.assert_close(result, 4 * torch.relu(2 * x), rtol=0, atol=0)
+    assert "reinterpret(t1, (16,), (1,), 0)" in plan.source
+    assert "    del t3\n" in plan.source, "the view, and not the buffer"
 
 
 def test_sizes_that_only_a_result_tells_are_not_asked_of_it():
