@@ -28,6 +28,7 @@ from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import OutputResult
 from .frontend.one_hot import sum_one_hots
 from .frontend.partition import partition
+from .frontend.product_epilogues import fuse_epilogues
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, kept_strides, report_strides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
@@ -190,6 +191,8 @@ def _compile(
     guards = _guards(gm)
     sink_gathers(gm)
     sum_one_hots(gm)
+    if options.epilogues == "library" or (on_gpu and options.epilogues == "auto"):
+        fuse_epilogues(gm)
     done = compile_program(
         gm,
         example_inputs,

@@ -47,6 +47,8 @@ class Options:
         vocabulary of 50257: rows of 50304), as a copy may cost more than the product saves; all views that
         keep the rows work.  ``eager`` makes the copy.  New values of arguments are never padded, nor results
         that torch makes others from.
+    epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, ``generated`` keeps
+        it in a kernel of ours, ``auto`` is ``library`` on a GPU.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
     before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
@@ -87,6 +89,7 @@ class Options:
     attention: bool = True
     layouts: Literal["auto", "free", "eager"] = "auto"
     output_strides: Literal["padded", "eager"] = "padded"
+    epilogues: Literal["auto", "library", "generated"] = "auto"
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
     pipeline: str | None = None

@@ -20,7 +20,8 @@ from .pass_base import Pass
 #: Extern ops that give equal results for equal operands, by the name before the overload.
 DETERMINISTIC = frozenset(
     {
-        "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm", "aten.convolution", "aten.neg", "aten.clone",
+        "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm", "aten._addmm_activation",
+        "aten.convolution", "aten.neg", "aten.clone",
         "aten.cat", "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select", "aten.gather",
         "aten.embedding",
         "aten._scaled_dot_product_flash_attention_for_cpu", "aten.max_pool2d_with_indices", "aten.avg_pool2d",

@@ -282,3 +282,21 @@ def test_a_learned_mask_of_attention_gets_its_gradient():
         assert (b.double() - e).norm() <= 2 * (a.double() - e).norm() + 1e-2 * e.norm()
         assert b.stride() == a.stride()
     assert any("efficient_attention_backward" in launch.name for g in graphs for launch in g.launches)
+
+
+@pytest.mark.parametrize(
+    "activation", [F.relu, lambda x: F.gelu(x, approximate="tanh")], ids=["relu", "gelu"]
+)
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no_bias"])
+def test_a_product_computes_the_activation_behind_it(activation, bias):
+    def function(x, w, b):
+        return activation(F.linear(x, w, b if bias else None))
+
+    shapes = (4, 64, 96), (256, 96), (256,)
+    given = [torch.randn(s, device="cuda", dtype=torch.bfloat16) for s in shapes]
+    call, graphs = compiled(function)
+    found, eager, exact = call(*given), function(*given), function(*(x.double() for x in given))
+    assert (found.double() - exact).norm() <= 1.05 * (eager.double() - exact).norm()
+    assert any("_addmm_activation" in launch.name for g in graphs for launch in g.launches)
+    given[0][0, 0, 0] = torch.nan
+    assert torch.equal(call(*given).isnan(), function(*given).isnan())

@@ -23,7 +23,7 @@ _aten = torch.ops.aten
 
 #: Library ops that take any strides, and whose results' strides their meta functions tell.
 FLEXIBLE: frozenset[Any] = frozenset({
-    _aten.mm.default, _aten.addmm.default, _aten.bmm.default,
+    _aten.mm.default, _aten.addmm.default, _aten.bmm.default, _aten._addmm_activation.default,
     _aten.convolution.default, _aten.convolution_backward.default,
     _aten.max_pool2d_with_indices.default, _aten.max_pool2d_with_indices_backward.default,
     operator.getitem,
