@@ -24,6 +24,7 @@ from .recompute_producers import RecomputeProducers
 from .simplify_dims import SimplifyDims
 from .split_reductions import SplitReductions
 from .unroll_reductions import UnrollReductions
+from .write_in_place import WriteInPlace
 
 #: Levels of the IR, in order; a pipeline "to" a level ends with a module of that level.
 LEVELS = ("graph", "scheduled", "tiled", "planned")
@@ -63,6 +64,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
         "tiled": (
             CombineReductions(),  # one read for what needs two
             SplitReductions(hardware=hardware),  # few long rows would leave most of the chip idle
+            WriteInPlace(),  # where nothing fuses any more, what dies can be written over
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
             ChooseTiling(hardware=hardware),  # the one place that reads the hardware model
             *((AutotuneTiling(tiles),) if tiles else ()),  # what measuring showed to be faster
