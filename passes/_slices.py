@@ -13,16 +13,13 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.slicing import Slicing
 from ..compiler.mlir import func, ir
 from ._kernels import Program, argument_attributes, dims_attribute, rewrite_dims, text_list
-
-_EFFECTS = ("fuse.store", "fuse.device_assert", "cf.assert")
+from ._slice_sides import Sides
 
 
 def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, slicing: Slicing) -> None:
     """Replaces ``call`` of ``kernel_func`` by calls of two or three new kernels."""
     kernel = Kernel.of(kernel_func)
-    work = _Work(program, call, kernel, slicing)
-    work.partition()
-    work.run()
+    _Work(program, call, kernel, slicing, Sides.of(kernel, slicing.reductions)).run()
 
 
 @dataclass
@@ -137,6 +134,16 @@ class _Part:
         self.dims |= set(buffer.at)
         return self.create("fuse.load", [element], operands, at=text_list(buffer.at)).results[0]
 
+    def load_stored(self, store: ir.Operation) -> None:
+        """Reads what an op of an earlier part stores, in place of the value it had there."""
+        value = store.operands[1]
+        true = self.constant(ir.BoolAttr.get(True))
+        operands = [self.map[store.operands[0]], true, self.constant(_neutral("sum", value.type))]
+        self.dims |= self.work.kernel.op_dims[store]
+        with store.location:
+            op = self.create("fuse.load", [value.type], operands, at=store.attributes["at"])
+        self.map[value] = op.results[0]
+
     def _result(self, key: int | str, value: ir.Value) -> None:
         self.results = [(k, v) for k, v in self.results if k != key] + [(key, value)]
 
@@ -177,8 +184,7 @@ class _Work:
     call: ir.Operation
     kernel: Kernel
     slicing: Slicing
-    early: list[ir.Operation] = field(default_factory=list)  #: ops of the slices
-    late: list[ir.Operation] = field(default_factory=list)  #: ops of the rest
+    sides: Sides
     replaced: dict[int, ir.Value] = field(
         default_factory=dict
     )  #: old tied argument -> its new value in @main
@@ -193,54 +199,8 @@ class _Work:
         return tokens if str(type_) == "!fuse.token" else used
 
     def operand(self, number: int) -> ir.Value:
-        """What @main passes for an argument of the old kernel."""
-        return self.call.operands[number]
-
-    # --- who goes where -----------------------------------------------------------------------------------
-    def partition(self) -> None:
-        """Effects that need no result of the split reductions go with the slices, unless the rest reads what
-        they overwrite.
-        """
-        ops = [op for op in self.kernel.op_dims if op.name != "func.return"]
-        split_ops = set(self.slicing.reductions)
-        dependent: set[ir.Operation] = set()
-        for op in ops:
-            owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-            if any(o in dependent or o in split_ops for o in owners):
-                dependent.add(op)
-        effects = [op for op in ops if op.name in _EFFECTS]
-        roots = [op for op in effects if op in dependent]
-        while True:
-            late = self._closure(roots, split_ops)
-            touched = {op.operands[0] for op in late if op.name in ("fuse.load", "fuse.store")}
-            more = [
-                op
-                for op in effects
-                if op.name == "fuse.store" and op not in roots and op.operands[0] in touched
-            ]
-            if not more:
-                break
-            roots += more
-        self.late = [op for op in ops if op in late]
-        early = self._closure([op for op in effects if op not in roots], set()) | self._closure(
-            list(split_ops), set()
-        )
-        self.early = [op for op in ops if op in early]
-
-    @staticmethod
-    def _closure(roots: Sequence[ir.Operation], stop: set[ir.Operation]) -> set[ir.Operation]:
-        needed = set(roots)
-        pending = list(roots)
-        while pending:
-            op = pending.pop()
-            for value in op.operands:
-                if isinstance(value.owner, ir.Block):
-                    continue
-                owner = value.owner.operation
-                if owner not in needed and owner not in stop:
-                    needed.add(owner)
-                    pending.append(owner)
-        return needed
+        """What @main passes for an argument of the old kernel: of what was stored already, the new value."""
+        return self.replaced.get(number, self.call.operands[number])
 
     # --- construction -------------------------------------------------------------------------------------
     def run(self) -> None:
@@ -254,7 +214,7 @@ class _Work:
             slices = self._slices(f"{name}_slices", workspaces)
             slices.finish({**extents, slicing.dim: slicing.length})
             needed: list[_Buffer] = workspaces
-            inline = not any(self.kernel.op_dims[op] & set(slicing.over) for op in self.late)
+            inline = not any(self.kernel.op_dims[op] & set(slicing.over) for op in self.sides.late)
             if not inline:
                 totals = self._buffers("t", sliced=False)
                 self._allocate(totals)
@@ -264,11 +224,13 @@ class _Work:
                     combine.store(buffer, value)
                 combine.finish(extents)
                 needed = totals
-            rest = _Part(self, f"{name}_rest", self.late, needed, tokens=False)
+            rest = _Part(self, f"{name}_rest", [*self.sides.late, *self.sides.kept], needed, tokens=False)
             values = self._combine(rest, needed) if inline else [rest.load(b) for b in needed]
             for old, new in zip(self._results(), values, strict=True):
                 rest.map[old] = new
-            for op in self.late:
+            for op in self.sides.kept:
+                rest.load_stored(op)
+            for op in self.sides.late:
                 rest.copy(op)
             rest.finish(extents)
         for position, number in enumerate(kernel.ties):
@@ -316,11 +278,11 @@ class _Work:
     def _slices(self, name: str, workspaces: Sequence[_Buffer]) -> _Part:
         """The kernel that folds each slice."""
         slicing = self.slicing
-        part = _Part(self, name, self.early, workspaces, tokens=True)
+        part = _Part(self, name, self.sides.early, workspaces, tokens=True)
         point = sym(self.slice_dim) * slicing.length + sym(slicing.dim)
         inside = None if slicing.exact else self._inside(part, point)
         stores = iter(workspaces)
-        for op in self.early:
+        for op in self.sides.early:
             with op.location:
                 new = part.copy(op)
                 rewrite_dims(new, lambda e: e.subs({slicing.dim: point}), lambda names: names)

@@ -143,6 +143,48 @@ store d -> p[d0, d1]"""
     compare(text, [rows(2, n)], *ALL, rtol=1e-4, atol=1e-2)
 
 
+SUM_OF_TWO = """load x[d0, d1] -> v
+load z[d0, d1] -> w
+%g = arith.addf %v, %w : f32
+store g -> o[d0, d1]
+fold sum g[d0] -> t : f32
+%d = arith.subf %g, %t : f32
+store d -> p[d0, d1]"""
+
+
+@pytest.mark.parametrize("n", [8192, 8209])
+def test_what_the_slices_store_is_read_instead_of_what_it_is_computed_from(n: int) -> None:
+    case = Case(
+        {"d0": str(n), "d1": "64"},
+        {"x": tensor(n, 64), "z": tensor(n, 64)},
+        {"o": tensor(n, 64), "p": tensor(n, 64)},
+        SUM_OF_TWO,
+    )
+    assert kernels(case.text()) == ["k_slices", "k_combine", "k_rest"]
+    rest = str(lowered(case.text(), *SPLIT)).split("@k_rest(")[-1]
+    assert rest.count("fuse.load") == 2 and "arith.addf" not in rest  # the sum and the total
+    compare(case.text(), [rows(n, 64), rows(n, 64, 1)], *ALL, rtol=1e-4, atol=1e-2)
+
+
+GUARDED = """%odd = arith.cmpf ogt, %v, %w : f32
+%o_new = "fuse.store"(%o, %g, %odd) {at = ["d0", "d1"], mode = "set"} : (T, f32, i1) -> T"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        SUM_OF_TWO.replace("load z[d0, d1] -> w", "%w = arith.negf %v : f32"),
+        SUM_OF_TWO.replace("store g -> o[d0, d1]", GUARDED.replace("T", tensor(8192, 64))),
+    ],
+    ids=["no fewer bytes", "stored here and there"],
+)
+def test_what_the_rest_computes_again(body: str) -> None:
+    wide = tensor(8192, 64)
+    case = Case({"d0": "8192", "d1": "64"}, {"x": wide, "z": wide}, {"o": wide, "p": wide}, body)
+    assert kernels(case.text()) == ["k_slices", "k_combine", "k_rest"]
+    assert "arith.addf" in str(lowered(case.text(), *SPLIT)).split("@k_rest(")[-1]
+
+
 @pytest.mark.parametrize("n", [0, 1, 5000, 70000])
 def test_sizes_that_are_not_known(n: int) -> None:
     text = Case(

@@ -70,6 +70,42 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// The slices store the sum of two tensors: the rest reads the sum, where both were read again.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[S:[0-9]+]]:2 = call @sums_slices
+// CHECK: call @sums_rest(%[[S]]#0
+// CHECK: func.func private @sums_slices
+// CHECK: %[[G:.*]] = arith.addf
+// CHECK: "fuse.store"(%{{.*}}, %[[G]],
+// CHECK: func.func private @sums_rest
+// CHECK: "fuse.load"(%{{.*}}) {at = []}
+// CHECK: "fuse.load"(%{{.*}}) {at = ["d0"]}
+// CHECK-NOT: "fuse.load"
+// CHECK: arith.subf
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<65536xf32>, %z: tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>) {
+    %p = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %r:2 = call @sums(%x, %z, %p, %o) : (tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>)
+    return %r#0, %r#1 : tensor<65536xf32>, tensor<65536xf32>
+  }
+  func.func private @sums(%x: tensor<65536xf32>, %z: tensor<65536xf32>, %p: tensor<65536xf32>, %o: tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>)
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<65536xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%z, %true, %zero) {at = ["d0"]} : (tensor<65536xf32>, i1, f32) -> f32
+    %g = arith.addf %v, %w : f32
+    %a = "fuse.store"(%p, %g, %true) {at = ["d0"], mode = "set"} : (tensor<65536xf32>, f32, i1) -> tensor<65536xf32>
+    %s = "fuse.reduce"(%g) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %d = arith.subf %g, %s : f32
+    %b = "fuse.store"(%o, %d, %true) {at = ["d0"], mode = "set"} : (tensor<65536xf32>, f32, i1) -> tensor<65536xf32>
+    return %a, %b : tensor<65536xf32>, tensor<65536xf32>
+  }
+}
+
+// -----
+
 // Must not fire: 4096 rows are programs enough.
 // CHECK-LABEL: func.func @main
 // CHECK: call @rows(
