@@ -9,15 +9,8 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import aliased_operands
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
-from ._kernels import (
-    Program,
-    argument_attributes,
-    clean,
-    kernel_body,
-    result_types,
-    set_signature,
-    type_symbols,
-)
+from ._kernels import Program, type_symbols
+from ._results import drop_results
 from .pass_base import Pass
 
 #: Operations of ``@main`` that are dead when nothing uses their results.
@@ -113,7 +106,7 @@ def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]
         return
     live = [_is_used(r) or in_argument[r] for r in op.results]
     if kind == "kernel" and any(live) and not all(live):
-        _drop_results(program, op, callee, live)
+        drop_results(program, op, callee, live)
         return
     if any(live) or has_effect(op, callee) or extern_mutated(callee):
         return
@@ -137,61 +130,3 @@ def _bypass(program: Program, op: ir.Operation) -> bool:
         else:
             token.operands[0] = arguments[0]  # complete from the start: no constraint
     return True
-
-
-def _drop_results(program: Program, call: ir.Operation, kernel: ir.Operation, live: list[bool]) -> None:
-    """Removes unused results of a kernel, with their stores and the arguments that only those needed."""
-    lost = [r for r, keep in zip(call.results, live, strict=True) if not keep]
-    if any(list(r.uses) for r in lost) and list(call.operands) == []:
-        return
-    for result in lost:
-        for use in list(result.uses):  # only fuse.after: the time of a kept result is the same
-            kept = next(r for r, keep in zip(call.results, live, strict=True) if keep)
-            use.owner.operation.operands[0] = kept
-    kernel = program.own(call, kernel)
-    body = kernel_body(kernel)
-    end, stores = body[-1], [v.owner.operation for v in body[-1].operands]
-    ties = kernel_ties(kernel)
-    types = result_types(kernel)
-    kept_values = [v for v, keep in zip(end.operands, live, strict=True) if keep]
-    ir.Operation.create("func.return", [], kept_values, loc=end.location, ip=ir.InsertionPoint(end))
-    end.erase()
-    for store, keep in zip(stores, live, strict=True):
-        if not keep:
-            store.erase()
-    types = [t for t, keep in zip(types, live, strict=True) if keep]
-    set_signature(kernel, types, argument_attributes(kernel))
-    clean(kernel)
-    _drop_arguments(
-        program, call, kernel, [t for t, keep in zip(ties, live, strict=True) if keep], types, live
-    )
-
-
-def _drop_arguments(
-    program: Program,
-    call: ir.Operation,
-    kernel: ir.Operation,
-    ties: list[int],
-    types: list[ir.Type],
-    live: list[bool],
-) -> None:
-    """Removes unused tensor arguments of a kernel (symbols and tokens stay) and makes the call agree."""
-    block = kernel.regions[0].blocks[0]
-    attributes = argument_attributes(kernel)
-    operands = list(call.operands)
-    dead = [
-        i
-        for i, argument in enumerate(block.arguments)
-        if i not in ties and isinstance(argument.type, ir.RankedTensorType) and not list(argument.uses)
-    ]
-    for i in reversed(dead):
-        block.erase_argument(i)
-        del attributes[i], operands[i]
-    position = {old: old - sum(d < old for d in dead) for old in range(len(call.operands))}
-    kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([position[t] for t in ties])
-    set_signature(kernel, types, attributes)
-    new = program.recall(call, kernel, operands, types)
-    kept = [r for r, keep in zip(call.results, live, strict=True) if keep]
-    for old, result in zip(kept, new.results, strict=True):
-        old.replace_all_uses_with(result)
-    program.erase_call(call)

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.accesses import Summary
+from ..compiler.analysis.accesses import Summary, slots
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Candidate, Limits, judge
 from ..compiler.analysis.fusion_score import Gain
 from ..compiler.analysis.hardware import Hardware
+from ..compiler.analysis.kernel import kernel_ties
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate
 from ..compiler.mlir import ir
 from ._fusing import read_groups
 from ._kernels import Program, kernel_body
+from ._results import drop_results
 from .pass_base import Pass, hardware_of
 
 
@@ -40,10 +42,14 @@ class RecomputeProducers(Pass):
     nothing in a kernel that reads them anyway, and against the operations that run again.  Where the tensor
     is needed in memory all the same, only the reader's own bytes count.
 
-    Runs after fusion, so that it meets only what stayed apart.  Does not fire on producers with reductions,
-    scans, random numbers or asserts, or that write into storage of others; where something may overwrite what
-    the producer reads; where inputs would live longer by more bytes than the tensor takes; nor where a rule
-    of ``compiler/analysis/fusion_rules.py`` keeps the copy and the reader apart.
+    Of a kernel with several results, only what the tensor needs runs again: the normalised rows of the
+    backward kernel of a layer norm, without its sums.
+
+    Runs after fusion, so that it meets only what stayed apart.  Does not fire where the tensor needs a
+    reduction, a scan or random numbers, on producers with asserts, or that write into storage of others;
+    where something may overwrite what the producer reads; where inputs would live longer by more bytes than
+    the tensor takes; nor where a rule of ``compiler/analysis/fusion_rules.py`` keeps the copy and the reader
+    apart.
     """
 
     name: ClassVar[str] = "recompute-producers"
@@ -79,7 +85,7 @@ class _Tensor:
     """A tensor that a kernel stores and others read.
 
     ``readers``: nodes that may compute it themselves.  ``stored``: whether it is needed in memory all the
-    same.  ``inputs``: what it is made of.
+    same.  ``inputs``: what it is made of.  ``weight``: issue slots of a point.
     """
 
     graph: GroupGraph
@@ -88,6 +94,7 @@ class _Tensor:
     readers: tuple[int, ...]
     stored: bool
     inputs: tuple[int, ...]
+    weight: int
     ending: int  #: bytes of inputs whose last use comes before the last reader
 
     def saved_bytes(self) -> int:
@@ -102,7 +109,7 @@ class _Tensor:
         """Microseconds saved; none where inputs would live longer by more than the tensor takes."""
         summary = self.graph.summaries[self.producer]
         runs = len(self.readers) - (not self.stored)
-        slots = runs * summary.weight * estimate(summary.points, dict(self.graph.hints))
+        slots = runs * self.weight * estimate(summary.points, dict(self.graph.hints))
         freed = 0 if self.stored else self.graph.bytes_of(self.value)
         if self.ending > freed:
             return 0.0
@@ -140,13 +147,11 @@ class _Uses:
         """The tensors whose readers could compute them, by producer."""
         graph = self.graph
         for node, summary in graph.summaries.items():
-            if not summary.is_pointwise or summary.asserts or not all(w.is_plain for w in summary.writes):
-                continue
             made = graph.deps.nodes[node]
-            if not all(graph.is_fresh(d) for d in made.destinations) or _is_random(made.callee):
+            if summary.asserts or not all(graph.is_fresh(d) for d in made.destinations):
                 continue
             for write in summary.writes:
-                tensor = self._tensor(node, summary, write.result)
+                tensor = self._tensor(node, summary, write.result) if write.is_plain else None
                 if tensor is not None:
                     yield tensor
 
@@ -156,13 +161,17 @@ class _Uses:
         value = made.results[result]
         users = [deps.nodes[u] for u in deps.users[value] if deps.nodes[u].kind != "fuse.after"]
         readers = tuple(u.index for u in users if u.index in graph.summaries)
-        inputs = tuple(dict.fromkeys(made.operands[a] for a in _needed(made.callee, summary, result)))
         if not readers or any(value in u.destinations for u in users):
             return None
+        needed = _needed(made.callee, result)
+        if any(op.name == "fuse.rand" or op.name in {c.op for c in summary.crossings} for op in needed):
+            return None
+        inputs = tuple(dict.fromkeys(made.operands[a] for a in _loaded(needed)))
         if not all(map(self._is_unchanged, inputs)):
             return None
         ending = sum(graph.bytes_of(v) for v in inputs if self.last[deps.roots[v]] < max(readers))
-        return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, ending)
+        weight = sum(slots(op.name) for op in needed)
+        return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, weight, ending)
 
     def _is_unchanged(self, value: int) -> bool:
         """Whether nothing writes the storage of a value but what makes it."""
@@ -181,28 +190,23 @@ def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
     return chosen
 
 
-def _is_random(kernel: ir.Operation | None) -> bool:
-    return kernel is not None and any(op.name == "fuse.rand" for op in kernel_body(kernel))
-
-
-def _needed(kernel: ir.Operation | None, summary: Summary, result: int) -> list[int]:
-    """The arguments that a kernel loads for one of its results."""
+def _needed(kernel: ir.Operation | None, result: int) -> list[ir.Operation]:
+    """The ops that a kernel runs for one of its results."""
     assert kernel is not None
     waiting = [kernel_body(kernel)[-1].operands[result]]
-    seen: set[ir.Value] = set()
-    found: dict[int, None] = {}
+    found: dict[ir.Operation, None] = {}
     while waiting:
         value = waiting.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value.owner, ir.Block):
-            number = ir.BlockArgument(value).arg_number
-            if any(read.argument == number for read in summary.reads):
-                found[number] = None
-        else:
+        if not isinstance(value.owner, ir.Block) and value.owner.operation not in found:
+            found[value.owner.operation] = None
             waiting += list(value.owner.operation.operands)
-    return sorted(found)
+    return list(found)
+
+
+def _loaded(ops: list[ir.Operation]) -> list[int]:
+    """The numbers of the arguments that ops load."""
+    sources = [op.operands[0] for op in ops if op.name == "fuse.load"]
+    return sorted({ir.BlockArgument(s).arg_number for s in sources})
 
 
 def _may_merge(graph: GroupGraph, a: int, b: int) -> bool:
@@ -228,8 +232,11 @@ class _Copy:
             empty = call.operands[tie].owner.operation.clone(ir.InsertionPoint(call))
             call.operands[tie] = empty.results[0]
         program.callers[producer.name] += 1
+        live = [value == tensor.value for value in producer.results]
+        if not all(live):
+            call = drop_results(program, call, program.callee(call), live)
         copy = _Copy(tensor, graph.deps.values[tensor.value], call, user)
-        copy._read(copy.original, call.results[producer.results.index(tensor.value)])
+        copy._read(copy.original, call.results[0])
         return copy
 
     def _read(self, old: ir.Value, new: ir.Value) -> None:
@@ -239,9 +246,8 @@ class _Copy:
 
     def undo(self, program: Program) -> None:
         """The reader reads the stored tensor again."""
-        producer = self.tensor.graph.deps.nodes[self.tensor.producer]
-        self._read(self.call.results[producer.results.index(self.tensor.value)], self.original)
-        empties = [self.call.operands[tie].owner.operation for tie in producer.ties]
+        self._read(self.call.results[0], self.original)
+        [tie] = kernel_ties(program.callee(self.call))
+        empty = self.call.operands[tie].owner.operation
         program.erase_call(self.call)
-        for empty in empties:
-            empty.erase()
+        empty.erase()

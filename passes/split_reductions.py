@@ -5,8 +5,8 @@ kernel folds each slice into a workspace and does everything that does not depen
 folds the slices, always in the same order, and does the rest. Where the rest runs over the reduced dims again
 (softmax, layer norm of long rows), the second kernel only folds and a third does the rest, so that each is
 tiled for what it does.  Of what the first kernel stores, the rest reads the stored value where computing it
-once more would read more bytes.  Deterministic: no atomics.  (Letting the last slice to finish combine all, by a
-ticket, would save the second launch; that is a later improvement.)
+once more would read more bytes.  Deterministic: no atomics.  (Letting the last slice to finish combine all,
+by a ticket, would save the second launch; that is a later improvement.)
 
 Before::
 

@@ -59,3 +59,38 @@ def test_what_is_returned_too_is_recomputed_from_fewer_bytes_only():
 
     (graph,) = check(kept, torch.randn(64, 48), torch.randn(64, 48)).graphs
     assert not recomputed(graph)
+
+
+def normalised(x, mean, rstd, weight, gradient):
+    """Part of the backward of a layer norm: few rows, so that sums of rows and of columns stay apart."""
+    wide = x.float()
+    rows = (wide - mean) * rstd
+    inner = gradient.float() * weight
+    dot = (inner * rows).sum(1, keepdim=True)
+    return (inner - rows * dot).to(x.dtype), (gradient.float() * rows).sum(0)
+
+
+@pytest.mark.parametrize("level", ("scheduled", "planned"))
+def test_a_reader_of_what_needs_no_sum_leaves_the_sums_behind(level):
+    x, gradient = torch.randn(2, 96, 256).bfloat16()
+    mean, rstd, weight = *torch.randn(2, 96, 1), torch.randn(256)
+    (graph,) = check(
+        normalised, x, mean, rstd, weight, gradient, interpret_level=level, hardware="h200"
+    ).graphs
+    assert len(recomputed(graph)) == 1
+    assert "tensor<96x256xf32>" not in str(graph.module), "the normalised rows are in no memory"
+
+
+def test_the_numbers_of_a_copy_without_sums():
+    x, gradient = torch.randn(2, 96, 256).bfloat16()
+    mean, rstd, weight = *torch.randn(2, 96, 1), torch.randn(256)
+    check(normalised, x, mean, rstd, weight, gradient, verify="numeric")
+
+
+def test_a_reduction_is_not_computed_again():
+    def softmax(x):
+        s = x.softmax(1)
+        return (s - s.sum(0)).square().sum(1), s.reshape(-1, 8).sum(1)
+
+    (graph,) = check(softmax, torch.randn(96, 256), hardware="h200").graphs
+    assert not recomputed(graph)
