@@ -26,13 +26,12 @@ After::
     ...}
 
 An address is promised to be a multiple of 16 bytes where that is known, of fewer for narrow elements beside
-wide ones.  It does not touch kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base``
-reads is still passed when the kernel writes it; unused arguments are left out.  ``fuse.base_of`` becomes a
-load from the launch's parameters, in constant memory, by number: its sources must be consecutive arguments
-behind no other but tensors.
+wide ones and for elements that are masked one by one (``passes/_promises.py``).  It does not touch kernels
+that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still passed when the kernel
+writes it; unused arguments are left out.  ``fuse.base_of`` becomes a load from the launch's parameters, in
+constant memory, by number: its sources must be consecutive arguments behind no other but tensors.
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -41,6 +40,7 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects import tt
 from ..compiler.mlir import func, ir
+from ._promises import Promises, aligned
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
@@ -70,9 +70,9 @@ def _lower(kernel: ir.Operation, module: ir.Module) -> None:
     parameters: list[str] = []
     types: list[ir.Type] = []
     attributes: list[ir.Attribute] = []
-    widest = _widest_access(block)
+    promises = Promises(block)
     for number, argument in enumerate(arguments):
-        passed = _passed(kernel, argument, widest)
+        passed = _passed(kernel, argument, promises)
         if passed is None:
             continue
         kind, type_, attribute = passed
@@ -145,38 +145,15 @@ def _read_parameter(op: ir.Operation, kernel: str, numbers: list[int], parameter
             result=i64,
         ).operation
         pointer = tt.IntToPtr(address.results[0], result=op.results[0].type).operation
-        if len(_alignment(TensorSpec.of(op.operands[1].type), 1)):
+        if aligned(TensorSpec.of(op.operands[1].type)):
             i32 = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(32))
             pointer.attributes["tt.divisibility"] = ir.Attribute.parse(f"dense<16> : {i32}")
     op.results[0].replace_all_uses_with(pointer.results[0])
     op.erase()
 
 
-def _widest_access(block: ir.Block) -> int:
-    """Bytes of the widest element among the loads and stores of the largest tiles, in loops where there are
-    any: what happens once does not matter then.  1 where there is none.
-    """
-    found: list[tuple[bool, int, int]] = []
-
-    def read(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("tt.load", "tt.store"):
-            type_ = op.results[0].type if op.name == "tt.load" else op.operands[1].type
-            in_loop = op.parent is not None and op.parent.name == "scf.for"
-            found.append((in_loop, math.prod(tt.shape_of(type_)), _bytes(tt.element_of(type_))))
-        return ir.WalkResult.ADVANCE
-
-    block.owner.operation.walk(read)
-    largest = max((where[:2] for where in found), default=(False, 0))
-    return max((size for *where, size in found if tuple(where) == largest), default=1)
-
-
-def _bytes(element: ir.Type) -> int:
-    width = getattr(element, "width", 8)
-    return max(1, width // 8)
-
-
 def _passed(
-    kernel: ir.Operation, argument: ir.Value, widest: int
+    kernel: ir.Operation, argument: ir.Value, promises: Promises
 ) -> tuple[str, ir.Type, ir.Attribute] | None:
     """How an argument reaches the GPU: its kind, its type there and its attributes; None when the body does
     not use it.
@@ -192,7 +169,7 @@ def _passed(
             )
         if not bases:
             return None
-        return "ptr", bases[0].results[0].type, _alignment(TensorSpec.of(argument.type), widest)
+        return "ptr", bases[0].results[0].type, _divisible(promises.bytes_of(argument))
     if isinstance(argument.type, ir.IndexType):
         if any(u.name != "arith.index_cast" for u in users):
             raise PassError(
@@ -210,28 +187,17 @@ def _passed(
     return str(argument.type), argument.type, empty
 
 
-def _alignment(spec: TensorSpec, widest: int) -> ir.DictAttr:
-    """Allocations are aligned to 16 bytes; an offset that is a multiple of 16 bytes keeps that.
-
-    For elements narrower than the widest (a mask, an fp8 result) less is promised, as many as 16 bytes of the
-    widest: Triton would give each thread 16 bytes of the narrow one, lay out all loads likewise, with gaps
-    between the lanes of a warp, and shuffle everything before it is stored.
-    """
-    offset = spec.offset.constant
-    if offset is not None and offset * spec.element_bytes % 16 == 0:
-        promised = 16 * spec.element_bytes // max(widest, spec.element_bytes)
-        i32 = ir.IntegerType.get_signless(32)
-        return ir.DictAttr.get({"tt.divisibility": ir.IntegerAttr.get(i32, promised)})
-    return ir.DictAttr.get({})
+def _divisible(promised: int) -> ir.DictAttr:
+    """What Triton is told of an address or a size; nothing of 1."""
+    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), promised)
+    return ir.DictAttr.get({"tt.divisibility": number} if promised > 1 else {})
 
 
 def _multiple(kernel: ir.Operation, number: int) -> ir.Attribute:
     """A size that is known to be a multiple (``fuse.multiple``) says so to Triton."""
     for name, value in attribute_items(ir.ArrayAttr(kernel.attributes["arg_attrs"])[number]):
         if name == "fuse.multiple" and ir.IntegerAttr(value).value % 16 == 0:
-            return ir.DictAttr.get(
-                {"tt.divisibility": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 16)}
-            )
+            return _divisible(16)
     return ir.DictAttr.get({})
 
 

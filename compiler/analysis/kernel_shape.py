@@ -137,11 +137,15 @@ class KernelShape:
 
     @cached_property
     def widest(self) -> int:
-        """Bytes of the widest element that the kernel reads or writes along the reduced dims (along any dim,
-        where none is reduced); 4 when there is none.
+        """Bytes of the widest element that the kernel reads or writes at all reduced points; 4 when there is
+        none.  What has fewer points does not fill vectors of its own: a number for each group of a row.
         """
         reduced = self.kernel.reduced
-        along = [a for a in self.accesses if self.kernel.op_dims[a.op] & (reduced or self.kernel.dims.keys())]
+        points = [
+            (a, self.kernel.op_dims[a.op] & (reduced or self.kernel.dims.keys())) for a in self.accesses
+        ]
+        most = max((self.points(tuple(dims)) for _, dims in points), default=1)
+        along = [a for a, dims in points if dims and self.points(tuple(dims)) == most]
         return max((self.element_bytes(a) for a in along), default=4)
 
     @cached_property

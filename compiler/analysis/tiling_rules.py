@@ -25,6 +25,8 @@ SHORT_ROW_BYTES = 2048
 #: Rows shorter than this are one program's: two warps meet at a barrier sooner than four that share two rows
 #: (softmax with a mask, rows of 2 KB: 0.98 of a copy instead of 0.93).
 _WARP_ROW_BYTES = 4096
+#: Bytes of a line of memory, which is read as a whole.
+_LINE_BYTES = 128
 #: Bytes of a row that one warp handles: 64 a thread.
 _WARP_BYTES = 2048
 #: Registers for values that a thread may hold before tiles shrink, and before a row is looped over.
@@ -34,6 +36,13 @@ SMALL_REGISTERS, ROW_REGISTERS, LARGE_REGISTERS = 64, 128, 160
 #: two, three, four stages reach 0.69, 0.90, 0.90 of a copy in layer norm's backward pass, and
 #: 0.46, 0.67, 0.72 in bf16).
 _WALK_STAGES = 4
+
+
+#: Elements of a row that a thread holds beside their positions, where the position of the largest is wanted:
+#: with more, a loop that keeps one pair for many is faster (8192 columns in bf16: 0.92 of a copy, held 0.81).
+_POSITIONS = 16
+#: How often the warps of a row exchange partial results in a reduction, where not once.
+_MEETINGS = {"fuse.welford": 2, "fuse.online_softmax": 2}
 
 
 class NoTiling(Exception):
@@ -227,6 +236,8 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
                 Tile(_axes(shape.parallel, 1, (axis,)), 2 * hardware.max_warps), "long-row-resident"
             )
         warps = _row_warps(width, shape, hardware)
+        if _finds_position(shape) and width // (warps * hardware.warp) > _POSITIONS:
+            return _looped_rows(shape, dims, length, hardware)
         if width // (warps * hardware.warp) * shape.live_values <= LARGE_REGISTERS:
             return Choice(
                 Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), warps), "row-resident"
@@ -237,9 +248,10 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
 
 
 def _crossed_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware: Hardware) -> Choice | None:
-    """A warp's width of rows a program, where some tensor over all dims is contiguous across the rows (a
+    """Rows of a whole line a program, where some tensor over all dims is contiguous across the rows (a
     transposed operand) and a tile of them fits in registers: whole sectors for each access, and most of each
-    reduction in the thread.
+    reduction in the thread.  (In bf16, 64 rows reach 0.87 of a copy where 32 reach 0.81, half of each line;
+    with 8 warps instead of 4 both reach 0.68.)
     """
     across = [
         a
@@ -248,26 +260,35 @@ def _crossed_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardwar
     ]
     if not across or shape.bound(dims) is None:
         return None
-    rows = hardware.warp
-    elements = rows * width
+    element = max(shape.element_bytes(a) for a in across)
+    rows, elements = _LINE_BYTES // element, _LINE_BYTES // element * width
     if elements > ROW_ELEMENTS or -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
         return None
-    warps = max(4, min(hardware.max_warps, elements // 2048))
-    if elements // (warps * hardware.warp) * shape.live_values > LARGE_REGISTERS:
+    warps = max(4, min(hardware.max_warps, elements // 4096))
+    registers = elements // (warps * hardware.warp) * shape.live_values * element // 4  # 16 bits stay packed
+    if registers > LARGE_REGISTERS:
         return None
     return Choice(Tile(_axes(shape.parallel, rows, (Axis(dims, width, "resident"),)), warps), "crossed-rows")
 
 
 def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
     """A warp for 64 bytes a thread, four 16-byte accesses in flight; more warps where values would not fit in
-    registers.
+    registers, fewer of them (of 32 elements a thread) where each meets the others three times: about 40
+    instructions every time (layer norm and int8 by groups: 0.91 of a copy in float32 instead of 0.85).
     """
     warps = min(max(width * shape.widest // _WARP_BYTES, 1), hardware.max_warps)
+    if sum(_MEETINGS.get(op.name, 1) for op in shape.kernel.reductions) >= 3:
+        warps = min(warps, max(1, width // (32 * hardware.warp)))
     while warps < hardware.max_warps:
         if width // (warps * hardware.warp) * shape.live_values <= ROW_REGISTERS:
             break
         warps *= 2
     return warps
+
+
+def _finds_position(shape: KernelShape) -> bool:
+    """Whether rows are only searched for their largest or smallest element."""
+    return not shape.rereads and any(op.name == "fuse.argreduce" for op in shape.kernel.reductions)
 
 
 def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware: Hardware) -> Choice:

@@ -37,6 +37,19 @@ load b[d0] -> d
 %t = arith.truncf %q : f32 to bf16
 store t -> o[d0, d1]"""
 
+BYTES = """load x[d0] -> v
+%low = arith.constant -127.0 : f32
+%high = arith.constant 126.0 : f32
+%n = math.roundeven %v : f32
+%a = arith.maximumf %n, %low : f32
+%b = arith.minimumf %a, %high : f32
+%i = arith.fptosi %b : f32 to i32
+%t = arith.trunci %i : i32 to i8
+store t -> o[d0]"""
+FP8 = """load x[d0] -> v
+%t = arith.truncf %v : f32 to f8E4M3FN
+store t -> o[d0]"""
+
 
 def every_finite() -> torch.Tensor:
     """All finite numbers of bfloat16, padded with ones."""
@@ -46,7 +59,7 @@ def every_finite() -> torch.Tensor:
 
 def tiled(case: Case, *inputs: torch.Tensor) -> torch.Tensor:
     module = lowered(case.text(), ChooseTiling(), ApplyTiling())
-    assert "tt.precise_divf" not in str(module) or case.body is QUOTIENT
+    assert "tt.precise_divf" not in str(module)
     [got] = run(module, list(inputs))
     return got
 
@@ -90,3 +103,31 @@ def test_one_divisor_for_a_row(divisor: float) -> None:
     )
     exact = (x.double() / b.double()[:, None]).to(torch.float32).to(torch.bfloat16)
     torch.testing.assert_close(tiled(case, x, b), exact, rtol=2**-8, atol=0, equal_nan=True)
+
+
+def edges(*around: float) -> torch.Tensor:
+    """Float32 numbers: each of ``around`` with both neighbours and both signs, and a spread of others."""
+    points = torch.tensor(around)
+    more = [points, points.nextafter(torch.tensor(torch.inf)), points.nextafter(torch.tensor(-torch.inf))]
+    spread = torch.linspace(-600, 600, 4096 - 6 * len(around))
+    return torch.cat([*more, *(-m for m in more), spread])
+
+
+def test_rounded_to_bytes() -> None:
+    """Halves go to even, what lies beyond the bounds to the bounds: the same integers as in float64."""
+    x = edges(0.0, 0.5, 1.5, 2.5, 63.5, 125.5, 126.5, 127.5, 1e30, 2.0**-149)
+    case = Case({"d0": "4096"}, {"x": tensor(4096)}, {"o": tensor(4096, element="i8")}, BYTES)
+    module = lowered(case.text(), ChooseTiling(), ApplyTiling())
+    assert "arith.fptosi" not in str(module)
+    [got] = run(module, [x])
+    assert torch.equal(got, x.double().round().clamp(-127, 126).to(torch.int8))
+
+
+def test_fp8_ends_at_464() -> None:
+    """464 is still rounded to 448, the next number is NaN; so are NaN and infinity."""
+    x = edges(0.0, 448.0, 463.0, 464.0, 465.0, 1e38, torch.inf, torch.nan)
+    case = Case({"d0": "4096"}, {"x": tensor(4096)}, {"o": tensor(4096, element="f8E4M3FN")}, FP8)
+    got = run(lowered(case.text(), ChooseTiling(), ApplyTiling()), [x])[0].float()
+    assert torch.equal(got.isnan(), (x.abs() > 464) | x.isnan())
+    inside = x.abs() <= 448
+    assert torch.equal(got[inside], x[inside].to(torch.float8_e4m3fn).float())

@@ -27,7 +27,7 @@ func.func private @sigmoid(%x: tensor<4096xbf16>, %o: tensor<4096xbf16>) -> tens
 // CHECK: %[[D:.*]] = "tt.reduce"
 // CHECK: %[[SMALL:.*]] = arith.cmpf olt, %{{.*}}, %{{.*}} : f32
 // CHECK: %[[SCALE:.*]] = arith.select %[[SMALL]]
-// CHECK: %[[R:.*]] = "tt.precise_divf"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+// CHECK: %[[R:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
 // CHECK-NOT: divf
 // CHECK: arith.truncf
 func.func private @rows(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> tensor<64x4096xbf16>
@@ -60,4 +60,107 @@ func.func private @cancels(%x: tensor<4096xbf16>, %o: tensor<4096xbf16>) -> tens
   %t = arith.truncf %d : f32 to bf16
   %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<4096xbf16>, bf16, i1) -> tensor<4096xbf16>
   return %r : tensor<4096xbf16>
+}
+
+// -----
+
+// The divisor is known to be large enough: nothing is scaled.
+// CHECK-LABEL: @bounded_rows
+// CHECK: tt.reduce_return
+// CHECK: %[[D:.*]] = arith.maximumf
+// CHECK-NOT: arith.cmpf
+// CHECK: arith.divf %{{.*}}, %[[D]] : f32
+// CHECK-COUNT-1: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: arith.truncf
+func.func private @bounded_rows(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> tensor<64x4096xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %least = arith.constant 1.0e-12 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %s = "fuse.reduce"(%w) {kind = "max", over = ["d1"]} : (f32) -> f32
+  %d = arith.maximumf %s, %least : f32
+  %q = arith.divf %w, %d : f32
+  %t = arith.truncf %q : f32 to bf16
+  %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xbf16>, bf16, i1) -> tensor<64x4096xbf16>
+  return %r : tensor<64x4096xbf16>
+}
+
+// -----
+
+// Rounded, clamped and converted: the sum with 1.5 * 2**23 has done all of it.
+// CHECK-LABEL: @bytes
+// CHECK: %[[C:.*]] = arith.minimumf %{{.*}}, %{{.*}} : tensor<4096xf32>
+// CHECK: %[[L:.*]] = arith.maximumf
+// CHECK: %[[H:.*]] = arith.minimumf %[[L]]
+// CHECK: %[[S:.*]] = arith.addf %[[H]]
+// CHECK: "tt.bitcast"(%[[S]]) : (tensor<4096xf32>) -> tensor<4096xi32>
+// CHECK-NOT: arith.fptosi
+// CHECK: arith.trunci
+func.func private @bytes(%x: tensor<4096xf32>, %o: tensor<4096xi8>) -> tensor<4096xi8>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 4096 : i64, kind = "grid"}], num_warps = 8 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant -127.0 : f32
+  %high = arith.constant 127.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %n = math.roundeven %v : f32
+  %a = arith.maximumf %n, %low : f32
+  %b = arith.minimumf %a, %high : f32
+  %i = arith.fptosi %b : f32 to i32
+  %t = arith.trunci %i : i32 to i8
+  %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<4096xi8>, i8, i1) -> tensor<4096xi8>
+  return %r : tensor<4096xi8>
+}
+
+// -----
+
+// Not rounded to even, or clamped to what the sum cannot hold: converted.
+// CHECK-LABEL: @truncated
+// CHECK-COUNT-2: arith.fptosi
+func.func private @truncated(%x: tensor<4096xf32>, %o: tensor<4096xi32>, %p: tensor<4096xi32>) -> (tensor<4096xi32>, tensor<4096xi32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant -127.0 : f32
+  %high = arith.constant 127.0 : f32
+  %large = arith.constant 8388608.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %a = arith.maximumf %v, %low : f32
+  %b = arith.minimumf %a, %high : f32
+  %i = arith.fptosi %b : f32 to i32
+  %r = "fuse.store"(%o, %i, %true) {at = ["d0"], mode = "set"} : (tensor<4096xi32>, i32, i1) -> tensor<4096xi32>
+  %n = math.roundeven %v : f32
+  %c = arith.maximumf %n, %low : f32
+  %d = arith.minimumf %c, %large : f32
+  %j = arith.fptosi %d : f32 to i32
+  %s = "fuse.store"(%p, %j, %true) {at = ["d0"], mode = "set"} : (tensor<4096xi32>, i32, i1) -> tensor<4096xi32>
+  return %r, %s : tensor<4096xi32>, tensor<4096xi32>
+}
+
+// -----
+
+// NaN above 464, by a sign and not by a comparison; nothing where the value is clamped below that.
+// CHECK-LABEL: @fp8
+// CHECK: arith.shrsi
+// CHECK: "tt.fp_to_fp"
+// CHECK-NOT: arith.shrsi
+// CHECK: "tt.fp_to_fp"
+func.func private @fp8(%x: tensor<4096xf32>, %o: tensor<4096xf8E4M3FN>, %p: tensor<4096xf8E4M3FN>) -> (tensor<4096xf8E4M3FN>, tensor<4096xf8E4M3FN>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant -448.0 : f32
+  %high = arith.constant 448.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %t = arith.truncf %v : f32 to f8E4M3FN
+  %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf8E4M3FN>, f8E4M3FN, i1) -> tensor<4096xf8E4M3FN>
+  %a = arith.maximumf %v, %low : f32
+  %b = arith.minimumf %a, %high : f32
+  %c = arith.truncf %b : f32 to f8E4M3FN
+  %s = "fuse.store"(%p, %c, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf8E4M3FN>, f8E4M3FN, i1) -> tensor<4096xf8E4M3FN>
+  return %r, %s : tensor<4096xf8E4M3FN>, tensor<4096xf8E4M3FN>
 }

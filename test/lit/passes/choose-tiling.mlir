@@ -245,7 +245,7 @@ func.func private @odd_rows_apart(%x: tensor<8192x4097xf32, #fuse.layout<"8192,4
 
 // -----
 
-// Channels are reduced, pixels are contiguous: 32 rows a program, so that whole sectors are read.
+// Channels are reduced, pixels are contiguous: 32 rows a program, so that whole lines are read; 64 of 16 bits.
 // CHECK-LABEL: func.func private @channels
 // CHECK-SAME: fuse.tile = {axes = [{block = 32 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 256 : i64, dims = ["d2"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
 func.func private @channels(%x: tensor<64x256x3136xf32>, %o: tensor<64x3136x256xf32>) -> tensor<64x3136x256xf32>
@@ -257,4 +257,72 @@ func.func private @channels(%x: tensor<64x256x3136xf32>, %o: tensor<64x3136x256x
   %w = arith.subf %v, %s : f32
   %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<64x3136x256xf32>, f32, i1) -> tensor<64x3136x256xf32>
   return %r : tensor<64x3136x256xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @channels_of_16_bits
+// CHECK-SAME: fuse.tile = {axes = [{block = 64 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 256 : i64, dims = ["d2"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @channels_of_16_bits(%x: tensor<64x256x3136xbf16>, %o: tensor<64x3136x256xbf16>) -> tensor<64x3136x256xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "3136", d2 = "256"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2", "d1"]} : (tensor<64x256x3136xbf16>, i1, bf16) -> bf16
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d2"]} : (bf16) -> bf16
+  %w = arith.subf %v, %s : bf16
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<64x3136x256xbf16>, bf16, i1) -> tensor<64x3136x256xbf16>
+  return %r : tensor<64x3136x256xbf16>
+}
+
+// -----
+
+// A number for each group of a row does not make its elements wide: bf16, a warp for 1024 of them.
+// CHECK-LABEL: func.func private @groups
+// CHECK-SAME: {block = 32 : i64, dims = ["d1"], kind = "resident"}, {block = 128 : i64, dims = ["d2"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @groups(%x: tensor<16384x4096xbf16>, %o: tensor<16384x32xf32>, %p: tensor<16384xf32>) -> (tensor<16384x32xf32>, tensor<16384xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "32", d2 = "128"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1*128 + d2"]} : (tensor<16384x4096xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %g = "fuse.reduce"(%w) {kind = "max", over = ["d2"]} : (f32) -> f32
+  %s = "fuse.reduce"(%w) {kind = "sum", over = ["d1", "d2"]} : (f32) -> f32
+  %q = "fuse.store"(%o, %g, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16384x32xf32>, f32, i1) -> tensor<16384x32xf32>
+  %r = "fuse.store"(%p, %s, %true) {at = ["d0"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+  return %q, %r : tensor<16384x32xf32>, tensor<16384xf32>
+}
+
+// -----
+
+// Three meetings of the warps: in float32, 32 elements a thread and half the warps that layer norm alone takes.
+// CHECK-LABEL: func.func private @norm_and_largest
+// CHECK-SAME: {block = 4096 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @norm_and_largest(%x: tensor<16384x4096xf32>, %o: tensor<16384xf32>) -> tensor<16384xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16384x4096xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %d = arith.subf %v, %m : f32
+  %w = arith.mulf %d, %m2 : f32
+  %a = "fuse.reduce"(%w) {kind = "max", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %a, %true) {at = ["d0"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+  return %r : tensor<16384xf32>
+}
+
+// -----
+
+// A search for the largest keeps a position beside each value: a long row of 16 bits is looped over.
+// CHECK-LABEL: func.func private @largest
+// CHECK-SAME: {block = 2048 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 8 : i64}
+func.func private @largest(%x: tensor<16384x8192xbf16>, %o: tensor<16384xi64>) -> tensor<16384xi64>
+    attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "8192"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16384x8192xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  %t, %at = "fuse.argreduce"(%w, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)
+  %r = "fuse.store"(%o, %at, %true) {at = ["d0"], mode = "set"} : (tensor<16384xi64>, i64, i1) -> tensor<16384xi64>
+  return %r : tensor<16384xi64>
 }

@@ -127,3 +127,28 @@ func.func private @mask(%x: tensor<256xi8>, %o: tensor<256xbf16>) -> tensor<256x
   "tt.store"(%qr, %w) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<256x!tt.ptr<bf16>>, tensor<256xbf16>) -> ()
   return %o : tensor<256xbf16>
 }
+
+// -----
+
+// 4097 elements are masked one by one, so no vector is promised, though the tensor is aligned; of 4100, four at a time.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: arg_attrs = [{tt.divisibility = 2 : i32}, {tt.divisibility = 8 : i32}]
+// CHECK-SAME: sym_name = "odd_tt"
+func.func private @odd(%x: tensor<4097xbf16>, %o: tensor<4100xbf16>) -> tensor<4100xbf16>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "4097"}, fuse.ties = array<i64: 1>} {
+  %p = "fuse.base"(%x) : (tensor<4097xbf16>) -> !tt.ptr<bf16>
+  %q = "fuse.base"(%o) : (tensor<4100xbf16>) -> !tt.ptr<bf16>
+  %r = "tt.make_range"() {start = 0 : i32, end = 8192 : i32} : () -> tensor<8192xi32>
+  %c = arith.constant dense<4097> : tensor<8192xi32>
+  %e = arith.constant dense<4100> : tensor<8192xi32>
+  %m = arith.cmpi slt, %r, %c : tensor<8192xi32>
+  %n = arith.cmpi slt, %r, %e : tensor<8192xi32>
+  %ps = "tt.splat"(%p) : (!tt.ptr<bf16>) -> tensor<8192x!tt.ptr<bf16>>
+  %qs = "tt.splat"(%q) : (!tt.ptr<bf16>) -> tensor<8192x!tt.ptr<bf16>>
+  %pr = "tt.addptr"(%ps, %r) : (tensor<8192x!tt.ptr<bf16>>, tensor<8192xi32>) -> tensor<8192x!tt.ptr<bf16>>
+  %qr = "tt.addptr"(%qs, %r) : (tensor<8192x!tt.ptr<bf16>>, tensor<8192xi32>) -> tensor<8192x!tt.ptr<bf16>>
+  %v = "tt.load"(%pr, %m) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8192x!tt.ptr<bf16>>, tensor<8192xi1>) -> tensor<8192xbf16>
+  "tt.store"(%qr, %v, %n) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<8192x!tt.ptr<bf16>>, tensor<8192xbf16>, tensor<8192xi1>) -> ()
+  return %o : tensor<4100xbf16>
+}

@@ -1,0 +1,58 @@
+"""What the ops in front of a tile value say of its size: bounds of what is not NaN."""
+
+import math
+
+from ..dialects import tt
+from ..mlir import ir
+
+#: Ops that change a tile's shape and no element.
+_SHAPES = ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape")
+
+
+def at_least(value: ir.Value) -> float:
+    """A number that no element of a float tile is below."""
+    return _bounds(value)[0]
+
+
+def at_most(value: ir.Value) -> float:
+    """A number that no element of a float tile exceeds."""
+    return _bounds(value)[1]
+
+
+def splat_constant(value: ir.Value) -> float | None:
+    """The number that a float tile holds everywhere, where it is a constant."""
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    if op.name in _SHAPES:
+        return splat_constant(op.operands[0])
+    if op.name != "arith.constant" or not isinstance(tt.element_of(value.type), ir.FloatType):
+        return None
+    attribute = op.attributes["value"]
+    if isinstance(value.type, ir.RankedTensorType):
+        attribute = ir.DenseElementsAttr(attribute).get_splat_value()
+    return float(ir.FloatAttr(attribute).value)
+
+
+def _bounds(value: ir.Value) -> tuple[float, float]:
+    constant = splat_constant(value)
+    if constant is not None:
+        return constant, constant
+    if isinstance(value.owner, ir.Block):
+        return -math.inf, math.inf
+    op = value.owner.operation
+    if op.name in _SHAPES:
+        return _bounds(op.operands[0])
+    if op.name in ("arith.maximumf", "arith.minimumf"):
+        pick = max if op.name == "arith.maximumf" else min
+        (low, high), (other_low, other_high) = map(_bounds, op.operands)
+        return pick(low, other_low), pick(high, other_high)
+    if op.name == "math.absf":
+        low, high = _bounds(op.operands[0])
+        return max(low, -high, 0.0), max(-low, high)
+    if op.name in ("arith.mulf", "arith.divf", "tt.precise_divf"):
+        by = splat_constant(op.operands[1])
+        if by is not None and 0.0 < by < math.inf:
+            low, high = _bounds(op.operands[0])
+            return (low * by, high * by) if op.name == "arith.mulf" else (low / by, high / by)
+    return -math.inf, math.inf
