@@ -34,8 +34,10 @@ WAKE_SECONDS = 0.3
 WARM_UP = 3
 #: Rounds that are thrown away: the first ones still fault in what sampling itself needs.
 DISCARDED = 2
-WALL_CALLS = 20
-WALL_SECONDS = 0.5
+#: Wall time is the median of so many bursts in turns: what disturbs one burst, or warms the card, hits few.
+WALL_BURSTS = 5
+WALL_CALLS = 8
+WALL_SECONDS = 0.3
 FEWEST_ROUNDS = 5
 #: Below this fraction of hidden samples the events have measured the host.
 ENOUGH_HIDDEN = 0.9
@@ -179,11 +181,15 @@ def measure(
                     hosts[name] = min(hosts[name] * SLEEP_FACTOR, measured[name] * LONGER)
                 if turn >= 0:
                     found[name].append(sample)
-        walls = {name: _wall_time(call, watch) for name, call in calls.items()}
+        walls: dict[str, list[float]] = {name: [] for name in calls}
+        for turn in range(WALL_BURSTS):
+            for name in order if turn % 2 == 0 else reversed(order):
+                walls[name].append(_wall_time(calls[name], watch))
     finally:
         if collecting:
             gc.enable()
-    return {name: _timing(calls[name], found[name], measured[name], walls[name], watch) for name in calls}
+    medians = {name: statistics.median(times) for name, times in walls.items()}
+    return {name: _timing(calls[name], found[name], measured[name], medians[name], watch) for name in calls}
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:
