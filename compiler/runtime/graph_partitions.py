@@ -20,7 +20,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from ..analysis.storage import Storage, functions_of
+from ..analysis.storage import functions_of
 from ..mlir import ir
 from .bound_plan import Plan
 from .graph_safety import Region, Safety, graph_safety
@@ -38,7 +38,7 @@ def partitioned_plan(module: ir.Module, static: Collection[int]) -> Plan:
     main = functions_of(module)["main"]
     safety = graph_safety(main, module, static)
     written = write_in_regions(module, _numbers(safety))
-    return _Cutter(written, safety, Storage(main, module), main, frozenset(static)).cut()
+    return _Cutter(written, safety, main, frozenset(static)).cut()
 
 
 def _numbers(safety: Safety) -> list[int]:
@@ -76,12 +76,11 @@ class _Cutter:
         self,
         written: WrittenPlan,
         safety: Safety,
-        storage: Storage,
         main: ir.Operation,
         static: frozenset[int],
     ) -> None:
-        self.plan, self.variables = written.plan, written.names
-        self.safety, self.storage = safety, storage
+        self.plan, self.holders = written.plan, written.holders
+        self.safety = safety
         arguments = list(main.regions[0].blocks[0].arguments)
         self.static = {written.names[a] for i, a in enumerate(arguments) if i in static}
         body = [line.strip() for line in written.run.splitlines()]
@@ -177,10 +176,7 @@ class _Cutter:
         return any(name in self._needs(later) for later in range(number + 1, len(self.lines)))
 
     def _partition(self, name: str, inputs: list[str], region: Region, results: int) -> Partition:
-        written = set(region.writes)
-        variables = {
-            variable for value, variable in self.variables.items() if self.storage.root(value) in written
-        }
+        variables = {name for root in region.writes for name in self.holders.get(root, ())}
         return Partition(
             name,
             tuple(inputs),

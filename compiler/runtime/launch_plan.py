@@ -24,6 +24,7 @@ from .bound_plan import Plan, dtype_name, identifier
 from .control_flow_source import control_flow_source
 from .extern_function import ExternFunction
 from .extern_source import extern_function
+from .plan_tensors import PlanTensors, same_elements, wanted_layouts
 
 
 def python_text(e: Expr) -> str:
@@ -34,30 +35,32 @@ def python_text(e: Expr) -> str:
 @dataclass
 class WrittenPlan:
     """A plan and how it was written.  run: the text of ``run`` alone, which the source ends with.  starts:
-    its line where each op of ``@main`` begins.  names: the variable of each value.
+    its line where each op of ``@main`` begins.  names: the variables of ``@main``'s arguments.  holders: all
+    that ever hold a storage, by its root.
     """
 
     plan: Plan
     run: str
     starts: list[int]
-    names: dict[ir.Value, str]
+    names: Mapping[ir.Value, str]
+    holders: Mapping[ir.Value, set[str]]
 
 
 @dataclass
 class _Writer:
-    """State of one printing: variables of values, and which of them each storage keeps alive."""
+    """State of one printing: variables of values."""
 
     main: ir.Operation
     module: ir.Module
     lines: list[str] = field(default_factory=list)
     names: dict[ir.Value, str] = field(default_factory=dict)
     pointers: dict[str, str] = field(default_factory=dict)
-    holders: dict[ir.Value, list[str]] = field(default_factory=dict)
     kernels: list[str] = field(default_factory=list)
     externs: dict[str, ExternFunction] = field(default_factory=dict)
     regions: Sequence[int] = ()  #: of every op, by position: storage is not taken over from another region
     starts: list[int] = field(default_factory=list)
     region: int = -1
+    defined: int = 0  #: how many variables there are
     made_in: dict[ir.Value, int] = field(default_factory=dict)  #: region of each storage, by its root
     prefix: str = ""  #: of the names of a sub-graph
     beside: dict[str, str] = field(default_factory=dict)  #: the functions beside ``run``, by name
@@ -67,36 +70,39 @@ class _Writer:
     def __post_init__(self) -> None:
         self.functions = functions_of(self.module)
         self.storage = Storage(self.main, self.module)
+        self.tensors = PlanTensors(self.storage)
+        self.wanted = wanted_layouts(self.main, self.storage, self.functions)
         self.arguments = list(self.main.regions[0].blocks[0].arguments)
         attributes = self.module.operation.attributes
         self.device = string(attributes["fuse.device"]) if "fuse.device" in attributes else "cpu"
 
     # --- values
 
-    def define(self, value: ir.Value, name: str) -> str:
-        """Binds a variable to a value; tensors are remembered as holders of their storage."""
+    def define(self, value: ir.Value, name: str, spec: TensorSpec | None = None) -> str:
+        """Binds a variable to a value; a tensor may have another layout than the value's type (``spec``)."""
         self.names[value] = name
+        self.defined += 1
         if isinstance(value.type, ir.RankedTensorType):
             self.made_in.setdefault(self.storage.root(value), self.region)
-            holders = self.holders.setdefault(self.storage.root(value), [])
-            if name not in holders:
-                holders.append(name)
+            self.tensors.define(value, name, spec)
         return name
 
     def fresh(self) -> str:
-        return f"t{len(self.names)}"
+        return f"t{self.defined}"
 
     def use(self, value: ir.Value) -> str:
         """The variable of a value.  A view is made at its first use: most are folded into kernels or into
         other views.
         """
-        if value not in self.names and value.owner.name == "fuse.view":
-            self._view(value)
-        return self.names[value]
+        if not isinstance(value.type, ir.RankedTensorType):
+            return self.names[value]
+        return self.tensors.of(value) or self._view(value)
 
     def pointer(self, value: ir.Value) -> str:
         """A variable with the address of a tensor's first element, computed once."""
-        name = self.use(value)
+        root = self.storage.root(value)
+        at_start = TensorSpec.of(value.type).offset == TensorSpec.of(root.type).offset
+        name = self.tensors.first(value) if at_start else self.use(value)
         if name not in self.pointers:
             self.pointers[name] = f"{name}_p"
             self.emit(f"{name}_p = {name}.data_ptr()")
@@ -199,51 +205,53 @@ class _Writer:
             self.emit("stream = current_stream(device)" if self.device.startswith("cuda") else "stream = 0")
 
     def alloc(self, op: ir.Operation) -> None:
-        name = self.define(op.results[0], self.fresh())
-        self.emit(f"{name} = {self._empty(TensorSpec.of(op.results[0].type))}")
+        spec = self._layout(op.results[0])
+        name = self.define(op.results[0], self.fresh(), spec)
+        self.emit(f"{name} = {self._empty(spec)}")
+
+    def _layout(self, buffer: ir.Value) -> TensorSpec:
+        """The layout to take a buffer in: kernels need none, so that in which torch sees it first."""
+        own = TensorSpec.of(buffer.type)
+        wanted = self.wanted.get(buffer, own)
+        return wanted if same_elements(own, wanted) else own
 
     def _empty(self, spec: TensorSpec) -> str:
         where = "cpu" if (spec.device or self.device).startswith("cpu") else "cuda"
         return f"empty_{where}({_tuple(spec.sizes)}, {_tuple(spec.strides)}, {dtype_name(spec.element)})"
 
     def reuse(self, op: ir.Operation) -> None:
-        root = self.storage.root(op.operands[0])
-        donor, spec = self.names[root], TensorSpec.of(op.results[0].type)
-        if self.made_in[root] == self.region and spec == TensorSpec.of(root.type):
-            self._take_over(op.results[0], root)
+        """Takes over the tensor that shows the donor's storage in the layout that is needed, if one does."""
+        donor, value = op.operands[0], op.results[0]
+        spec, own = self._layout(value), TensorSpec.of(value.type)
+        here = self.made_in[self.storage.root(donor)] == self.region
+        kept = self.tensors.to_take_over(donor, own, spec if value in self.wanted else None)
+        if here and kept is not None:
+            self._release(donor, kept[0])
+            self.define(value, *kept)
             return
-        name = self.define(op.results[0], self.fresh())
-        if self.made_in[root] == self.region:
-            self.emit(f"{name} = reinterpret({donor}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, 0)")
-        else:
-            self.emit(f"{name} = {self._empty(spec)}")
-        self._release(op.operands[0])
-
-    def _take_over(self, value: ir.Value, root: ir.Value) -> None:
-        """A buffer of the same layout stays the tensor that it was, with its variables."""
-        donor = self.names[root]
-        views = [name for name in self.holders.pop(root) if name != donor]
-        if views:
-            self.emit("del " + ", ".join(views))
-        self.define(value, donor)
+        name, made = self.fresh(), self._empty(spec)
+        if here:
+            layout = f"{_tuple(spec.sizes)}, {_tuple(spec.strides)}"
+            made = f"reinterpret({self.tensors.first(donor)}, {layout}, 0)"
+        self.emit(f"{name} = {made}")
+        self._release(donor)
+        self.define(value, name, spec)
 
     def free(self, op: ir.Operation) -> None:
         self._release(op.operands[0])
 
-    def _release(self, value: ir.Value) -> None:
-        holders = self.holders.pop(self.storage.root(value), [])
-        if holders:
-            self.emit("del " + ", ".join(holders))
+    def _release(self, value: ir.Value, kept: str = "") -> None:
+        names = self.tensors.release(value, kept)
+        if names:
+            self.emit("del " + ", ".join(names))
 
-    def _view(self, value: ir.Value) -> None:
+    def _view(self, value: ir.Value) -> str:
         spec, root = TensorSpec.of(value.type), self.storage.root(value)
-        base = self.names[root]
-        offset = spec.offset - TensorSpec.of(root.type).offset
+        base, offset = self.tensors.first(value), spec.offset - TensorSpec.of(root.type).offset
         name = self.define(value, self.fresh())
-        self.emit(
-            f"{name} = reinterpret({base}, {_tuple(spec.sizes)}, {_tuple(spec.strides)}, "
-            f"{python_text(offset)})"
-        )
+        layout = f"{_tuple(spec.sizes)}, {_tuple(spec.strides)}"
+        self.emit(f"{name} = reinterpret({base}, {layout}, {python_text(offset)})")
+        return name
 
     def size(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"]))
@@ -296,8 +304,6 @@ class _Writer:
         grid += ["1"] * (3 - len(grid))
         name = self.prefix + name
         self.emit(f"launch_{identifier(name)}(stream, {', '.join([*grid, *arguments])})")
-        for result, operand in aliased_operands(callee).items():
-            self.names[op.results[result]] = self.use(op.operands[operand])
         if name not in self.kernels:
             self.kernels.append(name)
 
@@ -424,7 +430,14 @@ class _Writer:
         self.emit(f"check({variable}, {sizes}, {strides}, {made_by!r})")
 
     def finish(self, op: ir.Operation) -> None:
-        handed = [self.use(v) for v in op.operands]
+        handed: list[str] = []
+        taken = {self.names[a] for a in self.arguments}
+        for value in op.operands:
+            name = self.use(value)
+            if value not in self.arguments and value.owner.name == "fuse.view" and name in taken:
+                name = self._view(value)  # a view is a tensor of its own to the caller
+            handed.append(name)
+            taken.add(name)
         for name in self.realigned:
             self.emit(f"if {name} is not {name}_caller: {name}_caller.copy_({name}); {name} = {name}_caller")
         self.emit(f"return [{', '.join(handed)}]")
@@ -471,4 +484,4 @@ def write_in_regions(
     run = writer.write()
     source = "\n".join([*writer.beside.values(), run])
     plan = Plan(source, writer.kernels, writer.externs, torch.device(writer.device).index or 0)
-    return WrittenPlan(plan, run, writer.starts, writer.names)
+    return WrittenPlan(plan, run, writer.starts, writer.names, writer.tensors.holders)

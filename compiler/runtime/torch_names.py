@@ -47,6 +47,7 @@ def resolve(name: str, location: "ir.Location | None" = None) -> Callable[..., A
 #: is the op's.  A convolution is called in 5 us less, a product in 2.
 _UNBOXED = frozenset(
     (
+        "aten._addmm_activation.default",
         "aten._scaled_dot_product_cudnn_attention.default",
         "aten._scaled_dot_product_efficient_attention.default",
         "aten._scaled_dot_product_flash_attention.default",

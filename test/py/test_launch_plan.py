@@ -222,6 +222,7 @@ def test_the_shortest_way_to_an_op_is_the_same_op(name):
     args, kwargs = {
         "convolution": ((x, x, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1), {}),
         "addmm": ((square[0], square, square), {"beta": 2, "alpha": 3}),
+        "_addmm_activation": ((square[0], square, square), {"use_gelu": True}),
         "baddbmm": ((x[0], x[0], x[0]), {"beta": 2, "alpha": 3}),
         "bmm": ((x[0], x[0]), {}),
         "mm": ((square, square), {}),
@@ -236,21 +237,22 @@ def test_the_shortest_way_to_an_op_is_the_same_op(name):
     assert str(given) == str(list(reached(resolve(name), *args, **kwargs)[1:]))
 
 
-def test_a_buffer_of_the_same_layout_stays_the_tensor_that_it_was(module: ir.Module) -> None:
+def test_a_buffer_is_taken_in_the_layout_that_torch_sees_first(module: ir.Module) -> None:
     lines = write_plan(module).source.splitlines()
-    assert sum("reinterpret(" in line for line in lines) == 1, "only of the view that is returned"
-    assert sum(".data_ptr()" in line and "= t" in line for line in lines) == 2, (
-        "of the buffer and the result of relu"
-    )
+    assert [line.strip() for line in lines if "reinterpret(" in line] == [
+        "t5 = reinterpret(t3, (s0*4,), (1,), 0)"
+    ], "the second destination is returned as a view"
+    assert lines[-1].strip() == "return [t5, a2]"
 
 
 def test_views_of_a_buffer_end_where_it_is_taken_over() -> None:
     square = "tensor<4x4xf32>"
     text = f"""module attributes {{fuse.device = "cpu"}} {{
-      func.func @main(%x: {square}) -> {square} {{
+      func.func @main(%x: {square}) -> ({square}, {square}) {{
         %a = "fuse.alloc"() {{syms = []}} : () -> {square}
         %y = call @double(%x, %a) : ({square}, {square}) -> {square}
         %v = "fuse.view"(%y) {{map = ["v0 floordiv 4", "v0 mod 4"], syms = []}} : ({square}) -> tensor<16xf32>
+        %q = call @sin(%y) : ({square}) -> {square}
         %s = call @relu(%v) : (tensor<16xf32>) -> tensor<16xf32>
         %b = "fuse.reuse"(%y) {{operandSegmentSizes = array<i32: 1, 0>, syms = []}} : ({square}) -> {square}
         %w = call @double_flat(%s, %b) : (tensor<16xf32>, {square}) -> {square}
@@ -258,8 +260,10 @@ def test_views_of_a_buffer_end_where_it_is_taken_over() -> None:
             : (tensor<16xf32>) -> {square}
         %z = call @double(%w, %c) : ({square}, {square}) -> {square}
         "fuse.free"(%w) : ({square}) -> ()
-        return %z : {square}
+        return %z, %q : {square}, {square}
       }}
+      func.func private @sin({square}) -> {square}
+          attributes {{fuse.extern = "aten.sin.default", fuse.args = [{X}], fuse.kwargs = {{}}}}
       func.func private @double({square}, {square}) -> {square}
           attributes {{fuse.launch = @double_tt, fuse.grid = ["1"], fuse.params = ["0:ptr", "1:ptr"],
           fuse.ties = array<i64: 1>}}
@@ -279,10 +283,34 @@ def test_views_of_a_buffer_end_where_it_is_taken_over() -> None:
 
     x = torch.randn(4, 4)
     launchers = {"double": double, "double_flat": double}
-    [result] = LaunchPlan.bind(plan, launchers, externs, lambda d, c: (0, 0))([x])
-    torch.testing.assert_close(result, 4 * torch.relu(2 * x), rtol=0, atol=0)
+    result, sine = LaunchPlan.bind(plan, launchers, externs, lambda d, c: (0, 0))([x])
+    torch.testing.assert_close(result, 8 * torch.relu(x), rtol=0, atol=0)
+    torch.testing.assert_close(sine, torch.sin(2 * x), rtol=0, atol=0)
     assert "reinterpret(t1, (16,), (1,), 0)" in plan.source
-    assert "    del t3\n" in plan.source, "the view, and not the buffer"
+    assert plan.source.count("t1_p = ") == 1, "the second buffer is the first one's tensor"
+    assert "    del t4\n" in plan.source, "the view, and not the buffer"
+
+
+def test_a_view_is_a_tensor_of_its_own_to_the_caller() -> None:
+    square, same = "tensor<4x4xf32>", """{map = ["v0", "v1"], syms = []}"""
+    text = f"""module attributes {{fuse.device = "cpu"}} {{
+      func.func @main(%x: {square}) -> ({square}, {square}, {square}) {{
+        %s = call @relu(%x) : ({square}) -> {square}
+        %v = "fuse.view"(%s) {same} : ({square}) -> {square}
+        %w = "fuse.view"(%x) {same} : ({square}) -> {square}
+        return %s, %v, %w : {square}, {square}, {square}
+      }}
+      func.func private @relu({square}) -> {square}
+          attributes {{fuse.extern = "aten.relu.default", fuse.args = [{X}], fuse.kwargs = {{}}}}
+    }}"""
+    context = make_context()
+    with context, ir.Location.unknown():
+        plan = write_plan(ir.Module.parse(text))
+    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+    x = torch.randn(4, 4)
+    s, v, w = LaunchPlan.bind(plan, {}, externs, lambda d, c: (0, 0))([x])
+    assert s is not v and s.data_ptr() == v.data_ptr()
+    assert w is not x and w.data_ptr() == x.data_ptr()
 
 
 def test_sizes_that_only_a_result_tells_are_not_asked_of_it():
