@@ -286,6 +286,11 @@ def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
     return warps
 
 
+def _counts(shape: KernelShape) -> bool:
+    """Whether a fold needs the number of points: without a mask a thread folds 16 bytes at once."""
+    return any(op.name == "fuse.welford" for op in shape.kernel.reductions)
+
+
 def _finds_position(shape: KernelShape) -> bool:
     """Whether rows are only searched for their largest or smallest element."""
     return not shape.rereads and any(op.name == "fuse.argreduce" for op in shape.kernel.reductions)
@@ -306,8 +311,8 @@ def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware:
 
 def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardware: Hardware) -> Choice:
     """Blocks of 16 bytes for each of 256 threads, or of the row when it is shorter: the row is streamed, the
-    accumulators stay in registers.  Rows that do not start at multiples of 16 bytes are read an element at a
-    time, eight by each thread where rows are long.
+    accumulators stay in registers.  Half of that where it leaves no mask to a fold that counts.  Rows that do
+    not start at multiples of 16 bytes are read an element at a time, eight by a thread where rows are long.
     """
     block = min(256 * max(1, 16 // shape.widest), ceil_power(length))
     if shape.rereads and length >= 8 * _LONG_ROW and shape.aligned(dims) and not shape.kernel.scans:
@@ -322,6 +327,10 @@ def _looped_rows(shape: KernelShape, dims: tuple[str, ...], length: int, hardwar
         block = min(block, 512)
     while block > 256 and block // 256 * shape.live_values > LARGE_REGISTERS:
         block //= 2
+    per_thread = max(1, 16 // shape.widest)
+    if _counts(shape) and length % block and length % (block // 2) == 0 and block // 2 >= 128 * per_thread:
+        block //= 2
+        return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, block, "looped"),)), 4), "row-looped")
     warps = max(1, min(8, block // (hardware.warp * 4)))
     rows = 1
     if shape.parallel and block < 256 and not shape.kernel.scans:

@@ -337,10 +337,13 @@ class TileKernel:
 
     def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
         """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by
-        side where rows are read so, else one in each round of all threads.
+        side where rows are read so, else one in each round of all threads.  One where the fold needs to know
+        how many of them there are and masks say so.
         """
         axis = self.tile.looped
         vectors = self.index.vector_axes
+        if op.name == "fuse.welford" and not all(map(self.index.exact, self.plan.over_axes(op))):
+            return 1, False
         if axis is None or not vectors or vectors[-1] != axis or not self.plan.is_accumulated(op):
             return 1, False
         shapes = KernelShape.of(self.kernel)

@@ -333,8 +333,9 @@ def _narrow(index: ir.Value) -> ir.Value:
 
 @dataclass(frozen=True)
 class Welford(Fold):
-    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it.  Looped: Welford's
-    update in every lane, then Chan's combination of all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
+    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it.  Looped: of what one
+    thread holds of a block the same, which Chan's formula adds to the running pair (of one element that is
+    Welford's update); then all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         value = builder.to(operands[0], lanes.shape)
@@ -342,30 +343,44 @@ class Welford(Fold):
         count = lanes.count(tt.element_of(value.type))
         [total] = fold(builder, [_fill(builder, value, 0.0, lanes)], lanes.axes, add)
         mean = _divide(builder, total, count)
-        deviation = builder.elementwise("arith.subf", [value, mean])
-        square = builder.elementwise("arith.mulf", [deviation, deviation])
+        square = _square(builder, builder.elementwise("arith.subf", [value, mean]))
         [m2] = fold(builder, [_fill(builder, square, 0.0, lanes)], lanes.axes, add)
         return [mean, m2]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
-        zero = builder.constant(0.0, elements[0], lanes.shape)
+        zero = builder.constant(0.0, elements[0], _folded(lanes))
         return [zero, zero]
 
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
-        value = builder.to(operands[0], lanes.shape)
+        """The weight of a block is a quotient within two units in the last place: what it is wrong by is a
+        part of one deviation.
+        """
+        value = _reshaped(builder, builder.to(operands[0], lanes.shape), _owned(lanes))
         element = tt.element_of(value.type)
-        one = builder.constant(1.0, element)
-        number = builder.elementwise("arith.addf", [builder.cast("arith.sitofp", iteration, element), one])
+        one, before = builder.constant(1.0, element), builder.cast("arith.sitofp", iteration, element)
+        weight = builder.elementwise("arith.divf", [one, builder.elementwise("arith.addf", [before, one])])
         mean, m2 = state
+        if lanes.own > 1:
+            assert lanes.mask is None, "threads would hold different numbers of points"
+            own, add = [_own_axis(lanes)], combine_kind("sum")
+            [total] = fold(builder, [value], own, add)
+            center = _divide(builder, total, builder.constant(float(lanes.own), element))
+            squares = _square(builder, builder.elementwise("arith.subf", [value, center]))
+            [spread] = fold(builder, [squares], own, add)
+            deviation = builder.elementwise("arith.subf", [center, mean])
+            points = builder.elementwise("arith.mulf", [before, builder.constant(float(lanes.own), element)])
+            apart = builder.elementwise("arith.mulf", [points, weight])
+            moved = builder.elementwise("arith.mulf", [_square(builder, deviation), apart])
+            return [
+                _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight])),
+                _plus(builder, _plus(builder, m2, spread), moved),
+            ]
         deviation = builder.elementwise("arith.subf", [value, mean])
-        moved = builder.elementwise(
-            "arith.addf",
-            [mean, builder.elementwise("arith.mulf", [deviation, _divide(builder, one, number)])],
-        )
+        moved = _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight]))
         again = builder.elementwise("arith.subf", [value, moved])
-        grown = builder.elementwise("arith.addf", [m2, builder.elementwise("arith.mulf", [deviation, again])])
+        grown = _plus(builder, m2, builder.elementwise("arith.mulf", [deviation, again]))
         if lanes.mask is None:
             return [moved, grown]
         return [builder.select(lanes.mask, moved, mean), builder.select(lanes.mask, grown, m2)]
@@ -374,18 +389,28 @@ class Welford(Fold):
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
         assert seen is not None
-        mean, m2 = state
+        mean, m2 = _lane_by_lane(builder, state, lanes)
         element = tt.element_of(mean.type)
         add = combine_kind("sum")
-        weight = seen(element)
+        if lanes.own > 1:
+            held = math.prod(shape_of(mean)[axis] for axis in lanes.axes)
+            weight = _divide(builder, lanes.count(element), builder.constant(float(held), element))
+        else:
+            weight = seen(element)
         [total] = fold(builder, [builder.elementwise("arith.mulf", [mean, weight])], lanes.axes, add)
         center = _divide(builder, total, lanes.count(element))
-        deviation = builder.elementwise("arith.subf", [mean, center])
-        spread = builder.elementwise(
-            "arith.mulf", [builder.elementwise("arith.mulf", [deviation, deviation]), weight]
-        )
-        [m2] = fold(builder, [builder.elementwise("arith.addf", [m2, spread])], lanes.axes, add)
+        square = _square(builder, builder.elementwise("arith.subf", [mean, center]))
+        spread = builder.elementwise("arith.mulf", [square, weight])
+        [m2] = fold(builder, [_plus(builder, m2, spread)], lanes.axes, add)
         return [center, m2]
+
+
+def _square(builder: TileBuilder, value: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.mulf", [value, value])
+
+
+def _plus(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.addf", [a, b])
 
 
 def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -414,9 +439,7 @@ class Softmax(Fold):
         return [top, total]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
-        shape = _owned(lanes)
-        if lanes.own > 1:
-            shape = (*shape[:-2], 1, shape[-1]) if lanes.apart else (*shape[:-1], 1)
+        shape = _folded(lanes)
         return [
             builder.constant(_lowest_finite(elements[0]), elements[0], shape),
             builder.constant(0.0, elements[0], shape),
@@ -426,8 +449,7 @@ class Softmax(Fold):
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
         value = _reshaped(builder, _fill(builder, operands[0], -math.inf, lanes), _owned(lanes))
-        axis = len(lanes.shape) - 1 if lanes.apart else len(lanes.shape)
-        own = [axis] if lanes.own > 1 else []
+        own = [_own_axis(lanes)] if lanes.own > 1 else []
         top, total = state
         [block] = fold(builder, [value], own, combine_kind("max"))
         higher = builder.elementwise("arith.maximumf", [top, block])
@@ -440,10 +462,7 @@ class Softmax(Fold):
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
-        if lanes.own > 1:
-            shape = (*lanes.shape[:-1], lanes.shape[-1] // lanes.own)
-            state = [_reshaped(builder, v, shape) for v in state]
-        lane_top, lane_total = state
+        lane_top, lane_total = _lane_by_lane(builder, state, lanes)
         [top] = fold(builder, [lane_top], lanes.axes, combine_kind("max"))
         factor = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [lane_top, top])])
         [total] = fold(
@@ -475,6 +494,28 @@ def _owned(lanes: Lanes) -> Shape:
         return lanes.shape
     *outer, last = lanes.shape
     return (*outer, lanes.own, last // lanes.own) if lanes.apart else (*outer, last // lanes.own, lanes.own)
+
+
+def _own_axis(lanes: Lanes) -> int:
+    """The axis of ``_owned`` along which one thread holds everything."""
+    return len(lanes.shape) - 1 if lanes.apart else len(lanes.shape)
+
+
+def _folded(lanes: Lanes) -> Shape:
+    """``_owned`` with what one thread holds folded into one."""
+    shape = _owned(lanes)
+    if lanes.own == 1:
+        return shape
+    axis = _own_axis(lanes)
+    return (*shape[:axis], 1, *shape[axis + 1 :])
+
+
+def _lane_by_lane(builder: TileBuilder, state: Values, lanes: Lanes) -> Values:
+    """Running tiles of shape ``_folded`` with the axes of the block."""
+    if lanes.own == 1:
+        return state
+    shape = (*lanes.shape[:-1], lanes.shape[-1] // lanes.own)
+    return [_reshaped(builder, v, shape) for v in state]
 
 
 def _reshaped(builder: TileBuilder, value: ir.Value, shape: Shape) -> ir.Value:

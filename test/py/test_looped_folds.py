@@ -21,6 +21,10 @@ ARGUMENT = """load x[d0, d1] -> v
 %m, %p = "fuse.argreduce"(%v, %i) {kind = "KIND", over = ["d1"]} : (f32, i64) -> (f32, i64)
 store m -> e[d0]
 store p -> q[d0]"""
+SPREAD = """load x[d0, d1] -> v
+%m, %s = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+store m -> e[d0]
+store s -> q[d0]"""
 LOWEST = torch.finfo(torch.float32).min
 LOOP = tile(axis("d0", 1, "grid"), axis("d1", 256, "looped"), num_warps=1)
 
@@ -63,3 +67,26 @@ def test_argument_in_a_loop(columns: int, index: str, kind: str) -> None:
     _, got = compare(case.text(), [x], ApplyTiling(), exact=True)
     if index == "d1":
         assert torch.equal(got, getattr(torch, kind)(x, -1))
+
+
+@pytest.mark.parametrize("columns", [1024, 1001])
+def test_mean_and_spread_in_a_loop(columns: int) -> None:
+    """A thread folds its four elements first where no mask leaves some of them out.  Rows far from zero, of
+    one value, and with one value that is far away.
+    """
+    x = torch.randn(9, columns, generator=torch.Generator().manual_seed(0))
+    x[1] += 1000.0
+    x[2] = 3.0
+    x[3, -1] = 1e6
+    x[4, 0] = 1e6
+    x[5, 10] = torch.nan
+    outputs = {"e": tensor(9), "q": tensor(9)}
+    case = Case({"d0": "9", "d1": str(columns)}, {"x": tensor(9, columns)}, outputs, SPREAD, tile=LOOP)
+    text = str(lowered(case.text(), ApplyTiling()))
+    assert ("tensor<64x4xf32>" in text) == (columns == 1024)
+    mean, spread = compare(case.text(), [x], ApplyTiling())
+    exact = x.double()
+    deviation = exact - exact.mean(-1, keepdim=True)
+    torch.testing.assert_close(mean.double(), exact.mean(-1), rtol=1e-6, atol=1e-6, equal_nan=True)
+    squares = deviation.square().sum(-1)
+    torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)

@@ -326,3 +326,35 @@ func.func private @largest(%x: tensor<16384x8192xbf16>, %o: tensor<16384xi64>) -
   %r = "fuse.store"(%o, %at, %true) {at = ["d0"], mode = "set"} : (tensor<16384xi64>, i64, i1) -> tensor<16384xi64>
   return %r : tensor<16384xi64>
 }
+
+// -----
+
+// A fold that counts its points runs without a mask: blocks of 1024 divide 50176, those of 2048 do not.
+// CHECK-LABEL: func.func private @spread
+// CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @spread(%x: tensor<1024x50176xbf16>, %o: tensor<1024xf32>) -> tensor<1024xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "50176"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x50176xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %m, %m2 = "fuse.welford"(%w) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+  return %r : tensor<1024xf32>
+}
+
+// -----
+
+// 50184 points leave a mask in any case.
+// CHECK-LABEL: func.func private @odd_spread
+// CHECK-SAME: {block = 2048 : i64, dims = ["d1"], kind = "looped"}]
+func.func private @odd_spread(%x: tensor<1024x50184xbf16>, %o: tensor<1024xf32>) -> tensor<1024xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "50184"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x50184xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %m, %m2 = "fuse.welford"(%w) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+  return %r : tensor<1024xf32>
+}
