@@ -191,7 +191,7 @@ def _compile(
     guards = _guards(gm)
     sink_gathers(gm)
     sum_one_hots(gm)
-    if options.epilogues == "library" or (on_gpu and options.epilogues == "auto"):
+    if options.library_epilogues(on_gpu):
         fuse_epilogues(gm)
     done = compile_program(
         gm,

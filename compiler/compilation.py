@@ -34,6 +34,7 @@ from .dialects.verifier import VerificationError, verify_level
 from .frontend.frames import user_frame
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
+from .frontend.product_sums import add_products_in_place
 from .frontend.saved_strides import KeptStrides, result_strides
 from .mlir import ir
 from .options import Options
@@ -98,6 +99,8 @@ def compile_program(
     with timing.measured("import"), collector_paused():
         context = make_context()
         padded = choose_layouts(gm, example_inputs, free=_has_free_layouts(options, on_gpu), kept=kept)
+        if options.library_epilogues(on_gpu) and name != "forward":  # which saves its sums for the backward
+            add_products_in_place(gm)
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     module, remarks = imported.module, imported.remarks
     _report_padded(padded, remarks)

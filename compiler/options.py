@@ -47,8 +47,8 @@ class Options:
         vocabulary of 50257: rows of 50304), as a copy may cost more than the product saves; all views that
         keep the rows work.  ``eager`` makes the copy.  New values of arguments are never padded, nor results
         that torch makes others from.
-    epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, ``generated`` keeps
-        it in a kernel of ours, ``auto`` is ``library`` on a GPU.
+    epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, and add to residual
+        sums in place; ``generated`` leaves both to kernels of ours, ``auto`` is ``library`` on a GPU.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
     before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
@@ -135,6 +135,10 @@ class Options:
         if chosen.cudagraphs and chosen.check_memory:
             raise OptionError("check_memory follows each allocation, a replayed CUDA graph has none")
         return chosen
+
+    def library_epilogues(self, on_gpu: bool) -> bool:
+        """Whether products compute what follows them."""
+        return on_gpu if self.epilogues == "auto" else self.epilogues == "library"
 
     @property
     def watched(self) -> bool:

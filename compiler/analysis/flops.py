@@ -41,7 +41,7 @@ def _arguments(callee: ir.Operation) -> list[fuse.Arg]:
 def _count(op: str, operands: list[Sizes], results: list[Sizes]) -> int:
     if op.startswith(("mm.", "bmm.")):
         return 2 * math.prod(operands[0]) * operands[1][-1]
-    if op.startswith(("addmm.", "baddbmm.", "_addmm_activation.")):
+    if op.startswith(("addmm.", "baddbmm.", "addmm_.", "_addmm_activation.")):
         return 2 * math.prod(operands[1]) * operands[2][-1]
     if op.startswith("convolution."):  # each output element: the weights of its channel
         return 2 * math.prod(results[0]) * math.prod(operands[1][1:])

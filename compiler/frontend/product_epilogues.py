@@ -17,7 +17,7 @@ and 30.5 with ReLU, and the kernels that are gone 12 to 19.
 It fires where nothing but the activation reads the product (a training graph keeps what GELU reads, so only
 its ReLUs change) and views lie between them at most.  It does not fire on GELU by erf, which the epilogue has
 not; on float32 and float64, whose products run elsewhere; on other biases than a contiguous vector; where a
-row or column is a single element or a size no multiple of 8 (no 16-byte vector) or unknown while compiling.
+size is no multiple of 8 (no 16-byte vector) or unknown while compiling.
 """
 
 import logging
@@ -33,12 +33,12 @@ from torch.fx import Graph, GraphModule, Node
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
-_DTYPES = (torch.bfloat16, torch.float16)
-_VIEWS = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
-_KEPT_META = ("stack_trace", "nn_module_stack", "from_node")
+DTYPES = (torch.bfloat16, torch.float16)
+VIEWS = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
+KEPT_META = ("stack_trace", "nn_module_stack", "from_node")
 
 #: Elements of 16 bytes.
-_VECTOR = 8
+VECTOR = 8
 #: Constants of GELU by tanh: of the inner sum, and of its cube (Hendrycks and Gimpel 2016).
 _SLOPE, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
@@ -69,7 +69,7 @@ def fuse_epilogues(gm: GraphModule) -> int:
         found = _activation(node)
         if found is None or not found.is_private():
             continue
-        product, views = _behind_views(found.source)
+        product, views = behind_views(found.source)
         reason = _refusal(product, views)
         if reason is not None:
             log.debug("%s stays apart from %s: %s", node.name, product.name, reason)
@@ -87,14 +87,16 @@ def _refusal(product: Node, views: tuple[Node, ...]) -> str | None:
     """Why a node does not take over what is computed from it through views, or None."""
     if product.target not in (_aten.mm.default, _aten.addmm.default) or product.kwargs:
         return "it is no product, or has factors"
+    if not product.meta["val"].is_contiguous():
+        return "the product has another layout"
     if any(len(n.users) != 1 for n in (product, *views)[:-1]):  # the last one's are the activation
         return "the product has other readers"
     *_, left, right = product.args
     values = [n.meta.get("val") if isinstance(n, Node) else None for n in (left, right, product)]
-    if any(not isinstance(v, Tensor) or v.dtype not in _DTYPES for v in values):
+    if any(not isinstance(v, Tensor) or v.dtype not in DTYPES for v in values):
         return "the element type has no epilogue"
     sizes = [*values[0].shape, values[1].shape[-1]]  # type: ignore[union-attr]
-    if any(type(n) is not int or n < 2 or n % _VECTOR for n in sizes):
+    if any(type(n) is not int or n % VECTOR for n in sizes):
         return "a size is unknown or no multiple of a vector"
     if product.target is _aten.mm.default:
         return None
@@ -112,13 +114,17 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
         if key not in zeros:
             zeros[key] = _zeros(graph, value)
         operands = (zeros[key], *operands)
-    with graph.inserting_before(product):
-        made = graph.call_function(
+    after, sizes = found.result.meta["val"], list(value.shape)
+    meta = {k: found.result.meta[k] for k in KEPT_META if k in found.result.meta}
+    with graph.inserting_before(found.result):
+        made = result = graph.call_function(
             _aten._addmm_activation.default, operands, {"use_gelu": True} if found.gelu else {}
         )
-    made.meta = {k: found.result.meta[k] for k in _KEPT_META if k in found.result.meta} | {"val": value}
-    product.replace_all_uses_with(made)
-    found.result.replace_all_uses_with(found.source if found.source is not product else made)
+        if list(after.shape) != sizes:
+            result = graph.call_function(_aten.view.default, (made, list(after.shape)))
+    made.meta = meta | {"val": after.view(sizes)}  # of the result's storage: views behind it name that one
+    result.meta = meta | {"val": after}
+    found.result.replace_all_uses_with(result)
 
 
 def _zeros(graph: Graph, value: Tensor) -> Node:
@@ -127,15 +133,15 @@ def _zeros(graph: Graph, value: Tensor) -> Node:
     first = next(n for n in graph.nodes if n.op != "placeholder")
     with graph.inserting_before(first):
         made = graph.call_function(_aten.full.default, ([value.shape[1]], 0), like)
-    made.meta = {k: first.meta[k] for k in _KEPT_META if k in first.meta}
+    made.meta = {k: first.meta[k] for k in KEPT_META if k in first.meta}
     made.meta["val"] = value.new_zeros(value.shape[1])
     return made
 
 
-def _behind_views(node: Node) -> tuple[Node, tuple[Node, ...]]:
+def behind_views(node: Node) -> tuple[Node, tuple[Node, ...]]:
     """What a node is a view of, and the views on the way, from that one on."""
     views: list[Node] = []
-    while node.target in _VIEWS and isinstance(node.args[0], Node):
+    while node.target in VIEWS and isinstance(node.args[0], Node):
         views.append(node)
         node = node.args[0]
     return node, tuple(reversed(views))
@@ -219,4 +225,4 @@ def _is(value: Any, number: float) -> bool:
     return isinstance(value, int | float) and math.isclose(value, number, rel_tol=1e-6)
 
 
-__all__ = ["fuse_epilogues"]
+__all__ = ["DTYPES", "KEPT_META", "VECTOR", "VIEWS", "behind_views", "fuse_epilogues"]

@@ -5,7 +5,7 @@ from ..table import keep_whole
 keep_whole(
     "matrix products: the vendor's library runs them, or a later pass generates them",
     "aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.baddbmm.default",
-    "aten._addmm_activation.default",
+    "aten._addmm_activation.default", "aten.addmm_.default",
     "aten._scaled_mm.default", "aten._int_mm.default", "aten._grouped_mm.default",
 )  # fmt: skip
 

@@ -1,0 +1,208 @@
+"""Products that add to a value in place: which sums change, that numbers stay, and what is left alone."""
+
+from unittest import mock
+
+import pytest
+import torch
+from compiling import Compiled, check
+from plan_on_cpu import cpu_plan
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from fuse_mlir.compiler import compilation
+from fuse_mlir.compiler.frontend.product_sums import add_products_in_place
+
+aten = torch.ops.aten
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+def operands(m=16, k=32, n=64, dtype=torch.bfloat16):
+    """x [2, m, k], a gain [k], and matrices [k, k], [k, n], [n, k]."""
+    shapes = (2, m, k), (k,), (k, k), (k, n), (n, k)
+    return [torch.randn(shape).to(dtype) for shape in shapes]
+
+
+def norm(h, g):
+    return h * torch.rsqrt(h.float().pow(2).mean(-1, keepdim=True) + 1e-6).to(h.dtype) * g
+
+
+def in_place(function, *args):
+    gm = make_fx(function, tracing_mode="fake")(*args)
+    return add_products_in_place(gm), gm
+
+
+def targets(gm):
+    return [n.target for n in gm.graph.nodes if n.op == "call_function"]
+
+
+def residual_stream(x, g, square, up, down):
+    h = x * 2
+    h = h + torch.relu(norm(h, g)) @ square
+    h = torch.tanh(norm(h, g) @ up) @ down + h
+    return norm(h, g).transpose(0, 1)
+
+
+def copied_products(x, g, square, up, down):
+    h = x * 2
+    return norm(h + (norm(h, g) @ square).clone(), g)
+
+
+def two_products(x, g, square, up, down):
+    return norm(x @ square + (x @ up) @ down, g)
+
+
+def matrices(x, g, square, up, down):
+    h = x[0] + 1
+    return h + norm(h, g) @ square
+
+
+@pytest.mark.parametrize(
+    ("function", "count"), [(residual_stream, 2), (copied_products, 1), (two_products, 1), (matrices, 1)]
+)
+def test_a_product_adds_to_what_nobody_needs_afterwards(function, count):
+    args = operands()
+    found, gm = in_place(function, *args)
+    assert found == count
+    assert targets(gm).count(aten.addmm_.default) == count
+    exact, eager = function(*(a.double() for a in args)), function(*args)
+    before = [a.clone() for a in args]
+    got = gm(*args)
+    assert all(torch.equal(a, b) for a, b in zip(args, before, strict=True))
+    assert (got.double() - exact).norm() <= 1.05 * (eager.double() - exact).norm()
+    for level in ("graph", "scheduled", "tiled", "planned"):
+        check(function, *args, epilogues="library", interpret_level=level)
+    check(function, *args, epilogues="library", verify="numeric")
+
+
+def moved(compiled):
+    return sum(launch.estimate.read + launch.estimate.written for launch in compiled.graphs[0].launches)
+
+
+def test_a_residual_stream_moves_fewer_bytes_in_as_many_launches():
+    args = operands(m=512, k=256, n=512)
+    library, generated = (check(residual_stream, *args, epilogues=e) for e in ("library", "generated"))
+    assert len(library.graphs[0].launches) == len(generated.graphs[0].launches)
+    matrix = args[0].numel() * args[0].element_size()
+    assert moved(generated) - moved(library) == matrix  # the last sum is not kept: as many either way
+
+
+def read_later(x, g, square, up, down):
+    h = x * 2
+    s = h + norm(h, g) @ square
+    return s, h.sum()
+
+
+def a_view_is_read_later(x, g, square, up, down):
+    h = x * 2
+    first, second = h.split(1)
+    s = h + norm(h, g) @ square
+    return s, first * second
+
+
+def returned(x, g, square, up, down):
+    h = x * 2
+    return h + norm(h, g) @ square, h
+
+
+def a_view_is_returned(x, g, square, up, down):
+    h = x * 2
+    return h + norm(h, g) @ square, h.transpose(0, 1)
+
+
+def an_argument(x, g, square, up, down):
+    return x + norm(x, g) @ square
+
+
+def multiplied_itself(x, g, square, up, down):
+    h = x @ square
+    return h + h @ square
+
+
+def stored_for_nobody(x, g, square, up, down):
+    return torch.relu(x) + norm(x, g) @ square
+
+
+def product_read_twice(x, g, square, up, down):
+    h = x * 2
+    p = norm(h, g) @ square
+    return h + p, p
+
+
+def broadcast(x, g, square, up, down):
+    h = x[:1] * 2
+    return h + (norm(h, g).expand(2, -1, -1) @ square) + norm(h, g)
+
+
+def scaled(x, g, square, up, down):
+    h = x * 2
+    return torch.add(h, norm(h, g) @ square, alpha=2)
+
+
+def strided(x, g, square, up, down):
+    h = x.transpose(1, 2).contiguous().transpose(1, 2) * 2
+    return h + norm(h, g) @ square
+
+
+def wider(x, g, square, up, down):
+    h = x.float() * 2
+    return h + norm(h, g).bfloat16() @ square
+
+
+def biased(x, g, square, up, down):
+    h = x[0] * 2
+    return h + torch.addmm(g, norm(h, g), square)
+
+
+LEFT_ALONE = [
+    read_later, a_view_is_read_later, returned, a_view_is_returned, an_argument, multiplied_itself,
+    stored_for_nobody, product_read_twice, broadcast, scaled, strided, wider, biased,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", LEFT_ALONE, ids=lambda f: f.__name__)
+def test_left_alone(function):
+    args = operands()
+    count, gm = in_place(function, *args)
+    assert count == 0
+    assert aten.addmm_.default not in targets(gm)
+    check(function, *args, epilogues="library")
+
+
+@pytest.mark.parametrize("given", [{"dtype": torch.float32}, {"k": 36}, {"m": 3}], ids=str)
+def test_other_types_and_sizes_are_left_alone(given):
+    assert in_place(matrices, *operands(**given))[0] == 0
+
+
+def test_unknown_sizes_are_left_alone():
+    gm = make_fx(residual_stream, tracing_mode="symbolic")(*operands())
+    assert add_products_in_place(gm) == 0
+
+
+@pytest.mark.parametrize("function", [residual_stream, two_products], ids=lambda f: f.__name__)
+def test_a_launch_plan_adds_in_place(function):
+    with mock.patch.object(
+        compilation, "executable", lambda module, objects, *_, **__: cpu_plan(module, objects)
+    ):
+        check(function, *operands(), epilogues="library", interpret_level="planned")
+
+
+def test_gradients_of_what_several_products_read_are_summed_in_place():
+    def function(x, g, square, up, down):
+        return (x @ square + x @ up @ down) * g
+
+    given = [a.requires_grad_() for a in operands()]
+    exact = [a.detach().double().requires_grad_() for a in given]
+    compiled = Compiled(function, {"epilogues": "library"})
+    found, eager, want = (
+        torch.autograd.grad(f(*a).sum(), a)
+        for f, a in ((compiled, given), (function, given), (function, exact))
+    )
+    for a, b, e in zip(found, eager, want, strict=True):
+        assert (a.double() - e).norm() <= 1.05 * (b.double() - e).norm() + 1e-3 * e.norm()
+    forward, backward = (str(g.module).count("addmm_.default") for g in compiled.graphs)
+    assert (forward, backward) == (0, 1)
+
+
+def test_it_is_off_where_nobody_asks_for_it():
+    compiled = check(residual_stream, *operands())
+    assert "addmm_" not in str(compiled.graphs[0].module)
