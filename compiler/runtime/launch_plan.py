@@ -26,6 +26,9 @@ from .extern_function import ExternFunction
 from .extern_source import extern_function
 from .plan_tensors import PlanTensors, same_elements, wanted_layouts
 
+#: Ops whose result is a new row-major tensor whatever computes it: torch allocates it before it chooses that.
+_ROW_MAJOR = frozenset(f"aten.{op}.default" for op in ("mm", "addmm", "_addmm_activation", "bmm", "baddbmm"))
+
 
 def python_text(e: Expr) -> str:
     """An index expression as Python source."""
@@ -314,7 +317,9 @@ class _Writer:
         what = string(callee.attributes["fuse.extern"])
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType):
-                self._check(variable, TensorSpec.of(result.type), what)
+                spec = TensorSpec.of(result.type)
+                if not (what in _ROW_MAJOR and spec.is_contiguous):
+                    self._check(variable, spec, what)
 
     def _results(self, op: ir.Operation, callee: ir.Operation) -> list[str]:
         """Variables for the results of a call: sizes have their names."""

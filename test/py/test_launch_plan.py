@@ -153,6 +153,26 @@ def test_extern_result_of_another_layout_is_refused(module: ir.Module) -> None:
         bound([torch.randn(5, 4), 5, torch.zeros(4)])
 
 
+@pytest.mark.parametrize(
+    ("op", "strides", "checks"), [("mm", "4,1", 0), ("mm", "1,4", 1), ("add.Tensor", "4,1", 1)]
+)
+def test_products_are_row_major_without_being_asked(op, strides, checks) -> None:
+    result = f'tensor<4x4xf32, #fuse.layout<"4,4", "{strides}", "0", "">>'
+    op = op if "." in op else f"{op}.default"
+    text = f"""module attributes {{fuse.device = "cpu"}} {{
+      func.func @main(%x: {IN}) -> {result} {{
+        %y = call @product(%x, %x) : ({IN}, {IN}) -> {result}
+        return %y : {result}
+      }}
+      func.func private @product({IN}, {IN}) -> {result} attributes {{fuse.extern = "aten.{op}",
+          fuse.args = [{X}, #fuse.arg<1 : i64>], fuse.kwargs = {{}}}}
+    }}"""
+    context = make_context()
+    with context, ir.Location.unknown():
+        plan = write_plan(ir.Module.parse(text))
+    assert plan.source.count("check(") == checks
+
+
 def test_aligned_keeps_values_that_are_spread_out() -> None:
     data = torch.arange(12.0).reshape(3, 4)
     for x in (data[0, 1:2].expand(5), data[:, 1:2].expand(3, 7), data[1, 1].expand(2, 2), data[1:2, 1]):
