@@ -145,6 +145,18 @@ def test_a_computed_operand_is_padded_where_it_is_computed(small_products):
     assert len(calls(graphs, "kernel")) == 0 or "constant_pad_nd" in calls(graphs, "exp")[0]
 
 
+@pytest.mark.parametrize(("dims", "padded"), [([0], True), ([0, 1], False), ([1], False)])
+def test_columns_of_a_padded_operand_are_added_up_where_it_is_computed(small_products, dims, padded):
+    def function(x, w):
+        gradient = x.exp() * 2
+        return gradient @ w, gradient.sum(dims)
+
+    args = drawn(8, 131, grad=False), drawn(131, 16, grad=False)
+    sums = values(chosen(function, *args), aten.sum.dim_IntList)
+    assert [136 in x.shape for x in sums] == [padded]
+    check(function, *args)
+
+
 # --- convolutions -----------------------------------------------------------------------------------------
 def residual_block(x, w1, w2, w3, scale, shift):
     y = F.relu(F.batch_norm(F.conv2d(x, w1, padding=1), None, None, scale, shift, training=True))

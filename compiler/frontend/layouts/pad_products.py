@@ -15,7 +15,7 @@ After::
 
 The slice is a view.  The zeros of an operand are written by the kernel that computes it, if one does; any
 other operand is copied, so products that are too small to win that back stay.  Products share the padded
-copy of an operand.
+copy of an operand, and so do sums of its columns.
 
 It does not fire where all sizes are such multiples, for other element types (ordinary cores load single
 elements, and float32 gains nothing), nor for sizes that are unknown while compiling.
@@ -139,7 +139,23 @@ def pad_products(layouts: Relayout) -> int:
                 result = layouts.emit(node, _aten.slice.Tensor, result, dim, 0, size)
         layouts.replace(node, result)
         count += 1
+    for (node, _, columns), padded in padding.made.items():
+        if columns and not _bytes(node):
+            _sum_padded(layouts, node, padded)
     return count
+
+
+def _sum_padded(layouts: Relayout, node: Node, padded: Node) -> None:
+    """Sums of columns of a matrix that is padded where it is computed, as a bias's gradient is, are taken of
+    the padded one: the kernel that writes it then adds them up on the way.
+    """
+    columns = node.meta["val"].shape[1]
+    for user in [u for u in node.users if u.target is _aten.sum.dim_IntList and not u.kwargs]:
+        if [d % 2 for d in user.args[1]] != [0]:  # type: ignore[union-attr,operator]
+            continue
+        total = layouts.emit(user, user.target, padded, *user.args[1:])
+        last = total.meta["val"].dim() - 1
+        layouts.replace(user, layouts.emit(user, _aten.slice.Tensor, total, last, 0, columns))
 
 
 def _products(layouts: Relayout) -> Iterator[_Product]:
