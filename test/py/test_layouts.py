@@ -187,6 +187,43 @@ def test_images_stay_channels_last_between_convolutions():
     check(function, x, v, w, b)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_gradient_of_a_bias_is_a_sum_of_ours(transposed):
+    convolve = F.conv_transpose2d if transposed else F.conv2d
+
+    def function(x, w, b):
+        return convolve(x, w, b, padding=1).relu()
+
+    x, w, b = drawn(2, 4, 6, 6), drawn(4, 4, 3, 3), drawn(4)
+    rest = ([4], [1, 1], [1, 1], [1, 1], transposed, [0, 0], 1)
+    for mask, left in (([True, True, True], 1), ([False, False, True], 0)):
+
+        def backward(*images):
+            found = aten.convolution_backward.default(*images, *rest, mask)  # noqa: B023
+            return [g for g in found if g is not None]
+
+        images = drawn(2, 4, 6, 6, grad=False), x.detach(), w.detach()
+        gm = make_fx(backward, tracing_mode="fake")(*images)
+        choose_layouts(gm)
+        [made] = [n for n in gm.graph.nodes if n.target is aten.convolution_backward.default] or [None]
+        assert (made is not None) == left and len(values(gm, aten.sum.dim_IntList)) == 1
+        assert made is None or made.args[10] == [True, True, False]
+    check(function, x, w, b)
+
+
+def test_the_gradient_of_a_float64_bias_is_left_to_torch():
+    gm = make_fx(aten.convolution_backward.default, tracing_mode="fake")(
+        *(
+            torch.randn(2, 4, 6, 6).double(),
+            torch.randn(2, 4, 6, 6).double(),
+            torch.randn(4, 4, 3, 3).double(),
+        ),
+        *([4], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True]),
+    )
+    choose_layouts(gm)
+    assert not values(gm, aten.sum.dim_IntList)
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, BF16])
 def test_convolutions_that_stay(dtype):
     x, w = torch.randn(2, 3, 8, dtype=dtype), torch.randn(4, 3, 3, dtype=dtype)

@@ -15,11 +15,15 @@ After::
 
 The copy of ``x`` is part of the kernel that computes it, if one does; that of ``w`` is small beside the
 convolution.  The sum goes into the kernel that reads ``c``; cuDNN would add the bias in a pass of its own.
+So is the gradient of the bias: the sum of the gradient that arrives, over images and pixels, is added up by a
+generated kernel, the one that computes it if that pays.
 
 It does not fire for groups of several channels (cuDNN has slow kernels for them channels-last; depthwise ones
 are fast), for other than two spatial dims, for float64 (no tensor cores), nor for sizes that are unknown
 while compiling.  A weight of one pixel is in both layouts at once.
 """
+
+import operator
 
 import torch
 from torch import Tensor
@@ -56,9 +60,13 @@ def lay_out_convolution(layouts: Relayout, node: Node) -> None:
 
 
 def split_bias(layouts: Relayout) -> int:
-    """Takes the bias out of every forward convolution; how many.  ``layouts.spread`` must follow."""
+    """Takes the bias out of every convolution, and its gradient out of every backward op; how many.
+    ``layouts.spread`` must follow.
+    """
     count = 0
-    for node in layouts.graph.nodes:
+    for node in list(layouts.graph.nodes):
+        if node.target is _aten.convolution_backward.default:
+            count += _split_gradient(layouts, node)
         if node.target is not _aten.convolution.default or not isinstance(node.args[2], Node):
             continue
         value = node.meta["val"]
@@ -73,6 +81,19 @@ def split_bias(layouts: Relayout) -> int:
         node.replace_all_uses_with(total, delete_user_cb=lambda user: user is not total)  # noqa: B023
         count += 1
     return count
+
+
+def _split_gradient(layouts: Relayout, node: Node) -> bool:
+    gradient, wanted = node.args[0], node.args[10]
+    value = gradient.meta["val"]  # type: ignore[union-attr]
+    parts = {user.args[1]: user for user in node.users if user.target is operator.getitem}
+    if len(parts) != len(node.users) or 2 not in parts or value.dtype not in _DTYPES:
+        return False
+    pixels = [d for d in range(value.dim()) if d != 1]
+    layouts.replace(parts[2], layouts.emit(node, _aten.sum.dim_IntList, gradient, pixels, like=parts[2]))
+    node.args = (*node.args[:10], [*wanted[:2], False])  # type: ignore[index,misc]
+    node.meta["val"] = (*node.meta["val"][:2], None)
+    return True
 
 
 def _is_image(value: Tensor) -> bool:
