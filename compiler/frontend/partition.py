@@ -10,6 +10,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
 from .gathers import sink_gathers
+from .saved_shapes import save_one_shape
 
 
 def partition(
@@ -20,10 +21,12 @@ def partition(
     Gathers move first: what a gather reads has to be in memory, so the partitioner keeps all of it for the
     backward graph.  Of cross-entropy that is the log-softmax of every class in float32; where the gather
     reads the logits, these and two numbers a row are kept.  ``detach`` means nothing once gradients are part
-    of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.
+    of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.  What is
+    read in two shapes is read in one (``saved_shapes.py``).
     """
     _drop_detached(joint)
     sink_gathers(joint)
+    save_one_shape(joint.graph)
     return min_cut_rematerialization_partition(joint, joint_inputs, **options)
 
 

@@ -48,3 +48,27 @@ def test_an_activation_that_its_gradient_reads_is_computed_again():
     [forward], [backward] = (g.launches for g in compiled.graphs)
     assert forward.estimate.written == 8 * 64 * 4
     assert backward.estimate.read <= 2 * 8 * 64 * 4
+
+
+def feed_forward(x, w1, w2):
+    return torch.relu(x @ w1) @ w2
+
+
+def feed_forward_with_a_copy(x, w1, w2):
+    return torch.relu(x @ w1).clone() @ w2
+
+
+@pytest.mark.parametrize("function", [feed_forward, feed_forward_with_a_copy])
+def test_an_activation_in_two_shapes_is_saved_once(function):
+    """The gradient of the second weight reads a matrix, that of the relu what the matrix is a view of."""
+    args = [torch.randn(shape, requires_grad=True) for shape in ((4, 6, 16), (16, 48), (48, 16))]
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+        compiled = Compiled(function, {"hardware": "h200"})
+        result = compiled(*args)
+    result.square().sum().backward()
+    assert sum(t.numel() == 4 * 6 * 48 for t in saved) == 1
+    exact = [a.detach().double().requires_grad_() for a in args]
+    feed_forward(*exact).square().sum().backward()
+    for a, b in zip(args, exact, strict=True):
+        torch.testing.assert_close(a.grad.double(), b.grad, rtol=1e-4, atol=1e-4)
