@@ -17,7 +17,7 @@ from ..compiler.mlir import ir
 from .pass_base import PassError
 
 Pair = tuple[int, int]
-#: The pairs of groups that might merge, of which one holds one of the nodes; each with the first group first.
+#: The pairs of groups that might merge, of which one is among those given; each with the first group first.
 Candidates = Callable[[GroupGraph, Iterable[int]], Iterable[Pair]]
 #: An additional rule: None, or why the pair must stay apart.
 Extra = Callable[[Candidate], Refusal | None]
@@ -27,7 +27,7 @@ Extra = Callable[[Candidate], Refusal | None]
 class Fuser:
     """Merges the best pair of groups, again and again.
 
-    ``refused`` are the pairs that were judged, by their members.
+    ``refused`` are the pairs that were judged, by their names and numbers of members: a group only grows.
     """
 
     pass_name: str
@@ -36,7 +36,7 @@ class Fuser:
     hardware: Hardware
     extra: Extra | None = None
     merging: Callable[[int, int], None] | None = None  #: told of each merge before it is made
-    refused: dict[tuple[tuple[int, ...], tuple[int, ...]], Refusal] = field(default_factory=dict)
+    refused: dict[tuple[int, int, int, int], Refusal] = field(default_factory=dict)
     gains: list[tuple[int, Gain]] = field(default_factory=list)  #: a node of each merge, and what it saved
 
     def run(self, candidates: Candidates) -> None:
@@ -44,25 +44,36 @@ class Fuser:
 
         A merge changes what its neighbours would save: their pairs are scored again.
         """
-        waiting = [
-            (self.score(pair), pair) for pair in sorted(set(candidates(self.graph, self.graph.summaries)))
-        ]
+        members = self.graph.members
+        waiting = [self.score(*pair) for pair in set(candidates(self.graph, self._groups()))]
         heapq.heapify(waiting)
+        queued = set(waiting)
         while waiting:
-            _, (first, second) = heapq.heappop(waiting)
-            if first not in self.graph.members or second not in self.graph.members:
+            entry = heapq.heappop(waiting)
+            queued.discard(entry)
+            *_, first, second = entry
+            if first not in members or second not in members:
                 continue  # merged away; pairs with the group that took its nodes were added then
             if not self.attempt(first, second):
                 continue
             group = self.graph.group_of[first]
-            for pair in sorted(set(candidates(self.graph, self.graph.members[group]))):
-                heapq.heappush(waiting, (self.score(pair), pair))
+            for entry in [self.score(*pair) for pair in set(candidates(self.graph, (group,)))]:
+                if entry not in queued:
+                    queued.add(entry)
+                    heapq.heappush(waiting, entry)
 
-    def score(self, pair: Pair) -> tuple[float, int, int, int]:
-        """The least goes first.  It is the same whichever of the two is named first."""
-        a, b = min(pair), max(pair)
-        distance = max(self.graph.members[b]) - min(self.graph.members[a])
+    def _groups(self) -> set[int]:
+        """The groups of kernels."""
+        return {self.graph.group_of[node] for node in self.graph.summaries}
+
+    def score(self, a: int, b: int) -> tuple[float, int, int, int]:
+        """The least goes first; the pair, the first group first, ends it."""
+        distance = self.graph.members[b][-1] - self.graph.members[a][0]
         return (-self.gain(a, b).microseconds(self.hardware), distance, a, b)
+
+    def _key(self, a: int, b: int) -> tuple[int, int, int, int]:
+        members = self.graph.members
+        return a, len(members[a]), b, len(members[b])
 
     def gain(self, a: int, b: int) -> Gain:
         """What merging saves, as far as it is known without a plan."""
@@ -70,7 +81,7 @@ class Fuser:
 
     def attempt(self, a: int, b: int) -> bool:
         """Merges two groups if the rules allow it."""
-        key = (self.graph.members[a], self.graph.members[b])
+        key = self._key(a, b)
         if key in self.refused:
             return False
         candidate = Candidate(self.graph, a, b, self.limits)
@@ -89,8 +100,8 @@ class Fuser:
     def report(self, candidates: Candidates, remarks: Remarks) -> None:
         """One remark for each pair that stays apart at the end, and one for each group."""
         nodes = self.graph.deps.nodes
-        for a, b in sorted(set(candidates(self.graph, self.graph.summaries))):
-            refusal = self.refused.get((self.graph.members[a], self.graph.members[b]))
+        for a, b in sorted(set(candidates(self.graph, self._groups()))):
+            refusal = self.refused.get(self._key(a, b))
             if refusal is not None:
                 pair = (nodes[self.graph.members[a][-1]], nodes[self.graph.members[b][0]])
                 remarks.add(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..compiler.analysis.dependences import symbol
 from ..compiler.analysis.index import Expr, Facts
@@ -156,6 +157,17 @@ class Program:
         for name, graph in modules_in(self.module).items():
             if name not in used:
                 graph.operation.erase()
+
+    def clean(self, kernel: ir.Operation) -> None:
+        """Upstream's canonicalise and CSE on one kernel: constants, equal loads, and what nothing uses."""
+        adding = adding_dims(kernel)
+        self._cleaning.run(kernel)
+        keep_dims(kernel, adding)
+
+    @cached_property
+    def _cleaning(self) -> passmanager.PassManager:
+        """Kept, since gathering the patterns takes longer than rewriting one kernel."""
+        return passmanager.PassManager.parse("func.func(canonicalize,cse)", self.module.context)
 
     def symbols(self) -> dict[str, ir.Value]:
         """Every size symbol of ``@main`` and the index value it names.
@@ -319,13 +331,6 @@ def type_symbols(type_: ir.Type) -> tuple[str, ...]:
     return TensorSpec.of(type_).symbols if isinstance(type_, ir.RankedTensorType) else ()
 
 
-def clean(func: ir.Operation) -> None:
-    """Upstream's canonicalise and CSE on one kernel: constants, equal loads, and what nothing uses."""
-    adding = adding_dims(func)
-    passmanager.PassManager.parse("func.func(canonicalize,cse)", func.context).run(func)
-    keep_dims(func, adding)
-
-
 def _adding_stores(func: ir.Operation) -> list[ir.Operation]:
     return [
         op for op in kernel_body(func) if op.name == "fuse.store" and string(op.attributes["mode"]) != "set"
@@ -344,16 +349,21 @@ def keep_dims(func: ir.Operation, adding: Sequence[frozenset[str]]) -> None:
     times.
     """
     wanted = dict(zip(_adding_stores(func), adding, strict=True))
+    kernel: Kernel | None = None  # read again where something was put in front of an operation
     for op in kernel_body(func):
         if "over" in op.attributes and op.name != "fuse.dot":
-            dims = Kernel.of(func).value_dims
-            for i, operand in enumerate(op.operands):
-                for dim in sorted(set(over(op)) - dims.get(operand, frozenset()), key=natural):
-                    operand = vary(operand, dim, op)[-1].results[0]
-                op.operands[i] = operand
+            kernel = kernel or Kernel.of(func)
+            present = [kernel.value_dims.get(operand, frozenset()) for operand in op.operands]
+            missing = {i: set(over(op)) - dims for i, dims in enumerate(present)}
         elif op in wanted:
-            for dim in sorted(wanted[op] - Kernel.of(func).op_dims[op], key=natural):
-                op.operands[1] = vary(op.operands[1], dim, op)[-1].results[0]
+            kernel = kernel or Kernel.of(func)
+            missing = {1: wanted[op] - kernel.op_dims[op]}
+        else:
+            continue
+        for i, dims in missing.items():
+            for dim in sorted(dims, key=natural):
+                op.operands[i] = vary(op.operands[i], dim, op)[-1].results[0]
+                kernel = None
 
 
 def kernel_text(func: ir.Operation) -> str:

@@ -2,7 +2,7 @@
 
 from ..compiler.analysis.kernel import kernel_ties
 from ..compiler.mlir import ir
-from ._kernels import Program, argument_attributes, clean, kernel_body, result_types, set_signature
+from ._kernels import Program, argument_attributes, kernel_body, result_types, set_signature
 
 
 def drop_results(
@@ -32,7 +32,7 @@ def drop_results(
             store.erase()
     types = [t for t, keep in zip(types, live, strict=True) if keep]
     set_signature(kernel, types, argument_attributes(kernel))
-    clean(kernel)
+    program.clean(kernel)
     return _drop_arguments(
         program, call, kernel, [t for t, keep in zip(ties, live, strict=True) if keep], types, live
     )

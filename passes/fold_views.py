@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.index import Expr, Facts, parse, simplify, solve, sym
-from ..compiler.analysis.kernel import kernel_ties, strings
+from ..compiler.analysis.kernel import kernel_dims, kernel_ties, strings
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
@@ -53,8 +53,10 @@ class FoldViews(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
         symbols = program.symbols()
+        facts = program.facts()
         for call, kernel in program.kernel_calls():
-            _fold(program, call, kernel, symbols)
+            if any(_view(operand) is not None for operand in call.operands):
+                _fold(program, call, kernel, symbols, facts)
         for op in reversed([o.operation for o in program.block.operations]):
             if op.name == "fuse.view" and not list(op.results[0].uses):
                 op.erase()
@@ -105,9 +107,12 @@ def _chain(value: ir.Value, written: bool, facts: Facts) -> list[ir.Operation]:
     return views
 
 
-def _fold(program: Program, call: ir.Operation, kernel: ir.Operation, symbols: dict[str, ir.Value]) -> None:
+def _fold(
+    program: Program, call: ir.Operation, kernel: ir.Operation, symbols: dict[str, ir.Value], known: Facts
+) -> None:
+    """``known``: what ``@main`` says of its symbols."""
     ties = kernel_ties(kernel)
-    facts = program.facts(kernel)
+    facts = known.with_extents(kernel_dims(kernel))
     operands = list(call.operands)
     chains = {i: c for i, v in enumerate(operands) if (c := _chain(v, i in ties, facts))}
     if not chains:

@@ -72,24 +72,31 @@ FEW = 64
 NEIGHBOURS = 4
 
 
-def sharing_pairs(graph: GroupGraph, nodes: Iterable[int]) -> Iterator[tuple[int, int]]:
+def sharing_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Pairs of groups that read a same tensor, neighbours in the order of its readers, and do not need each
     other's results.
     """
-    for node in nodes:
-        for value in dict.fromkeys(graph.deps.nodes[node].reads):
-            readers = graph.readers(value)
-            at = bisect_left(readers, node)
-            if at == len(readers) or readers[at] != node:
-                continue
-            for other in readers[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]:
-                a, b = sorted((graph.group_of[node], graph.group_of[other]))
-                if a == b:
-                    continue
-                if (graph.must_precede(a, b) or graph.must_precede(b, a)) and not graph.only_ordered(a, b):
-                    continue
-                if value in graph.common_inputs(a, b):
-                    yield a, b
+    for group in groups:
+        found = set()
+        for node in graph.members[group]:
+            for value in dict.fromkeys(graph.deps.nodes[node].reads):
+                found.update(_neighbours(graph, value, node))
+        found.discard(group)
+        for other in found:
+            a, b = min(group, other), max(group, other)
+            if not (graph.must_precede(a, b) or graph.must_precede(b, a)) or graph.only_ordered(a, b):
+                yield a, b
+
+
+def _neighbours(graph: GroupGraph, value: int, node: int) -> Iterator[int]:
+    """The groups that read ``value`` next to where ``node`` does."""
+    readers = graph.readers(value)
+    at = bisect_left(readers, node)
+    if at < len(readers) and readers[at] == node:
+        for other in readers[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]:
+            group = graph.group_of[other]
+            if value in graph.contents(group).read:
+                yield group
 
 
 def little_shared(c: Candidate) -> Refusal | None:

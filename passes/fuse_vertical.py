@@ -48,10 +48,8 @@ class FuseVertical(Pass):
         fuser.graph.assign()
 
 
-def producer_consumer_pairs(graph: GroupGraph, nodes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """(group, group) for every tensor that a kernel of one makes and a kernel of the other reads."""
-    for node in nodes:
-        for other in graph.partners.get(node, ()):
-            a, b = graph.group_of[node], graph.group_of[other]
-            if a != b:
-                yield min(a, b), max(a, b)
+def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The pairs of groups of which a kernel of one makes a tensor that a kernel of the other reads."""
+    for group in groups:
+        for other in graph.partners.get(group, ()):
+            yield min(group, other), max(group, other)

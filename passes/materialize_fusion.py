@@ -19,7 +19,6 @@ from ._fusing import read_groups
 from ._kernels import (
     Program,
     argument_attributes,
-    clean,
     dims_attribute,
     kernel_body,
     rewrite_dims,
@@ -85,12 +84,12 @@ class MaterializeFusion(Pass):
                 op.erase()
         program.erase_unused()
         for kernel in made:
-            clean(kernel)
+            program.clean(kernel)
 
 
 def _plan(graph: GroupGraph, group: int) -> Plan:
     nodes = graph.members[group]
-    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(nodes), graph.facts)
+    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(group, group), graph.facts)
     if isinstance(plan, Refusal):
         raise PassError(
             f"the calls of this group cannot become one kernel: {plan.message}",
@@ -163,7 +162,7 @@ def _name(program: Program, graph: GroupGraph, group: int, counts: dict[str, int
 def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, place: Place) -> ir.Operation:
     """Builds the group's kernel and its call; erases the old calls."""
     nodes = [graph.deps.nodes[n] for n in graph.members[group]]
-    escaping = graph.escaping(graph.members[group])
+    escaping = graph.escaping(group, group)
     inputs = _Inputs.of(graph, plan, escaping)
     kept = [r for n in nodes for r in n.results if r in escaping]
     types = [graph.deps.values[r].type for r in kept]

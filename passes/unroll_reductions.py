@@ -9,7 +9,7 @@ from ..compiler.analysis.index import Expr
 from ..compiler.analysis.kernel import REDUCTIONS, Kernel, over, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program, clean, dims_attribute, forget_tiling, rewrite_dims
+from ._kernels import Program, dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from .pass_base import Numerics, Pass
 
 #: (kind of reduction, whether of floats) -> the operation that joins two elements.
@@ -54,8 +54,11 @@ class UnrollReductions(Pass):
     max_ops: int = 64
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        kernels = {string(func.attributes["sym_name"]): func for _, func in Program.of(module).kernel_calls()}
+        program = Program.of(module)
+        kernels = {string(func.attributes["sym_name"]): func for _, func in program.kernel_calls()}
         for func in kernels.values():
+            if not any(op.name == "fuse.reduce" for op in kernel_body(func)):
+                continue
             kernel = Kernel.of(func)
             groups = {frozenset(over(op)) for op in kernel.reductions}
             gone = [dims for dims in sorted(groups, key=sorted) if dims and self.may_unroll(kernel, dims)]
@@ -77,7 +80,7 @@ class UnrollReductions(Pass):
                     {d: e for d, e in kernel.dims.items() if d not in dropped}
                 )
                 forget_tiling(func)
-                clean(func)
+                program.clean(func)
 
     def may_unroll(self, kernel: Kernel, dims: frozenset[str]) -> bool:
         """Whether every use of ``dims`` ends in a reduction over just these that can be unrolled."""

@@ -6,13 +6,14 @@ of one that never grow.
 
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..mlir import ir
 from .accesses import Summary
 from .dependences import Dependences
+from .fusion_contents import Contents, all_in, used_outside
 from .fusion_plan import Member
 from .group_order import GroupOrder
 from .index import Facts
@@ -35,21 +36,16 @@ class GroupGraph:
     group_of: list[int] = field(default_factory=list)
     members: dict[int, tuple[int, ...]] = field(default_factory=dict)
     following: list[list[int]] = field(default_factory=list)
-    partners: dict[int, list[int]] = field(
+    partners: dict[int, set[int]] = field(
         default_factory=dict
-    )  #: kernels that read what a kernel made, both ways
+    )  #: groups that read what a group made, both ways
     ordered: dict[int, set[int]] = field(
         default_factory=dict
     )  #: the nodes that an order edge puts behind one
     _calls: dict[int, Member] = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
     _readers: dict[int, list[int]] = field(default_factory=dict)
-    _devices: dict[int, str] = field(default_factory=dict)
-    _escaping: dict[tuple[int, ...], frozenset[int]] = field(default_factory=dict)
-    #: By group, the values that it makes for others in fresh storage, with the nodes that use each.
-    _leaving: dict[tuple[int, ...], list[tuple[int, frozenset[int]]]] = field(default_factory=dict)
-    _values: dict[tuple[int, ...], tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
-    _made: dict[int, tuple[tuple[int, frozenset[int]], ...]] = field(default_factory=dict)
+    _contents: dict[int, Contents] = field(default_factory=dict)  #: by group
 
     @staticmethod
     def of(module: ir.Module, grouped_only: bool = False) -> "GroupGraph":
@@ -78,8 +74,8 @@ class GroupGraph:
             if edge.strength == "order":
                 graph.ordered.setdefault(edge.before, set()).add(edge.after)
             if edge.strength == "exact" and edge.before in graph.summaries and edge.after in graph.summaries:
-                graph.partners.setdefault(edge.before, []).append(edge.after)
-                graph.partners.setdefault(edge.after, []).append(edge.before)
+                graph.partners.setdefault(edge.before, set()).add(edge.after)
+                graph.partners.setdefault(edge.after, set()).add(edge.before)
         given: dict[int, int] = {}
         for i in graph.summaries:
             attributes = deps.nodes[i].op.attributes
@@ -114,9 +110,20 @@ class GroupGraph:
 
     def _join(self, a: int, b: int) -> None:
         keep, gone = min(a, b), max(a, b)
+        if keep == gone:
+            return
         for node in self.members[gone]:
             self.group_of[node] = keep
         self.members[keep] = tuple(sorted(self.members[keep] + self.members.pop(gone)))
+        partners = self.partners.pop(gone, set())
+        for partner in partners:
+            self.partners[partner].discard(gone)
+            self.partners[partner].add(keep)
+        self.partners.setdefault(keep, set()).update(partners)
+        self.partners[keep].discard(keep)
+        mine, theirs = self._contents.pop(keep, None), self._contents.pop(gone, None)
+        if mine is not None and theirs is not None:
+            self._contents[keep] = Contents.of((mine, theirs), self.group_of, (keep, keep))
 
     def between(self, a: int, b: int) -> int | None:
         """A node outside both groups that must run after one and before the other, or None."""
@@ -133,61 +140,52 @@ class GroupGraph:
         linked = any(not self.ordered.get(n, _NONE).isdisjoint(last) for first, last in pairs for n in first)
         return linked and not self.shared(a, b)
 
-    def escaping(self, nodes: Iterable[int]) -> frozenset[int]:
-        """Values made by ``nodes`` that others use, or whose storage is not a fresh ``fuse.empty``."""
-        key = tuple(sorted(set(nodes)))
-        known = self._escaping.get(key)
+    def contents(self, group: int) -> Contents:
+        """What a group makes, reads and computes."""
+        known = self._contents.get(group)
         if known is None:
-            inside = frozenset(key)
-            known = self._escaping[key] = frozenset(
-                result for n in key for result, users in self._results(n) if not users <= inside
-            )
+            parts = [self._contents_of(node) for node in self.members[group]]
+            known = self._contents[group] = Contents.of(parts, self.group_of, (group, group))
         return known
 
-    def _results(self, node: int) -> tuple[tuple[int, frozenset[int]], ...]:
-        """The results of a node with the nodes that use each, -1 among them where the storage must be
-        written.
+    def _contents_of(self, node: int) -> Contents:
+        made, nodes, summary = self.deps.nodes[node], self.deps.nodes, self.summaries.get(node)
+        kept = []
+        for result, destination in zip(made.results, made.destinations, strict=False):
+            users = {u for u in self.deps.users[result] if nodes[u].kind != "fuse.after"}
+            if not self.is_fresh(destination):
+                users.add(-1)
+            kept.append((result, frozenset(users)))
+        return Contents(
+            frozenset(made.results),
+            frozenset(made.reads),
+            frozenset([(made.operands[r.argument], r.coords) for r in summary.reads] if summary else ()),
+            tuple(kept),
+            frozenset([self.device(node)] if made.destinations else ()),
+            summary.ops if summary else 0,
+        )
+
+    def escaping(self, a: int, b: int) -> frozenset[int]:
+        """Values made by two groups, or one, that others use, or whose storage is not a fresh
+        ``fuse.empty``.
         """
-        known = self._made.get(node)
-        if known is None:
-            made, nodes = self.deps.nodes[node], self.deps.nodes
-            found = []
-            for result, destination in zip(made.results, made.destinations, strict=True):
-                users = {u for u in self.deps.users[result] if nodes[u].kind != "fuse.after"}
-                if not self.is_fresh(destination):
-                    users.add(-1)
-                found.append((result, frozenset(users)))
-            known = self._made[node] = tuple(found)
-        return known
+        kept = [each for group in {a, b} for each in self.contents(group).kept]
+        return frozenset([value for value, _ in used_outside(kept, self.group_of, (a, b))])
 
     def is_fresh(self, value: int) -> bool:
         """Whether a destination is a ``fuse.empty`` itself."""
         owner = self.deps.values[value].owner
         return isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
 
-    def shared(self, a: int, b: int) -> list[int]:
-        """Values made by one of the groups and read by the other, in order."""
-        (made, read), (other_made, other_read) = self._touched(a), self._touched(b)
-        return sorted((made & other_read) | (other_made & read))
-
-    def common_inputs(self, a: int, b: int) -> list[int]:
-        """Values that both groups read and neither makes, in order."""
-        return sorted(self._touched(a)[1] & self._touched(b)[1])
-
-    def _touched(self, group: int) -> tuple[frozenset[int], frozenset[int]]:
-        """The values that a group makes, and those that it reads."""
-        members = self.members[group]
-        known = self._values.get(members)
-        if known is None:
-            nodes = [self.deps.nodes[n] for n in members]
-            made = frozenset(v for n in nodes for v in n.results)
-            known = self._values[members] = made, frozenset(v for n in nodes for v in n.reads)
-        return known
+    def shared(self, a: int, b: int) -> frozenset[int]:
+        """Values made by one of the groups and read by the other."""
+        one, other = self.contents(a), self.contents(b)
+        return (one.made & other.read) | (other.made & one.read)
 
     def touched_bytes(self, group: int) -> int:
         """Bytes of all that a group makes or reads."""
-        made, read = self._touched(group)
-        return sum(map(self.bytes_of, sorted(made | read)))
+        contents = self.contents(group)
+        return sum(map(self.bytes_of, contents.made | contents.read))
 
     def readers(self, value: int) -> list[int]:
         """The scalar kernels that use a value, in program order."""
@@ -198,39 +196,31 @@ class GroupGraph:
 
     def bytes_of(self, value: int) -> int:
         """Bytes of a tensor under the hints."""
-        if value not in self._sizes:
+        known = self._sizes.get(value)
+        if known is None:
             spec = TensorSpec.of(self.deps.values[value].type)
-            self._sizes[value] = estimate(spec.numel, self.hints) * spec.element_bytes
-        return self._sizes[value]
+            known = self._sizes[value] = estimate(spec.numel, self.hints) * spec.element_bytes
+        return known
 
     def saved_bytes(self, a: int, b: int) -> int:
         """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
         nobody else needs.
         """
-        reads = self.shared(a, b) + self.common_inputs(a, b)
-        return sum(map(self.bytes_of, reads)) + self._kept_bytes(a, b) + self._kept_bytes(b, a)
+        both = self.contents(a).read & self.contents(b).read
+        reads = sum(map(self.bytes_of, self.shared(a, b))) + sum(map(self.bytes_of, both))
+        return reads + self._kept_bytes(a, b) + self._kept_bytes(b, a)
 
     def _kept_bytes(self, group: int, other: int) -> int:
         """Bytes that ``group`` makes for ``other`` alone."""
-        nodes = self.members[group]
-        if nodes not in self._leaving:
-            kept = self.escaping(nodes)
-            found = [(v, users) for n in nodes for v, users in self._results(n) if v in kept]
-            self._leaving[nodes] = [(v, users) for v, users in found if -1 not in users]
-        return sum(
-            self.bytes_of(value)
-            for value, users in self._leaving[nodes]
-            if all(self.group_of[user] in (group, other) for user in users)
-        )
+        kept = self.contents(group).kept
+        groups = (group, other)
+        return sum([self.bytes_of(v) for v, users in kept if all_in(users, self.group_of, groups)])
 
     def device(self, node: int) -> str:
         """Where a kernel runs: the device of its first destination, "" for the module's."""
-        known = self._devices.get(node)
-        if known is None:
-            destinations = self.deps.nodes[node].destinations
-            spec = TensorSpec.of(self.deps.values[destinations[0]].type) if destinations else None
-            known = self._devices[node] = (spec.device or "") if spec is not None else ""
-        return known
+        destinations = self.deps.nodes[node].destinations
+        spec = TensorSpec.of(self.deps.values[destinations[0]].type) if destinations else None
+        return (spec.device or "") if spec is not None else ""
 
     def assign(self) -> None:
         """Writes ``fuse.group`` onto the calls: groups of two or more, numbered in program order."""

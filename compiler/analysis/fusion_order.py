@@ -75,7 +75,7 @@ def _contiguous(c: "Candidate", row: frozenset[str], everything: frozenset[str])
 
 def _offsets(c: "Candidate") -> Iterator[tuple[frozenset[str], Expr]]:
     """The dims and the storage offset of each access that the fused kernel makes."""
-    plan, kept = c.planned, c.graph.escaping(c.nodes)
+    plan, kept = c.planned, c.escaping
     for instance in plan.instances:
         member = plan.members[instance.member]
         accesses: list[Read | Write] = [

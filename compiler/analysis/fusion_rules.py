@@ -7,6 +7,7 @@ said by ``fusion_plan.RULE_NAMES``; ``memory`` is in ``passes/fuse_horizontal.py
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from .accesses import points
 from .fusion_graph import GroupGraph
@@ -53,9 +54,14 @@ class Candidate:
     walks: bool = False  #: rows are reduced on the way down the columns; ``reduction_dims`` finds out
     slots: int = 0  #: issue slots that are spent again; ``recompute`` counts them
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[int, ...]:
         return tuple(sorted(self.graph.members[self.first] + self.graph.members[self.second]))
+
+    @cached_property
+    def escaping(self) -> frozenset[int]:
+        """What the members make for others."""
+        return self.graph.escaping(self.first, self.second)
 
     @property
     def planned(self) -> Plan:
@@ -68,7 +74,7 @@ Rule = Callable[[Candidate], Refusal | None]
 
 def device(c: Candidate) -> Refusal | None:
     """All members run on one device."""
-    found = sorted({c.graph.device(n) for n in c.nodes if c.graph.deps.nodes[n].destinations})
+    found = sorted(c.graph.contents(c.first).devices | c.graph.contents(c.second).devices)
     if len(found) < 2:
         return None
     return Refusal(
@@ -80,11 +86,10 @@ def device(c: Candidate) -> Refusal | None:
 
 def size(c: Candidate) -> Refusal | None:
     """The fused kernel stays within the limits: what it reads from outside, stores, and computes."""
-    members = [c.graph.member(n) for n in c.nodes]
-    made = {result for m in members for result in m.results}
-    reads = {(m.operands[r.argument], r.coords) for m in members for r in m.summary.reads}
-    accesses = sum(value not in made for value, _ in reads) + len(c.graph.escaping(c.nodes))
-    ops = sum(m.summary.ops for m in members)
+    one, other = c.graph.contents(c.first), c.graph.contents(c.second)
+    made = one.made | other.made
+    accesses = sum([value not in made for value, _ in one.loads | other.loads]) + len(c.escaping)
+    ops = one.ops + other.ops
     if accesses <= c.limits.accesses and ops <= c.limits.ops:
         return None
     numbers = (
@@ -112,7 +117,7 @@ def cycle(c: Candidate) -> Refusal | None:
 def index_mismatch(c: Candidate) -> Refusal | None:
     """One placement of every member serves all reads inside the group."""
     members = tuple(c.graph.member(n) for n in c.nodes)
-    plan = plan_group(members, c.graph.escaping(c.nodes), c.graph.facts)
+    plan = plan_group(members, c.escaping, c.graph.facts)
     if isinstance(plan, Refusal):
         return plan
     c.plan = plan
@@ -196,7 +201,7 @@ def too_long_row(c: Candidate) -> Refusal | None:
 def uneven(c: Candidate) -> Refusal | None:
     """What is stored is stored at every parallel point: no program stores what others store too."""
     plan = c.planned
-    escaping = c.graph.escaping(c.nodes)
+    escaping = c.escaping
     for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:

@@ -159,7 +159,8 @@ def kernel_dims(func: ir.Operation) -> dict[str, Expr]:
 
 def kernel_ties(func: ir.Operation) -> tuple[int, ...]:
     """``fuse.ties``: for each result, the argument whose storage it takes over."""
-    return tuple(ir.DenseI64ArrayAttr(func.attributes["fuse.ties"]))
+    ties = ir.DenseI64ArrayAttr(func.attributes["fuse.ties"])
+    return tuple([ties[i] for i in range(len(ties))])  # the bindings' iterator takes ten times as long
 
 
 def attribute_items(attribute: ir.Attribute) -> Iterator[tuple[str, ir.Attribute]]:
