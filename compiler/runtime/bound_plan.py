@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
@@ -73,9 +73,10 @@ class LaunchPlan:
 
     plan: Plan
     run: Callable[[list[Any]], list[Any]]
-    _boxed_call: ClassVar[bool] = True  #: AOTAutograd may hand over its list of arguments
 
     def __post_init__(self) -> None:
+        #: AOTAutograd may hand over its list of arguments.  Of the instance: wrappers copy its attributes.
+        self._boxed_call = True
         on_gpu = torch.cuda.is_initialized()
         #: The current device; what ``torch.cuda.current_device`` asks after it made sure that there is one.
         self._current = torch._C._cuda_getDevice if on_gpu else lambda: self.plan.device

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from compiling import check
+from made_up_gpu import made_up_gpu
 from torch import nn
 
 from fuse_mlir.compiler import backend
@@ -82,3 +83,20 @@ def test_a_graph_that_takes_a_list_keeps_the_wrapper_that_opens_it():
     call = backend.fuse(graph, [[torch.randn(4)]])
     x = torch.randn(4)
     torch.testing.assert_close(call([x])[0], x * 2, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("function", "count"), [(lambda x: x.sin() * 2, 2), (lambda x: (x @ x).sin(), 3)])
+def test_plans_of_a_training_step_get_lists(function, count, tmp_path, fresh_dynamo):
+    """Kernels are not run here, so nothing is said of the numbers."""
+    with made_up_gpu() as launched:
+        call = torch.compile(function, backend=backend.fuse, options={"cache_dir": str(tmp_path)})
+        x = torch.randn(32, 32, requires_grad=True)
+        call(x).backward(torch.ones(32, 32))
+    assert len(launched) == count and x.grad is not None
+
+
+def test_a_plan_is_called_with_the_arguments_themselves(tmp_path, fresh_dynamo):
+    with made_up_gpu() as launched:
+        call = torch.compile(lambda x, y: x * y, backend=backend.fuse, options={"cache_dir": str(tmp_path)})
+        assert call(torch.randn(32), torch.randn(32)).shape == (32,)
+    assert len(launched) == 1
