@@ -114,7 +114,8 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
         if key not in zeros:
             zeros[key] = _zeros(graph, value)
         operands = (zeros[key], *operands)
-    after, sizes = found.result.meta["val"], list(value.shape)
+    last = _behind_copies(found.result)
+    after, sizes = last.meta["val"], list(value.shape)
     meta = {k: found.result.meta[k] for k in KEPT_META if k in found.result.meta}
     with graph.inserting_before(found.result):
         made = result = graph.call_function(
@@ -124,7 +125,17 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
             result = graph.call_function(_aten.view.default, (made, list(after.shape)))
     made.meta = meta | {"val": after.view(sizes)}  # of the result's storage: views behind it name that one
     result.meta = meta | {"val": after}
-    found.result.replace_all_uses_with(result)
+    last.replace_all_uses_with(result)
+
+
+def _behind_copies(node: Node) -> Node:
+    """The last of the copies that are all that reads a value, else that: idle dropout leaves one."""
+    while len(node.users) == 1:
+        [user] = node.users
+        if user.target is not _aten.clone.default or user.kwargs:
+            break
+        node = user
+    return node
 
 
 def _zeros(graph: Graph, value: Tensor) -> Node:

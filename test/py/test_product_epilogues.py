@@ -78,6 +78,31 @@ def test_a_product_computes_the_activation_behind_it(activation, bias, views):
     assert launches[0] == launches[1] - (1 if bias else 0)  # one more makes the zeros
 
 
+def test_a_copy_behind_the_activation_is_none():
+    def function(b, x, w):
+        return torch.addmm(b, x, w).view(2, 8, 24).relu().clone().clone().view(16, 24).t()
+
+    count, gm = fused(function, *operands())
+    assert count == 1
+    assert targets(gm) == [
+        aten._addmm_activation.default,
+        aten.view.default,
+        aten.view.default,
+        aten.t.default,
+    ]
+    check(function, *operands(), epilogues="library")
+
+
+def test_a_copy_beside_another_reader_stays():
+    def function(b, x, w):
+        y = torch.addmm(b, x, w).relu()
+        return y, y.clone()
+
+    count, gm = fused(function, *operands())
+    assert count == 1 and targets(gm).count(aten.clone.default) == 1
+    check(function, *operands(), epilogues="library")
+
+
 def test_products_of_one_width_share_their_zeros():
     def function(b, x, w):
         return F.relu(torch.mm(x, w)), F.relu(torch.mm(x + 1, w)), F.relu(torch.mm(x, w[:, :8].contiguous()))
