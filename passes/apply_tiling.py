@@ -19,8 +19,9 @@ Before::
       return %r : tensor<1000xf32>
     }
 
-After (``fuse.grid = ["2"]``; program ids x, y, z are the grid axes in the order of ``fuse.tile``; where there
-are more than three, or y or z could exceed 65535, x counts all blocks, the last grid axis fastest)::
+After (``fuse.grid = ["2"]``; program ids x, y, z are the grid axes from the last of ``fuse.tile`` to the
+first, so that programs that run together read memory that lies together; where there are more than three, or
+y or z could exceed 65535, x counts all blocks, the last grid axis fastest)::
 
       %p = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
       %lane = "tt.make_range"() {start = 0 : i32, end = 512 : i32} : () -> tensor<512xi32>

@@ -18,6 +18,7 @@ from .lower_control_deps import LowerControlDeps
 from .lower_device_assert import LowerDeviceAssert
 from .lower_to_tt import LowerToTt
 from .materialize_fusion import MaterializeFusion
+from .merge_arms import MergeArms
 from .pass_base import Pass
 from .plan_memory import PlanMemory
 from .recompute_producers import RecomputeProducers
@@ -62,6 +63,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             LowerDeviceAssert(),  # guards become part of the condition
         ),
         "tiled": (
+            MergeArms(),  # one read for the two halves of a row
             CombineReductions(),  # one read for what needs two
             SplitReductions(hardware=hardware),  # few long rows would leave most of the chip idle
             WriteInPlace(),  # where nothing fuses any more, what dies can be written over

@@ -47,6 +47,11 @@ def _bounds(value: ir.Value) -> tuple[float, float]:
         pick = max if op.name == "arith.maximumf" else min
         (low, high), (other_low, other_high) = map(_bounds, op.operands)
         return pick(low, other_low), pick(high, other_high)
+    if op.name in ("math.exp", "math.exp2") or _symbol(op) == "__nv_exp2f":
+        return 0.0, math.inf
+    if op.name == "arith.addf":
+        (low, high), (other_low, other_high) = map(_bounds, op.operands)
+        return low + other_low, high + other_high  # rounding keeps the order
     if op.name == "math.absf":
         low, high = _bounds(op.operands[0])
         return max(low, -high, 0.0), max(-low, high)
@@ -56,3 +61,8 @@ def _bounds(value: ir.Value) -> tuple[float, float]:
             low, high = _bounds(op.operands[0])
             return (low * by, high * by) if op.name == "arith.mulf" else (low / by, high / by)
     return -math.inf, math.inf
+
+
+def _symbol(op: ir.Operation) -> str:
+    """The libdevice function that an op calls, or nothing."""
+    return ir.StringAttr(op.attributes["symbol"]).value if op.name == "tt.extern_elementwise" else ""

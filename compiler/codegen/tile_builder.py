@@ -68,6 +68,11 @@ class TileBuilder:
         finally:
             self._memo.pop()
 
+    @property
+    def nested(self) -> bool:
+        """Whether what is emitted now stands inside a region, as of a loop."""
+        return len(self._memo) > 1
+
     def recall(self, key: object) -> ir.Value | None:
         """A value remembered in this scope or one around it."""
         for memo in reversed(self._memo):
@@ -287,10 +292,16 @@ def exact_inverse(value: ir.Value) -> float | None:
     """1 / ``value`` where that is a scalar constant and a power of two: a product with it is the quotient,
     bit by bit.
     """
+    constant = ordinary_constant(value)
+    return None if constant is None or abs(math.frexp(constant)[0]) != 0.5 else 1.0 / constant
+
+
+def ordinary_constant(value: ir.Value) -> float | None:
+    """The number that a scalar constant is, where it is far from the ends of float32's range."""
     constant = _constant(value)
     if not isinstance(constant, ir.FloatAttr) or not 2.0**-100 <= abs(constant.value) <= 2.0**100:
         return None
-    return 1.0 / constant.value if math.frexp(constant.value)[0] in (0.5, -0.5) else None
+    return constant.value
 
 
 def _constant(value: ir.Value) -> ir.Attribute | None:

@@ -25,6 +25,8 @@ __all__ = ["TileKernel", "TilingError"]
 
 #: CUDA's limit of a grid in y and z.
 _GRID_YZ = 65535
+#: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
+_FEW_ROWS = 4
 
 
 class TileKernel:
@@ -85,12 +87,15 @@ class TileKernel:
                     raise TilingError(message, self.kernel.func.location)
 
     def _program_ids(self) -> list[Expr]:
+        """Numbers the blocks so that the innermost axis runs fastest: programs that run together then read
+        memory that lies together.
+        """
         axes = [i for i, axis in enumerate(self.tile.axes) if axis.kind == "grid"]
         counts = [self.index.block_count(i) for i in axes]
-        if len(axes) <= 3 and all(self._at_most(count, _GRID_YZ) for count in counts[1:]):
-            for position, axis in enumerate(axes):
+        if len(axes) <= 3 and all(self._at_most(count, _GRID_YZ) for count in counts[:-1]):
+            for position, axis in enumerate(reversed(axes)):
                 self.index.blocks[axis] = self._program_id(position)
-            return counts or [const(1)]
+            return counts[::-1] or [const(1)]
         rest = self._program_id(0)
         for axis, count in reversed(list(zip(axes[1:], counts[1:], strict=True))):
             size = self.index.scalar(count)
@@ -234,10 +239,11 @@ class TileKernel:
             pointer = tt.Ptr.get(ir.TypeAttr.get(element))
             self.bases[number] = self.builder.create("fuse.base", [pointer], [argument]).results[0]
 
-    def _address(self, op: ir.Operation, first_index: int) -> ir.Value:
+    def _address(self, op: ir.Operation, first_index: int, axes: tuple[int, ...] | None = None) -> ir.Value:
+        """The addresses of an access, as a tile over ``axes``: by default those that it depends on."""
         number = ir.BlockArgument(op.operands[0]).arg_number
         coords = [parse(c) for c in strings(op.attributes["at"])]
-        shape = self.index.shape(self.plan.axes[op])
+        shape = self.index.shape(self.plan.axes[op] if axes is None else axes)
         return self.index.pointer(
             self.bases[number], self.kernel.spec(number), coords, self._indices(op, first_index), shape
         )
@@ -251,8 +257,23 @@ class TileKernel:
         spec = self.kernel.spec(ir.BlockArgument(op.operands[0]).arg_number)
         coords = [parse(c) for c in strings(op.attributes["at"])]
         mask = builder.both(guard, self.index.reading_mask(self.plan.axes[op], spec, coords))
-        value = builder.load(self._address(op, 3), mask, to_memory(builder, other), self._evict(op))
+        address = self._address(op, 3, self._read_axes(op, spec.element_bytes))
+        value = builder.load(address, mask, to_memory(builder, other), self._evict(op))
         self._set(op, [from_memory(builder, value, op.results[0].type)])
+
+    def _read_axes(self, op: ir.Operation, element_bytes: int) -> tuple[int, ...]:
+        """The axes of a load's tile: where a row of the tile is too short for all threads to read 16 bytes of
+        it, all axes.  Each thread then reads what belongs to its own points, once for each of its few rows;
+        a row that all share would be read in narrow pieces and handed round through shared memory.
+        """
+        own, vectors = self.plan.axes[op], self.index.vector_axes
+        if self.tile.looped is not None or len(vectors) < 2 or set(own) & set(vectors) != {vectors[-1]}:
+            return own
+        row, threads = self.tile.axes[vectors[-1]].block, 32 * self.tile.num_warps
+        wide = threads * 16 // element_bytes
+        if row >= wide or self.tile.elements > _FEW_ROWS * wide:
+            return own
+        return tuple(sorted({*own, *vectors}))
 
     def _store(self, op: ir.Operation) -> None:
         builder = self.builder

@@ -9,11 +9,21 @@ fewer next (``analysis/precision.py``): there the about 10 instructions that IEE
 import math
 from collections.abc import Callable, Sequence
 
+from ..analysis.precision import added_to_ordinary, adds_one
 from ..dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
 from .tile_bounds import at_least, at_most, splat_constant
 from .tile_builder import TileBuilder, exact_inverse, highest, is_float, lowest, shape_of
+from .tile_math import (
+    coarse_quotient,
+    coarse_tanh,
+    erf,
+    exponential,
+    quotient_by_ordinary,
+    quotient_by_row,
+    tanh_beside_one,
+)
 
 Emitter = Callable[[TileBuilder, ir.Operation, Sequence[ir.Value]], list[ir.Value]]
 
@@ -59,7 +69,6 @@ LEGAL = frozenset(
 ) | frozenset(
     "math." + n
     for n in [
-        "exp",
         "exp2",
         "log",
         "log2",
@@ -125,31 +134,16 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     inverse = exact_inverse(operands[1])
     if inverse is not None:
         return [builder.elementwise("arith.mulf", [operands[0], builder.fill(inverse, operands[1])])]
+    if str(op.results[0].type) != "f32":
+        return [builder.elementwise("arith.divf", operands)]
     if op in builder.coarse:
-        return [_coarse_quotient(builder, *operands)]
-    name = "tt.precise_divf" if str(op.results[0].type) == "f32" else "arith.divf"
-    return [builder.elementwise(name, operands)]
-
-
-def _coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a / b within 4 units in the last place, without a branch for every element: the IEEE form has one.
-
-    Where one divisor serves many elements they are multiplied by its reciprocal; a divisor whose reciprocal
-    could overflow is scaled up first, and so are they.
-    """
-    if math.prod(shape_of(b)) >= math.prod(shape_of(a)):
-        return builder.elementwise("arith.divf", [a, b])
-    one = builder.fill(1.0, b)
-    if at_least(b) >= _INVERTIBLE:
-        return builder.elementwise("arith.mulf", [a, builder.elementwise("arith.divf", [one, b])])
-    small = builder.cmpf("olt", builder.elementwise("math.absf", [b]), builder.fill(_INVERTIBLE, b))
-    scale = builder.select(small, builder.fill(2.0**64, b), one)
-    reciprocal = builder.elementwise("arith.divf", [one, builder.elementwise("arith.mulf", [b, scale])])
-    return builder.elementwise("arith.mulf", [builder.elementwise("arith.mulf", [a, scale]), reciprocal])
-
-
-#: Divisors from here on have a reciprocal of full precision.
-_INVERTIBLE = 2.0**-100
+        return [coarse_quotient(builder, *operands)]
+    if at_least(operands[1]) >= 2.0**-60:
+        return [quotient_by_ordinary(builder, *operands)]
+    if math.prod(shape_of(operands[1])) < math.prod(shape_of(operands[0])) and not builder.nested:
+        # (a loop over long rows has no registers to spare for three numbers of a row)
+        return [quotient_by_row(builder, *operands)]
+    return [builder.elementwise("tt.precise_divf", operands)]
 
 
 def _fptosi(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
@@ -336,36 +330,13 @@ def _as_integer(builder: TileBuilder, flag: ir.Value, like: ir.Value) -> ir.Valu
     return builder.cast("arith.extui", flag, tt.element_of(like.type))
 
 
-#: erf(x) = 1 - (a1 t + .. + a5 t**5) exp(-x*x), t = 1 / (1 + p x), for x >= 0: Abramowitz and Stegun, 7.1.26.
-_ERF_P = 0.3275911
-_ERF_A = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-
-
-def _erf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """Within 3e-7 of the true value where the result is coarse: half the instructions of libdevice's, which
-    is as accurate for small arguments as for large ones.
-    """
-    [x] = operands
-    if op not in builder.coarse:
-        return [builder.elementwise("math.erf", [x])]
-
-    def times(a: ir.Value, b: ir.Value) -> ir.Value:
-        return builder.elementwise("arith.mulf", [a, b])
-
-    def plus(a: ir.Value, b: float) -> ir.Value:
-        return builder.elementwise("arith.addf", [a, builder.fill(b, a)])
-
-    size = builder.elementwise("math.absf", [x])
-    one = builder.fill(1.0, x)
-    t = builder.extern("__nv_fast_fdividef", [one, plus(times(size, builder.fill(_ERF_P, x)), 1.0)])
-    tail = builder.fill(_ERF_A[-1], x)
-    for a in reversed(_ERF_A[:-1]):
-        tail = plus(times(tail, t), a)
-    power = builder.elementwise(
-        "math.exp", [times(x, builder.elementwise("arith.subf", [builder.fill(-0.0, x), x]))]
-    )
-    rest = times(times(tail, t), power)
-    return [builder.extern("__nv_copysignf", [builder.elementwise("arith.subf", [one, rest]), x])]
+def _tanh(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    beside_one = {adds_one(use.owner.operation) for use in op.results[0].uses}
+    if op in builder.coarse and len(beside_one) == 1:
+        return [
+            tanh_beside_one(builder, operands[0]) if True in beside_one else coarse_tanh(builder, operands[0])
+        ]
+    return [_function(builder, BY_OP[op.name].name, operands, op)]
 
 
 def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
@@ -391,7 +362,9 @@ SPECIAL: dict[str, Emitter] = {
     "arith.ceildivsi": _ceildiv,
     "arith.index_cast": _index_cast,
     "math.sqrt": _sqrt,
-    "math.erf": _erf,
+    "math.erf": lambda builder, op, operands: [erf(builder, operands[0], op in builder.coarse)],
+    "math.exp": lambda builder, op, operands: [exponential(builder, operands[0], added_to_ordinary(op))],
+    "math.tanh": _tanh,
     "math.isnan": _isnan,
     "math.isinf": _compared_with_infinity("oeq"),
     "math.isfinite": _compared_with_infinity("olt"),
@@ -402,7 +375,7 @@ SPECIAL: dict[str, Emitter] = {
     "math.sincos": _sincos,
     "fuse.libm": _libm,
 }
-_TWICE = (LEGAL & SPECIAL.keys()) | (LEGAL & BY_OP.keys()) | (SPECIAL.keys() & BY_OP.keys())
+_TWICE = (LEGAL & SPECIAL.keys()) | (LEGAL & BY_OP.keys()) | (SPECIAL.keys() & BY_OP.keys()) - {"math.tanh"}
 assert not _TWICE, f"listed in two tables: {sorted(_TWICE)}"
 
 

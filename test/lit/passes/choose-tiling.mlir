@@ -85,9 +85,9 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Short rows share a program: alone, each would read too little.
+// Short rows share a program, alone, each would read too little; a warp for 2 KB of them.
 // CHECK-LABEL: @short_rows
-// CHECK-SAME: {block = 16 : i64, dims = ["d0"], kind = "grid"}, {block = 64 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+// CHECK-SAME: {block = 16 : i64, dims = ["d0"], kind = "grid"}, {block = 64 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 2 : i64}
 module attributes {fuse.device = "cpu"} {
   func.func private @short_rows(%x: tensor<65536x64xf32>, %o: tensor<65536x64xf32>) -> tensor<65536x64xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64"}, fuse.ties = array<i64: 1>} {

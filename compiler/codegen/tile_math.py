@@ -1,0 +1,154 @@
+"""Short sequences for float32 functions and quotients whose general form is too long: each says how exact it
+is, and where it may stand.
+
+What issues most per element limits a kernel that computes; IEEE's quotient and libdevice's functions cost 12
+to 30 instructions and a branch for every element, whose blocks also keep ptxas from packing conversions.
+"""
+
+import math
+from collections.abc import Sequence
+
+from ..dialects import tt
+from ..mlir import ir
+from .tile_bounds import at_least, splat_constant
+from .tile_builder import TileBuilder, ordinary_constant, shape_of
+
+#: erf(x) = 1 - (a1 t + .. + a5 t**5) exp(-x*x), t = 1 / (1 + p x), for x >= 0: Abramowitz and Stegun, 7.1.26.
+_ERF_P = 0.3275911
+_ERF_A = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+#: tanh(x) = x over(x*x) / under(x*x) up to _TANH_END, the least largest relative error of its form (fitted by
+#: reweighted least squares): 1.0e-5, as much as tanh(_TANH_END) is below 1.
+_TANH_END = 6.3
+_TANH_OVER = (0.999989945, 0.114258434, 1.47788013e-3)
+_TANH_UNDER = (1.0, 0.447525402, 1.73948025e-2, 5.39560662e-5)
+
+
+def _times(builder: TileBuilder, a: ir.Value, b: ir.Value | float) -> ir.Value:
+    return builder.elementwise("arith.mulf", [a, builder.fill(b, a) if isinstance(b, float) else b])
+
+
+def _plus(builder: TileBuilder, a: ir.Value, b: float) -> ir.Value:
+    return builder.elementwise("arith.addf", [a, builder.fill(b, a)])
+
+
+def _minus(builder: TileBuilder, a: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.subf", [builder.fill(-0.0, a), a])
+
+
+def _reciprocal(builder: TileBuilder, b: ir.Value) -> ir.Value:
+    """1 / b within a unit in the last place, in one instruction; 0 above 2**126."""
+    return builder.extern("__nv_fast_fdividef", [builder.fill(1.0, b), b])
+
+
+# --- quotients --------------------------------------------------------------------------------------------
+#: Divisors from here on have a reciprocal of full precision.
+_INVERTIBLE = 2.0**-100
+
+
+def coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """a / b within 4 units in the last place, without a branch for every element: the IEEE form has one.
+
+    Where one divisor serves many elements they are multiplied by its reciprocal; a divisor whose reciprocal
+    could overflow is scaled up first, and so are they.
+    """
+    if math.prod(shape_of(b)) >= math.prod(shape_of(a)):
+        return builder.elementwise("arith.divf", [a, b])
+    one = builder.fill(1.0, b)
+    if at_least(b) >= _INVERTIBLE:
+        return _times(builder, a, builder.elementwise("arith.divf", [one, b]))
+    small = builder.cmpf("olt", builder.elementwise("math.absf", [b]), builder.fill(_INVERTIBLE, b))
+    scale = builder.select(small, builder.fill(2.0**64, b), one)
+    reciprocal = builder.elementwise("arith.divf", [one, _times(builder, b, scale)])
+    return _times(builder, _times(builder, a, scale), reciprocal)
+
+
+def quotient_by_ordinary(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """a / b for b from 2**-60 up, as exact as IEEE's but for one rounding in a million: an approximate
+    quotient, corrected by what is left of ``a``.
+
+    A divisor above 2**126 gives 0, where IEEE's quotient is less than ``a`` times 2**-126.
+    """
+    b = builder.elementwise("arith.minimumf", [b, builder.fill(2.0**127, b)])  # infinity times 0 is NaN
+    return _corrected(builder, a, b, _reciprocal(builder, b))
+
+
+def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """a / b as IEEE has it where one divisor serves many elements: a product with its reciprocal, corrected
+    by what is left of ``a``.  Only a subnormal quotient may be off by a unit in its last place.
+
+    A divisor near the ends of the range is scaled, and with it ``a``, so that its reciprocal is exact enough.
+    """
+    constant = ordinary_constant(b)
+    if constant is not None:
+        return _corrected(builder, a, b, builder.fill(1.0 / constant, b))
+    size = builder.elementwise("math.absf", [b])
+    small = builder.cmpf("olt", size, builder.fill(_INVERTIBLE, b))
+    large = builder.cmpf("ogt", size, builder.fill(2.0**100, b))
+    scale = builder.select(small, builder.fill(2.0**64, b), builder.fill(1.0, b))
+    scale = builder.select(large, builder.fill(2.0**-64, b), scale)
+    scaled = _times(builder, b, scale)
+    reciprocal = builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), scaled])
+    return _corrected(builder, _times(builder, a, scale), scaled, reciprocal)
+
+
+def _corrected(builder: TileBuilder, a: ir.Value, b: ir.Value, reciprocal: ir.Value) -> ir.Value:
+    """a * reciprocal, plus reciprocal times what that leaves of a: a / b rounded once where ``reciprocal`` is
+    1 / b within a unit in the last place.  Infinities and NaN are the product's.
+    """
+    guess = _times(builder, a, reciprocal)
+    left = builder.elementwise("math.fma", [_minus(builder, b), guess, a])
+    corrected = builder.elementwise("math.fma", [left, reciprocal, guess])
+    constant = splat_constant(a)
+    if constant is not None and math.isfinite(constant):
+        return corrected
+    size = builder.elementwise("math.absf", [left])
+    return builder.select(builder.cmpf("olt", size, builder.fill(math.inf, size)), corrected, guess)
+
+
+# --- functions --------------------------------------------------------------------------------------------
+def exponential(builder: TileBuilder, x: ir.Value, flushes: bool) -> ir.Value:
+    """exp(x).  ``flushes``: results below 2**-126 may be 0, which saves 3 of 5 instructions."""
+    if not flushes or str(tt.element_of(x.type)) != "f32":
+        return builder.elementwise("math.exp", [x])
+    return builder.extern("__nv_exp2f", [_times(builder, x, math.log2(math.e))])
+
+
+def erf(builder: TileBuilder, x: ir.Value, coarse: bool) -> ir.Value:
+    """Within 3e-7 of the true value where the result is coarse: half the instructions of libdevice's, which
+    is as accurate for small arguments as for large ones.
+    """
+    if not coarse:
+        return builder.elementwise("math.erf", [x])
+    size = builder.elementwise("math.absf", [x])
+    t = _reciprocal(builder, _plus(builder, _times(builder, size, _ERF_P), 1.0))
+    power = exponential(builder, _times(builder, x, _minus(builder, x)), True)
+    rest = _times(builder, _times(builder, _polynomial(builder, t, _ERF_A), t), power)
+    one = builder.fill(1.0, x)
+    return builder.extern("__nv_copysignf", [builder.elementwise("arith.subf", [one, rest]), x])
+
+
+def coarse_tanh(builder: TileBuilder, x: ir.Value) -> ir.Value:
+    """Within 2**-16 of the true value, relative to it: a rational function, without a branch and with one
+    special instruction; libdevice's takes up to 25 and two.
+    """
+    ends = [builder.fill(-_TANH_END, x), builder.fill(_TANH_END, x)]
+    nan = {"propagateNan": builder.attribute(0xFFFF)}
+    x = builder.elementwise("tt.clampf", [x, *ends], None, nan)
+    square = _times(builder, x, x)
+    over, under = (_polynomial(builder, square, c) for c in (_TANH_OVER, _TANH_UNDER))
+    return builder.extern("__nv_fast_fdividef", [_times(builder, x, over), under])
+
+
+def tanh_beside_one(builder: TileBuilder, x: ir.Value) -> ir.Value:
+    """Within 3e-7 of the true value, which is added to 1 next: 1 - 2 / (1 + exp(2x))."""
+    power = exponential(builder, _times(builder, x, 2.0), True)
+    part = _reciprocal(builder, _plus(builder, power, 1.0))
+    return _plus(builder, _times(builder, part, -2.0), 1.0)
+
+
+def _polynomial(builder: TileBuilder, x: ir.Value, coefficients: Sequence[float]) -> ir.Value:
+    """The polynomial whose constant coefficient stands first."""
+    total = builder.fill(coefficients[-1], x)
+    for c in reversed(coefficients[:-1]):
+        total = _plus(builder, _times(builder, total, x), c)
+    return total
