@@ -11,7 +11,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch.autograd import DeviceType
 
-from fuse_mlir.bench import report, run, timing
+from fuse_mlir.bench import library_ops, report, run, timing
 from fuse_mlir.bench.backends import BACKENDS, CompileReport, Spec
 from fuse_mlir.bench.cases import GRAPHS
 from fuse_mlir.bench.clocks import parse_clocks
@@ -663,3 +663,13 @@ def test_every_suite_can_be_reported(tmp_path, suite):
     (tmp_path / "out.json").write_text(json.dumps({**found, "small": False}))
     text = report.section(report.load_run(tmp_path / "out.json"))
     assert "llama_block" in text and report.TITLES[suite] in text
+
+
+def test_what_library_ops_take_over_is_timed(capsys):
+    assert library_ops.main(["--small", "--samples", "1", "--device", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == [*library_ops.PRODUCTS, "attention"]
+    forms = library_ops.product_calls(16, 8, 24, torch.device("cpu"))
+    torch.testing.assert_close(forms["with relu"](), forms["addmm"]().relu())
+    forms = library_ops.attention_calls(2, 3, 16, 8, torch.device("cpu"))
+    torch.testing.assert_close(forms["strided mask"](), forms["contiguous mask"]())
