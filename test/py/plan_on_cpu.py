@@ -29,7 +29,7 @@ UNKNOWN = 32
 def cpu_plan(module: ir.Module, objects: Mapping[str, Any]) -> Executable:
     """What `compilation.executable` gives on the GPU, for a planned module on the CPU."""
     plan = write_plan(module)
-    launchers = dict(_launchers(module, ""))
+    launchers = interpreted_launchers(module)
     assert set(plan.kernels) <= launchers.keys()
     externs = {name: function.bind(objects) for name, function in plan.externs.items()}
     bound = LaunchPlan.bind(plan, launchers, externs, RngState().draw)
@@ -39,6 +39,11 @@ def cpu_plan(module: ir.Module, objects: Mapping[str, Any]) -> Executable:
             return bound.run([a.detach() if isinstance(a, torch.Tensor) else a for a in args])
 
     return Executable(run, plan)
+
+
+def interpreted_launchers(module: ir.Module) -> dict[str, Callable[..., None]]:
+    """What launches each kernel of a planned module, its sub-graphs' too, by name."""
+    return dict(_launchers(module, ""))
 
 
 def _launchers(module: ir.Module, prefix: str) -> Iterator[tuple[str, Callable[..., None]]]:

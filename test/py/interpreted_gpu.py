@@ -1,0 +1,47 @@
+"""The GPU path of the backend on a machine without one, with numbers: all that lies between dynamo and the
+driver is what a GPU has; a launch interprets its kernel on the memory that it is given addresses of.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from made_up_gpu import made_up_gpu
+from plan_on_cpu import interpreted_launchers
+
+from fuse_mlir.compiler import backend, compilation
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime import gpu
+from fuse_mlir.compiler.runtime.bound_plan import Plan
+
+_executable = compilation.executable
+
+
+@contextlib.contextmanager
+def interpreted_gpu() -> Iterator[list[Plan]]:
+    """CPU graphs take the way of CUDA graphs inside, the program cache apart; yields their plans."""
+    plans: list[Plan] = []
+
+    def executable(module: ir.Module, *args: Any, **kwargs: Any) -> compilation.Executable:
+        kernels = {
+            name: SimpleNamespace(launch=launch, cubin=SimpleNamespace(name=name, timings_ms={}))
+            for name, launch in interpreted_launchers(module).items()
+        }
+        with mock.patch.object(compilation, "start_kernels", lambda *_: lambda: kernels):
+            made = _executable(module, *args, **kwargs)
+        assert made.plan is not None
+        plans.append(made.plan)
+        return made
+
+    def load_kernels(plan: Plan, kernels: dict[str, Any]) -> dict[str, Callable[..., None]]:
+        return {name: kernels[name].launch for name in plan.kernels}
+
+    with (
+        made_up_gpu(),
+        mock.patch.object(compilation, "executable", executable),
+        mock.patch.object(gpu, "load_kernels", load_kernels),
+        mock.patch.object(backend, "_key", lambda *_: None),
+    ):
+        yield plans

@@ -1,0 +1,101 @@
+"""What lies between dynamo and the driver on a GPU, with interpreted kernels: lists and arguments handed on,
+buffers taken and given back, layouts, threads.
+"""
+
+import copy
+import threading
+
+import pytest
+import torch
+from compiling import cloned
+from interpreted_gpu import interpreted_gpu
+from torch import Tensor, nn
+
+from fuse_mlir.compiler import backend
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+class Block(nn.Module):
+    """Products, attention, a convolution with batch norm (whose buffers are written), views returned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.images, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.queries, self.out = nn.Linear(8, 24), nn.Linear(8, 8)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        y = self.norm(self.images(x)).relu().flatten(2).transpose(1, 2)
+        q, k, v = (t.unflatten(-1, (2, 4)).transpose(1, 2) for t in self.queries(y).chunk(3, -1))
+        z = nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+        return y + nn.functional.gelu(self.out(z)), z
+
+
+def close(found: Tensor, expected: Tensor, exact: Tensor) -> None:
+    scale = exact.abs().max().item() + 1e-12
+    error, eager = ((t.double() - exact).abs().max().item() / scale for t in (found, expected))
+    assert error <= 4 * eager + 1e-6, (error, eager)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_module(training: bool) -> None:
+    module = Block().train(training)
+    eager, exact = copy.deepcopy(module), copy.deepcopy(module).double()
+    results = []
+    with interpreted_gpu() as plans:
+        call = torch.compile(module, backend=backend.fuse, dynamic=False)
+        for run, net, dtype in (
+            (call, module, torch.float32),
+            (eager, eager, torch.float32),
+            (exact, exact, torch.float64),
+        ):
+            for seed in range(2):
+                x = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(seed)).to(dtype)
+                with torch.set_grad_enabled(training):
+                    out = run(x)
+                if training:
+                    sum(o.square().sum() for o in out).backward()
+            values = [*(p.grad for p in net.parameters() if training), *net.buffers()]
+            results.append([*(o.detach() for o in out), *values])
+    assert len(plans) == (2 if training else 1)
+    for found, expected, reference in zip(*results, strict=True):
+        assert found.stride() == expected.stride()
+        close(found, expected, reference)
+
+
+def test_results_are_tensors_of_their_own() -> None:
+    with interpreted_gpu(), torch.no_grad():
+        call = torch.compile(lambda x: (x.exp(), (x * 2).flatten()), backend=backend.fuse, dynamic=False)
+        x = torch.randn(4, 4)
+        first = call(x)
+        kept = cloned(list(first))
+        second = call(-x)
+    assert all(torch.equal(a, b) for a, b in zip(first, kept, strict=True)), "a later call left them alone"
+    storages = {t.untyped_storage().data_ptr() for t in (*first, *second)}
+    assert len(storages) == 4 and all(t.untyped_storage().nbytes() == 64 for t in (*first, *second))
+
+
+def test_strides_alignment_and_threads() -> None:
+    def function(x: Tensor, w: Tensor) -> Tensor:
+        return ((x @ w).relu() @ w.t()).softmax(-1)
+
+    w = torch.randn(8, 8)
+    inputs = [torch.randn(8, 8), torch.randn(8, 8).t(), torch.randn(65)[1:].view(8, 8)]
+    with interpreted_gpu(), torch.no_grad():
+        call = torch.compile(function, backend=backend.fuse, dynamic=False)
+        for x in inputs:
+            torch.testing.assert_close(call(x, w), function(x, w), rtol=1e-5, atol=1e-6)
+        found: dict[int, list[Tensor]] = {}
+
+        def work(number: int) -> None:
+            with torch.no_grad():
+                found[number] = [call(inputs[0] + number, w) for _ in range(3)]
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for number in range(4):
+        for result in found[number]:
+            torch.testing.assert_close(result, function(inputs[0] + number, w), rtol=1e-5, atol=1e-6)
