@@ -14,6 +14,7 @@ from ..compiler.analysis.fusion_score import Gain
 from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
+from .left_groups import groups_before
 from .pass_base import PassError
 
 Pair = tuple[int, int]
@@ -135,8 +136,12 @@ class Fuser:
 
 
 def read_groups(module: ir.Module, grouped_only: bool = False) -> GroupGraph:
-    """The groups that the calls' ``fuse.group`` say.  Raises PassError without a ``@main``."""
+    """The groups that the calls' ``fuse.group`` say; the pass before may have left them.  Raises PassError
+    without a ``@main``.
+
+    ``grouped_only``: the caller does not ask about kernels of calls without a group.
+    """
     try:
-        return GroupGraph.of(module, grouped_only)
+        return groups_before(module) or GroupGraph.of(module, grouped_only)
     except ValueError as error:
         raise PassError(str(error), module.operation.location) from error

@@ -9,6 +9,7 @@ from ..compiler.analysis.fusion_rules import Limits
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, read_groups
+from .left_groups import leave_groups
 from .pass_base import Pass, hardware_of
 
 
@@ -46,6 +47,7 @@ class FuseVertical(Pass):
         fuser.run(producer_consumer_pairs)
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()
+        leave_groups(module, fuser.graph)
 
 
 def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:
