@@ -14,7 +14,7 @@ from ..compiler.analysis.fusion_score import Gain
 from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from .left_groups import groups_before
+from ._left_groups import groups_before
 from .pass_base import PassError
 
 Pair = tuple[int, int]

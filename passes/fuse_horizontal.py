@@ -11,7 +11,7 @@ from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, read_groups
-from .left_groups import leave_groups
+from ._left_groups import leave_groups
 from .pass_base import Pass, hardware_of
 
 

@@ -13,7 +13,7 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects.verifier import Verifier
 from ..compiler.mlir import ir
 from ..compiler.timing import PassTime
-from .left_groups import groups_left
+from ._left_groups import groups_left
 from .pass_base import Pass
 
 

@@ -21,7 +21,7 @@ effect  draws random numbers, asserts or has ``fuse.effect``, as the earlier one
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..dialects import fuse
 from ..mlir import ir
@@ -35,8 +35,7 @@ Reason = Literal["data", "size", "war", "waw", "raw", "token", "effect"]
 ASSERTS = ("fuse.device_assert", "cf.assert")
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """Node ``before`` runs before node ``after``.
 
     ``storage`` is the root that a storage dependence is about, else -1.

@@ -1,7 +1,7 @@
 """Groups of kernels that a pass leaves to the next one, which need not read the module again.
 
 Only a pass that changed nothing but ``fuse.group`` may leave them.  The pass manager opens the table for one
-run of a pipeline; without it nothing is left, and every pass reads the module.
+run of a pipeline; without it nothing is left, and every pass reads the module.  Not a pass.
 """
 
 from collections.abc import Callable, Iterator

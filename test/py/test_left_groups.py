@@ -1,0 +1,83 @@
+"""The groups that a fusing pass leaves to the next are those that the next would read."""
+
+import pytest
+import torch
+
+from fuse_mlir.bench.scheduling_growth import GRAPHS
+from fuse_mlir.compiler.analysis.fusion_graph import GroupGraph
+from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.frontend.importer import import_graph
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.passes._left_groups import groups_before, groups_left, leave_groups
+from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.fuse_vertical import FuseVertical
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.pass_base import Pass
+
+FUSING = (FuseVertical(max_ops=16), FuseHorizontal(), MaterializeFusion())
+
+
+def imported(name: str, calls: int = 60) -> ir.Module:
+    built = GRAPHS[name](calls)
+    gm = torch.fx.GraphModule({}, built.graph)
+    return import_graph(gm, built.inputs, context=make_context(), device="cpu", strict=False).module
+
+
+class Reads:
+    """Counts how often the groups of a module are read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        of = GroupGraph.of
+
+        def counted(module: ir.Module, grouped_only: bool = False) -> GroupGraph:
+            self.count += 1
+            return of(module, grouped_only)
+
+        monkeypatch.setattr(GroupGraph, "of", counted)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_pipeline_gives_what_single_passes_give(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, apart = imported(name), imported(name)
+    reads = Reads(monkeypatch)
+    remarks = PassManager(FUSING).run(together)
+    assert reads.count == 1
+    alone = Remarks()
+    for p in FUSING:
+        PassManager([p]).run(apart, alone)
+    assert reads.count == 1 + len(FUSING)
+    assert str(together) == str(apart)
+    assert remarks.to_list() == alone.to_list()
+
+
+def test_what_was_left_reaches_the_next_pass_only() -> None:
+    module = imported("chain", 4)
+    graph = GroupGraph.of(module)
+    leave_groups(module, graph)
+    assert groups_before(module) is None  # no pipeline runs
+    with groups_left() as next_pass:
+        leave_groups(module, graph)
+        assert groups_before(module) is None
+        next_pass()
+        assert groups_before(module) is graph
+        assert groups_before(imported("chain", 4)) is None
+        next_pass()
+        assert groups_before(module) is None
+    assert groups_before(module) is None
+
+
+class Idle(Pass):
+    name = "idle"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        pass
+
+
+def test_a_pass_between_makes_the_next_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = imported("chain", 20)
+    reads = Reads(monkeypatch)
+    PassManager([FUSING[0], Idle(), FUSING[2]]).run(module)
+    assert reads.count == 2
