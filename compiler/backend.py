@@ -23,6 +23,7 @@ from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_mask_layout import lay_out_masks
 from .frontend.attention_masks import simplify_masks
 from .frontend.decompositions import decomposition_table
+from .frontend.embedding_gradients import compact_embedding_gradients
 from .frontend.gathers import sink_gathers
 from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import OutputResult
@@ -191,6 +192,7 @@ def _compile(
     guards = _guards(gm)
     sink_gathers(gm)
     sum_one_hots(gm)
+    compact_embedding_gradients(gm)
     if options.library_epilogues(on_gpu):
         fuse_epilogues(gm)
     done = compile_program(

@@ -52,6 +52,25 @@ def copied(call: Call, mode: str = "set") -> Tensor:
     return copy
 
 
+#: Library ops that give fresh memory, of which nothing else is known here.
+_FRESH = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default})
+_VIEWS = frozenset({
+    torch.ops.aten.t.default, torch.ops.aten.permute.default, torch.ops.aten.transpose.int,
+    torch.ops.aten.slice.Tensor, torch.ops.aten.view.default,
+})  # fmt: skip
+
+
+def _may_overwrite(call: Call, target: Tensor) -> bool:
+    """Whether ``self`` is a product, or rows of one, that nothing else reads, laid out as the result is: its
+    storage is free to take the writes.  (Of a generated tensor the copy is fused with what makes it.)
+    """
+    source: Any = call.node.args[0]
+    while isinstance(source, fx.Node) and source.target in _VIEWS and len(source.users) == 1:
+        source = source.args[0]
+    fresh = isinstance(source, fx.Node) and source.target in _FRESH and len(source.users) == 1
+    return fresh and target.spec == call.result
+
+
 def nan_that_wins(k: KernelBuilder, x: Scalar, mode: str) -> Scalar:
     """``x`` with the NaN that an atomic extreme keeps: it compares bits, so NaN is largest without and
     smallest with its sign.
@@ -98,7 +117,7 @@ def index_put(call: Call) -> Any:
     require_mode(call, target, mode)
     advanced = Advanced.of(call, target, call["indices"])
     sizes = _subscripted(advanced)
-    copy = copied(call)
+    copy = target if _may_overwrite(call, target) else copied(call)
     if _number_of_elements(sizes).constant == 0:
         return copy
     kernel = call.kernel([*advanced.tensors, *source.inputs], [copy], source.numbers)
