@@ -16,6 +16,7 @@ from ..analysis.layout import TensorSpec
 from ..analysis.tile import Axis, Tile
 from ..dialects import tt
 from ..mlir import ir
+from .row_start import RowStart
 from .tile_builder import Shape, TileBuilder, shape_of
 
 _LIMIT = 1 << 31
@@ -31,6 +32,10 @@ def block_symbol(axis: int) -> str:
 def lane_symbol(axis: int) -> str:
     """Name of the lane in an axis' block in expressions."""
     return f"$r{axis}"
+
+
+#: How far a row starts behind a multiple of 16 bytes, and that multiple, in elements (``RowStart``).
+_PHASE, _ALIGNED = "$p", "$s"
 
 
 def _whole_symbol(axis: int) -> str:
@@ -59,13 +64,16 @@ class TileIndex:
         dims: Mapping[str, Expr],
         facts: Facts,
         sizes: Mapping[str, ir.Value],
+        start: RowStart | None = None,
     ) -> None:
-        self.builder, self.tile, self.sizes = builder, tile, sizes
+        self.builder, self.tile, self.sizes, self.start = builder, tile, sizes, start
         self.extents = [axis.extent(dict(dims)) for axis in tile.axes]
         self.vector_axes = [i for i, axis in enumerate(tile.axes) if axis.block > 1]
         self.blocks: dict[int, ir.Value] = {}
         self.tight = facts.with_extents({_whole_symbol(i): e for i, e in enumerate(self.extents)})
         lanes: dict[str, Expr | int | str] = {}
+        if start is not None:
+            lanes |= {_PHASE: start.vector, _ALIGNED: start.elements}
         self._dims: dict[str, Expr] = {}
         self._wholes: dict[str, Expr] = {}
         for i, axis in enumerate(tile.axes):
@@ -103,20 +111,29 @@ class TileIndex:
     # --- axes ---------------------------------------------------------------------------------------------
     def block_count(self, axis: int) -> Expr:
         """Number of blocks of an axis."""
-        block = self.tile.axes[axis].block
+        block, extent = self.tile.axes[axis].block, self.extents[axis]
         if self.tile.axes[axis].kind == "resident":
             return const(1)
-        return self.extents[axis] if block == 1 else (self.extents[axis] + (block - 1)).floordiv(block)
+        if self._starts_early(axis) is not None:
+            extent = extent + (self._starts_early(axis).vector - 1)
+        return extent if block == 1 else (extent + (block - 1)).floordiv(block)
+
+    def _starts_early(self, axis: int) -> RowStart | None:
+        return self.start if self.start is not None and self.start.axis == axis else None
 
     def position(self, axis: int) -> Expr:
         """The point of an axis in terms of block number and lane."""
         block = self.tile.axes[axis].block
         lane = sym(lane_symbol(axis)) if block > 1 else const(0)
+        if self._starts_early(axis) is not None:
+            lane = lane - sym(_PHASE)
         return lane if self.tile.axes[axis].kind == "resident" else sym(block_symbol(axis)) * block + lane
 
     def exact(self, axis: int) -> bool:
         """Whether every lane of every block is a point of the axis."""
         extent, block = self.extents[axis], self.tile.axes[axis].block
+        if self._starts_early(axis) is not None:
+            return False
         if self.tile.axes[axis].kind == "resident":
             return extent.constant == block
         return block == 1 or self.tight.divides(block, extent)
@@ -132,6 +149,10 @@ class TileIndex:
         if found is not None:
             return found
         builder = self.builder
+        if self._starts_early(axis) is not None:
+            point = self._sum(self.position(axis), 32, {})  # below 0 is a large unsigned number
+            end = self._emit(self.extents[axis], 32)
+            return builder.remember(key, builder.cmpi("ult", point, end))
         axis_ = self.tile.axes[axis]
         extent = self.extents[axis] if extent is None else extent
         left = extent if axis_.kind == "resident" else extent - sym(block_symbol(axis)) * axis_.block
@@ -154,9 +175,22 @@ class TileIndex:
         """
         total = None
         for axis in sorted(axes):
-            extent = self._longer_rows(axis, spec, coords)
-            total = self.builder.both(total, self.axis_mask(axis, extent))
+            start = self._starts_early(axis)
+            if start is not None:
+                mask = self._vectors_of_row(start)
+            else:
+                mask = self.axis_mask(axis, self._longer_rows(axis, spec, coords))
+            total = self.builder.both(total, mask)
         return total
+
+    def _vectors_of_row(self, start: RowStart) -> ir.Value:
+        """Lanes up to the end of the last vector that holds an element of the row.  Those in front of its
+        first element are the row before: the first row starts at a vector.
+        """
+        behind = self.extents[start.axis] + sym(_PHASE) + (start.vector - 1)
+        end = behind.floordiv(start.vector) * start.vector
+        left = end - sym(block_symbol(start.axis)) * self.tile.axes[start.axis].block
+        return self.builder.cmpi("slt", self._lanes(start.axis, 32), self._emit(left, 32))
 
     def fills_vectors(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> bool:
         """Whether a load at ``coords`` reads its axis, rows that are longer, 16 bytes at a time."""
@@ -242,6 +276,9 @@ class TileIndex:
         builder = self.builder
         e = self._stepwise(self.lowered(offset(coords, spec.strides, const(0), self.tight)))
         split = self._split(e)
+        if self.start is not None and split.scalar.coefficient(_PHASE) == const(-1):
+            row = self.lowered(self.start.row)
+            split = _Split(split.scalar + sym(_PHASE) - row + sym(_ALIGNED), split.vectors)
         if split.scalar.constant != 0:
             base = builder.elementwise(
                 "tt.addptr", [base, self._emit(split.scalar, 32 if self.fits(split.scalar) else 64)]
@@ -459,12 +496,36 @@ class TileIndex:
             return self._lanes(int(name[2:]), width)
         if name.startswith("$b"):
             return builder.cast("arith.extsi", self.blocks[int(name[2:])], element)
+        if name in (_PHASE, _ALIGNED):
+            return self._of_start(name, width)
         key = ("size", name, width)
         found = builder.recall(key)
         if found is not None:
             return found
         size = builder.create("arith.index_cast", [ir.Type.parse(element)], [self.sizes[name]]).results[0]
         return builder.remember(key, size)
+
+    def _of_start(self, name: str, width: int) -> ir.Value:
+        """Where a row starts, as a multiple of vectors and a rest."""
+        builder = self.builder
+        key = ("start", name, width)
+        found = builder.recall(key)
+        if found is not None:
+            return found
+        assert self.start is not None
+        row = self.lowered(self.start.row)
+        value = self._emit(row, 32 if self.fits(row) else 64)
+        vector = builder.fill(self.start.vector, value)
+        if name == _PHASE:
+            value = builder.elementwise("arith.remsi", [value, vector])
+        else:  # Triton knows what a product is a multiple of, not a difference
+            value = builder.elementwise(
+                "arith.muli", [builder.elementwise("arith.divsi", [value, vector]), vector]
+            )
+        narrow = str(value.type) == "i64" and width == 32
+        return builder.remember(
+            key, builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
+        )
 
 
 def _size(shape: Shape) -> int:

@@ -14,6 +14,7 @@ from ..analysis.tile import Tile
 from ..dialects import tt
 from ..mlir import ir, scf
 from . import philox, tile_ops
+from .row_start import row_start
 from .tile_builder import Shape, TileBuilder, shape_of
 from .tile_index import TileIndex, block_symbol
 from .tile_memory import store_value
@@ -38,7 +39,8 @@ class TileKernel:
         self.builder = TileBuilder(coarse_ops(kernel.func.regions[0].blocks[0]))
         arguments = kernel.arguments
         sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
-        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes)
+        start = row_start(kernel, tile)
+        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes, start)
         self.values: dict[ir.Value, ir.Value] = {}
         self.bases: dict[int, ir.Value] = {}
         self.iteration: ir.Value | None = None
@@ -368,7 +370,11 @@ class TileKernel:
         if axis is None or not vectors or vectors[-1] != axis or not self.plan.is_accumulated(op):
             return 1, False
         shapes = KernelShape.of(self.kernel)
-        if shapes.aligned(self.tile.axes[axis].dims) or self._read_in_vectors(axis):
+        if (
+            shapes.aligned(self.tile.axes[axis].dims)
+            or self._read_in_vectors(axis)
+            or self.index.start is not None
+        ):
             own, threads = 16 // max(shapes.widest, 1), 1
         else:
             threads = 32 * self.tile.num_warps

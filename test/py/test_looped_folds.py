@@ -25,6 +25,16 @@ SPREAD = """load x[d0, d1] -> v
 %m, %s = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
 store m -> e[d0]
 store s -> q[d0]"""
+FOLDS = """load x[d0, d1] -> v
+%w = arith.extf %v : bf16 to f32
+fold max w[d1] -> m : f32
+%c = arith.subf %w, %m : f32
+%e = math.exp %c : f32
+fold sum e[d1] -> s : f32
+%i = "fuse.index"() {expr = "d1"} : () -> i64
+%t, %p = "fuse.argreduce"(%w, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)
+store s -> o[d0]
+store p -> q[d0]"""
 LOWEST = torch.finfo(torch.float32).min
 LOOP = tile(axis("d0", 1, "grid"), axis("d1", 256, "looped"), num_warps=1)
 
@@ -90,3 +100,34 @@ def test_mean_and_spread_in_a_loop(columns: int) -> None:
     torch.testing.assert_close(mean.double(), exact.mean(-1), rtol=1e-6, atol=1e-6, equal_nan=True)
     squares = deviation.square().sum(-1)
     torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("columns", [1001, 1022, 1023, 1025, 1031])
+def test_rows_that_start_anywhere(columns: int) -> None:
+    """Blocks begin with the end of the row before and end with the start of the next one, which are larger:
+    every start modulo 8, and rows that need one block more or less for it.
+    """
+    x = torch.randn(16, columns, generator=torch.Generator().manual_seed(0))
+    x[:, 0] += 100.0 * torch.arange(16).flip(0)
+    x[:, -1] += 100.0 * torch.arange(16)
+    x[5] = -torch.inf
+    x[7, 3] = torch.nan
+    x = x.bfloat16()
+    outputs = {"o": tensor(16), "q": tensor(16, element="i64")}
+    source = tensor(16, columns, element="bf16")
+    case = Case({"d0": "16", "d1": str(columns)}, {"x": source}, outputs, FOLDS, tile=LOOP)
+    assert "arith.remsi" in str(lowered(case.text(), CombineReductions(), ApplyTiling()))
+    total, position = compare(case.text(), [x], CombineReductions(), ApplyTiling())
+    exact = x.double()
+    sums = (exact - exact.amax(-1, keepdim=True)).exp().sum(-1)
+    torch.testing.assert_close(total.double(), sums, rtol=1e-5, atol=0, equal_nan=True)
+    assert torch.equal(position, x.argmax(-1))
+
+
+@pytest.mark.parametrize("rows", [15, 16])
+def test_no_vector_ends_behind_the_tensor(rows: int) -> None:
+    """15 rows of 1001 are no multiple of 8: the last vector would not be the tensor's."""
+    outputs = {"o": tensor(rows), "q": tensor(rows, element="i64")}
+    source = tensor(rows, 1001, element="bf16")
+    case = Case({"d0": str(rows), "d1": "1001"}, {"x": source}, outputs, FOLDS, tile=LOOP)
+    assert ("arith.remsi" in str(lowered(case.text(), ApplyTiling()))) == (rows == 16)

@@ -124,6 +124,8 @@ MAIN = (
     Main("rms_norm_residual_8192x4096", {WIDE: 12}, {WIDE: 8}),
     Main("layer_norm_backward_16384x4096", {WIDE: 2, "b16": 2}, {WIDE: 10}, kernels=2),
     Main("cross_entropy_4096x50304", {"b64": 1, "b16": 1, WIDE: 1}, {"b8": 1, "b32": 1}, kernels=2),
+    Main("cross_entropy_4096x50257", {"b64": 1, "b16": 1, WIDE: 1}, {"b8": 1, "b32": 1}, kernels=2),
+    Main("argmax_4096x50257", {WIDE: 2}, {"b64": 1}),
     Main("mean_square_2p27", {WIDE: 1}, {"b32": 1}, kernels=2),
     Main("group_norm_silu_32x512x64x64", {WIDE: 2, "b16": 16}, {WIDE: 1}),
     Main("embedding_layer_norm_16384x1024", {"b64": 1, WIDE: 6}, {WIDE: 2}),

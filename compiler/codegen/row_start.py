@@ -1,0 +1,89 @@
+"""Rows that start anywhere, read from the multiple of 16 bytes in front of them.
+
+A row of 50257 elements of 16 bits starts at an odd address, so that each of its accesses would be of one
+element.  Where a loop over such rows only folds them, its blocks may as well begin with up to 7 elements of
+the row before, which every fold leaves out like those behind the end: all accesses are then of 16 bytes.
+"""
+
+from dataclasses import dataclass
+
+from ..analysis.index import Expr, sym
+from ..analysis.index_facts import is_indirect
+from ..analysis.kernel import Access, Kernel
+from ..analysis.kernel_shape import KernelShape
+from ..analysis.layout import TensorSpec
+from ..analysis.tile import Tile
+
+#: Bytes of the widest access.
+_WIDEST = 16
+#: Folds that masked lanes leave as they are; Welford's counts its points.
+_FOLDS = ("fuse.reduce", "fuse.dot", "fuse.argreduce", "fuse.online_softmax")
+
+
+@dataclass(frozen=True)
+class RowStart:
+    """The looped ``axis`` of a tile, where in the storage its ``row`` starts (over dims, in elements, below
+    ``elements``), and how many elements a ``vector`` has.
+    """
+
+    axis: int
+    row: Expr
+    vector: int
+    elements: int
+
+
+def row_start(kernel: Kernel, tile: Tile) -> RowStart | None:
+    """How the looped rows of a kernel are read in whole vectors although they do not start at one; None where
+    they do, or where something is stored or scanned along them.
+    """
+    axis = tile.looped
+    if axis is None or len(tile.axes[axis].dims) != 1 or kernel.scans:
+        return None
+    [dim], block = tile.axes[axis].dims, tile.axes[axis].block
+    if any(other.block > 1 for i, other in enumerate(tile.axes) if i != axis):
+        return None
+    if not all(op.name in _FOLDS for op in kernel.reductions) or not kernel.dims[dim].is_constant:
+        return None
+    if any(dim in kernel.op_dims[op] for op in (*(a.op for a in kernel.stores), *kernel.asserts)):
+        return None
+    shapes = KernelShape.of(kernel)
+    loads = [a for a in kernel.loads if dim in kernel.op_dims[a.op]]
+    found = {_row(kernel, shapes, access, dim) for access in loads}
+    if shapes.aligned((dim,)) or len(found) != 1 or None in found:
+        return None
+    [start] = found
+    assert start is not None
+    row, element = start
+    vector = _WIDEST // element
+    ends = {_end(kernel.spec(a.argument)) for a in loads}
+    if vector == 1 or block % vector or any(end is None or end % vector for end in ends):
+        return None
+    return RowStart(axis, row, vector, max(end for end in ends if end is not None))
+
+
+def _row(kernel: Kernel, shapes: KernelShape, access: Access, dim: str) -> tuple[Expr, int] | None:
+    """Where a row of a load starts and the bytes of its elements; None where it does not step by one through
+    what starts at a multiple of 16 bytes and stays as it is.
+    """
+    spec = kernel.spec(access.argument)
+    offset = shapes.offset_of(access)
+    row = offset - sym(dim)
+    names = row.symbols()
+    aligned = spec.offset.constant is not None and spec.offset.constant * spec.element_bytes % _WIDEST == 0
+    if access.argument in kernel.ties or not aligned or dim in names:
+        return None
+    if any(is_indirect(n) or n not in kernel.dims for n in names):
+        return None
+    return row, spec.element_bytes
+
+
+def _end(spec: TensorSpec) -> int | None:
+    """One more than the offset of the last element, from the first.  No vector that holds an element of the
+    tensor ends behind it, if it is a multiple of vectors.
+    """
+    end = 1
+    for size, stride in zip(spec.sizes, spec.strides, strict=True):
+        if size.constant is None or stride.constant is None or stride.constant < 0:
+            return None
+        end += (size.constant - 1) * stride.constant
+    return end
