@@ -31,15 +31,17 @@ _LINE_BYTES = 128
 _WARP_BYTES = 2048
 #: Registers for values that a thread may hold before tiles shrink, and before a row is looped over.
 SMALL_REGISTERS, ROW_REGISTERS, LARGE_REGISTERS = 64, 128, 160
-#: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step: the
-#: next rows are loaded meanwhile, three of them where two programs' rows fit into shared memory (measured:
-#: two, three, four stages reach 0.69, 0.90, 0.90 of a copy in layer norm's backward pass, and
-#: 0.46, 0.67, 0.72 in bf16).
-_WALK_STAGES = 4
+#: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
+#: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
+#: Measured: two, three, four stages reach 0.64, 0.85, 0.85 of a copy in row mean + column variance (0.39,
+#: 0.71, 0.72 in bf16; with 16 warps 0.84 and 0.69), and in layer norm's backward pass 0.69, 0.90, 0.90 (0.46,
+#: 0.88, 0.84).
+_WALK_STAGES, _WALK_WARPS = 3, 8
 
 
 #: Elements of a row that a thread holds beside their positions, where the position of the largest is wanted:
-#: with more, a loop that keeps one pair for many is faster (8192 columns in bf16: 0.92 of a copy, held 0.81).
+#: with more, a loop that keeps one pair for many is faster (8192 columns in bf16: 0.97 of a copy with four
+#: warps, 0.92 with eight, held 0.81).
 _POSITIONS = 16
 #: How often the warps of a row exchange partial results in a reduction, where not once.
 _MEETINGS = {"fuse.welford": 2, "fuse.online_softmax": 2}
@@ -237,7 +239,8 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
             )
         warps = _row_warps(width, shape, hardware)
         if _finds_position(shape) and width // (warps * hardware.warp) > _POSITIONS:
-            return _looped_rows(shape, dims, length, hardware)
+            block = _FOUR_WARPS * max(1, 16 // shape.widest)
+            return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, block, "looped"),))), "row-looped")
         if width // (warps * hardware.warp) * shape.live_values <= LARGE_REGISTERS:
             return Choice(
                 Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), warps), "row-resident"
@@ -427,18 +430,19 @@ def _several_reductions(shape: KernelShape, hardware: Hardware) -> Choice:
     elements = 1
     for axis in axes:
         elements *= axis.block
-    warps = max(1, min(hardware.max_warps, floor_power(elements // 512)))
+    # at most 8 warps while a thread holds few elements: one program loads while the other's warps meet
+    warps = max(min(_WALK_WARPS, floor_power(elements // 512)), floor_power(elements // 1024), 1)
+    warps = min(warps, hardware.max_warps)
     if looped is None and shape.parallel:
         warps = _row_warps(elements, shape, hardware)
-    stages = 1 if looped is None else _walk_stages(shape, elements, warps, hardware)
+    stages = 1 if looped is None else _walk_stages(shape, elements, hardware)
     return Choice(Tile(_axes(shape.parallel, 1, tuple(axes)), warps, stages), "several-reductions")
 
 
-def _walk_stages(shape: KernelShape, elements: int, warps: int, hardware: Hardware) -> int:
-    """Stages of a loop: all but one hold a block of every load at all reduced points in shared memory.  One
-    less where two programs fit on a multiprocessor, which then load for each other.
+def _walk_stages(shape: KernelShape, elements: int, hardware: Hardware) -> int:
+    """Stages of a loop: all but one hold a block of every load at all reduced points in shared memory, which
+    two programs share.
     """
     loads = [a for a in shape.kernel.loads if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
     step = elements * sum(shape.element_bytes(a) for a in loads)
-    most = _WALK_STAGES if warps >= hardware.max_warps else _WALK_STAGES - 1
-    return min(most, 1 + hardware.shared_bytes // 2 // max(step, 1))
+    return min(_WALK_STAGES, 1 + hardware.shared_bytes // 2 // max(step, 1))

@@ -17,7 +17,7 @@ from ..analysis.tile import Tile
 #: Bytes of the widest access.
 _WIDEST = 16
 #: Folds that masked lanes leave as they are; Welford's counts its points.
-_FOLDS = ("fuse.reduce", "fuse.dot", "fuse.argreduce", "fuse.online_softmax")
+PLAIN_FOLDS = ("fuse.reduce", "fuse.dot", "fuse.argreduce", "fuse.online_softmax")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def row_start(kernel: Kernel, tile: Tile) -> RowStart | None:
     [dim], block = tile.axes[axis].dims, tile.axes[axis].block
     if any(other.block > 1 for i, other in enumerate(tile.axes) if i != axis):
         return None
-    if not all(op.name in _FOLDS for op in kernel.reductions) or not kernel.dims[dim].is_constant:
+    if not all(op.name in PLAIN_FOLDS for op in kernel.reductions) or not kernel.dims[dim].is_constant:
         return None
     if any(dim in kernel.op_dims[op] for op in (*(a.op for a in kernel.stores), *kernel.asserts)):
         return None

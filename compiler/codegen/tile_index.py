@@ -7,7 +7,8 @@ of $bN*B + $rN`` and simplifying does the strength reduction: a division of lane
 divides the inner extent, and all that is free of lanes is scalar arithmetic.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..analysis.index import Expr, Facts, FloorDiv, Mod, const, offset, simplify, sym
@@ -67,6 +68,7 @@ class TileIndex:
         start: RowStart | None = None,
     ) -> None:
         self.builder, self.tile, self.sizes, self.start = builder, tile, sizes, start
+        self._whole = False
         self.extents = [axis.extent(dict(dims)) for axis in tile.axes]
         self.vector_axes = [i for i, axis in enumerate(tile.axes) if axis.block > 1]
         self.blocks: dict[int, ir.Value] = {}
@@ -129,9 +131,31 @@ class TileIndex:
             lane = lane - sym(_PHASE)
         return lane if self.tile.axes[axis].kind == "resident" else sym(block_symbol(axis)) * block + lane
 
+    def whole_blocks(self, axis: int) -> range | None:
+        """The blocks of a looped axis of which every lane is a point, where some are not; None where the
+        extent is not known.
+        """
+        extent, block = self.extents[axis].constant, self.tile.axes[axis].block
+        if extent is None or block == 1 or self.exact(axis):
+            return None
+        if self._starts_early(axis) is not None:
+            return range(1, extent // block)
+        return range(extent // block)
+
+    @contextmanager
+    def inside(self, whole: bool) -> Iterator[None]:
+        """Within, the blocks of the looped axis are ``whole``: nothing along it is masked."""
+        self._whole = whole
+        try:
+            yield
+        finally:
+            self._whole = False
+
     def exact(self, axis: int) -> bool:
         """Whether every lane of every block is a point of the axis."""
         extent, block = self.extents[axis], self.tile.axes[axis].block
+        if self._whole and self.tile.axes[axis].kind == "looped":
+            return True
         if self._starts_early(axis) is not None:
             return False
         if self.tile.axes[axis].kind == "resident":
@@ -176,7 +200,7 @@ class TileIndex:
         total = None
         for axis in sorted(axes):
             start = self._starts_early(axis)
-            if start is not None:
+            if start is not None and not self.exact(axis):
                 mask = self._vectors_of_row(start)
             else:
                 mask = self.axis_mask(axis, self._longer_rows(axis, spec, coords))

@@ -14,7 +14,7 @@ from ..analysis.tile import Tile
 from ..dialects import tt
 from ..mlir import ir, scf
 from . import philox, tile_ops
-from .row_start import row_start
+from .row_start import PLAIN_FOLDS, row_start
 from .tile_builder import Shape, TileBuilder, shape_of
 from .tile_index import TileIndex, block_symbol
 from .tile_memory import store_value
@@ -24,6 +24,9 @@ from .tile_reduce import Lanes, combine_kind, fold, fold_of, point_count, scan
 
 __all__ = ["TileKernel", "TilingError"]
 
+#: Blocks from which on a loop is worth code of its own for the blocks at its ends.
+_LONG_LOOP = 8
+_READS = ("fuse.load", "fuse.index", "fuse.libm")
 #: CUDA's limit of a grid in y and z.
 _GRID_YZ = 65535
 #: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
@@ -139,45 +142,98 @@ class TileKernel:
             for op in folded
         ]
         states += [[self._scan_start(op)] for op in scans]
-        zero, one = builder.constant(0, "i32"), builder.constant(1, "i32")
-        count = self.index.scalar(self.index.block_count(axis))
-        loop = scf.ForOp(zero, count, one, [v for state in states for v in state])
+        carried = [v for state in states for v in state]
+        whole = self._whole_blocks(stage, body, folded)
+        number = self.index.block_count(axis)
+        if whole is not None:
+            for block in range(whole.start):
+                carried = self._peeled(block, body, folded, states, carried)
+        one = builder.constant(1, "i32")
+        first = builder.constant(0 if whole is None else whole.start, "i32")
+        count = self.index.scalar(number if whole is None else const(whole.stop))
+        loop = scf.ForOp(first, count, one, carried)
         if self.tile.num_stages > 1:
             loop.operation.attributes["tt.num_stages"] = builder.attribute(self.tile.num_stages)
         outer = dict(self.values)
-        with builder.inside(loop.body):
-            carried = list(loop.inner_iter_args)
+        with builder.inside(loop.body), self.index.inside(whole is not None):
             self.iteration = loop.induction_variable
-            number = self.iteration
+            number_ = self.iteration
             if backwards == {True} or self._again(stage, folded, scans):
-                number = builder.elementwise(
-                    "arith.subi", [builder.elementwise("arith.subi", [count, one]), number]
+                number_ = builder.elementwise(
+                    "arith.subi", [builder.elementwise("arith.subi", [count, one]), number_]
                 )
-            self.index.blocks[axis] = number
-            running = _regroup(carried, states)
-            for op, state in zip([*folded, *scans], running, strict=True):
-                if op.name == "fuse.scan":
-                    self.carries[op] = state[0]
-            after: dict[ir.Operation, list[ir.Value]] = {}
-            for op in body:
-                if op in folded:
-                    state = running[folded.index(op)]
-                    with op.location:
-                        operands = [self._operand(v) for v in op.operands]
-                        after[op] = fold_of(op).step(
-                            builder, state, operands, self._lanes(op), self.iteration
-                        )
-                else:
-                    self._emit(op)
-            scf.YieldOp([v for op in folded for v in after[op]] + [self.carries[op] for op in scans])
+            self.index.blocks[axis] = number_
+            after = self._body(body, folded, scans, _regroup(list(loop.inner_iter_args), states))
+            scf.YieldOp(after)
         self.values, self.iteration = outer, None
         del self.index.blocks[axis]
         self.carries.clear()
-        for op, state in zip(folded, _regroup(list(loop.results), states), strict=False):
+        carried = list(loop.results)
+        if whole is not None and number.constant is not None:
+            for block in range(whole.stop, number.constant):
+                carried = self._peeled(block, body, folded, states, carried)
+        for op, state in zip(folded, _regroup(carried, states), strict=False):
             with op.location:
                 lanes = self._lanes(op, masked=False)
                 results = fold_of(op).finish(builder, state, lanes, partial(self._seen, op))
             self._set(op, results)
+
+    def _body(
+        self,
+        body: list[ir.Operation],
+        folded: list[ir.Operation],
+        scans: list[ir.Operation],
+        running: list[list[ir.Value]],
+    ) -> list[ir.Value]:
+        """The code of one block, from the running tiles to those after it, and carries of scans."""
+        assert self.iteration is not None
+        for op, state in zip([*folded, *scans], running, strict=True):
+            if op.name == "fuse.scan":
+                self.carries[op] = state[0]
+        after: dict[ir.Operation, list[ir.Value]] = {}
+        for op in body:
+            if op in folded:
+                state = running[folded.index(op)]
+                with op.location:
+                    operands = [self._operand(v) for v in op.operands]
+                    lanes = self._lanes(op)
+                    after[op] = fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
+            else:
+                self._emit(op)
+        return [v for op in folded for v in after[op]] + [self.carries[op] for op in scans]
+
+    def _peeled(
+        self,
+        block: int,
+        body: list[ir.Operation],
+        folded: list[ir.Operation],
+        states: list[list[ir.Value]],
+        carried: list[ir.Value],
+    ) -> list[ir.Value]:
+        """The code of one block that masks cut, outside the loop."""
+        axis, outer = self.tile.looped, dict(self.values)
+        assert axis is not None
+        with self.builder.scope():
+            self.iteration = self.index.blocks[axis] = self.builder.constant(block, "i32")
+            carried = self._body(body, folded, [], _regroup(carried, states))
+        self.values, self.iteration = outer, None
+        del self.index.blocks[axis]
+        return carried
+
+    def _whole_blocks(self, stage: int, body: list[ir.Operation], folded: list[ir.Operation]) -> range | None:
+        """The blocks of a long row of which every lane is a point, where a loop folds the others outside of
+        it: masks are a quarter of such a loop's instructions.  None where there are none, or few blocks, or
+        something is stored.
+        """
+        axis = self.tile.looped
+        assert axis is not None
+        whole = self.index.whole_blocks(axis)
+        if whole is None or len(whole) < _LONG_LOOP or not all(op.name in PLAIN_FOLDS for op in folded):
+            return None
+        plain = all(
+            op in folded or op.name.partition(".")[0] in ("arith", "math") or op.name in _READS for op in body
+        )
+        return whole if plain and self.tile.num_stages == 1 else None
 
     def _again(self, stage: int, folded: list[ir.Operation], scans: list[ir.Operation]) -> bool:
         """Whether a loop only stores what an earlier loop has read: it runs backwards, as what was read last

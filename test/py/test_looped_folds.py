@@ -53,7 +53,7 @@ def rows(columns: int) -> torch.Tensor:
     return x
 
 
-@pytest.mark.parametrize("columns", [1024, 1001])
+@pytest.mark.parametrize("columns", [1024, 1001, 2311])
 def test_softmax_in_a_loop(columns: int) -> None:
     x = rows(columns)
     shape = tensor(9, columns)
@@ -67,7 +67,7 @@ def test_softmax_in_a_loop(columns: int) -> None:
 
 @pytest.mark.parametrize("kind", ["argmax", "argmin"])
 @pytest.mark.parametrize("index", ["d1", "1000000 - d1", "d1 * 3000000"])
-@pytest.mark.parametrize("columns", [1024, 1001])
+@pytest.mark.parametrize("columns", [1024, 1001, 2311])
 def test_argument_in_a_loop(columns: int, index: str, kind: str) -> None:
     """Indices that grow along the loop, that fall, and that need 64 bits."""
     x = rows(columns) if kind == "argmax" else -rows(columns)
@@ -102,10 +102,11 @@ def test_mean_and_spread_in_a_loop(columns: int) -> None:
     torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
-@pytest.mark.parametrize("columns", [1001, 1022, 1023, 1025, 1031])
+@pytest.mark.parametrize("columns", [1001, 1022, 1023, 1025, 1031, 2303, 2311, 2559])
 def test_rows_that_start_anywhere(columns: int) -> None:
     """Blocks begin with the end of the row before and end with the start of the next one, which are larger:
-    every start modulo 8, and rows that need one block more or less for it.
+    every start modulo 8, rows that need one block more or less for it, and rows that are long enough for the
+    blocks at their ends to have code of their own.
     """
     x = torch.randn(16, columns, generator=torch.Generator().manual_seed(0))
     x[:, 0] += 100.0 * torch.arange(16).flip(0)
@@ -131,3 +132,17 @@ def test_no_vector_ends_behind_the_tensor(rows: int) -> None:
     source = tensor(rows, 1001, element="bf16")
     case = Case({"d0": str(rows), "d1": "1001"}, {"x": source}, outputs, FOLDS, tile=LOOP)
     assert ("arith.remsi" in str(lowered(case.text(), ApplyTiling()))) == (rows == 16)
+
+
+@pytest.mark.parametrize(("columns", "blocks"), [(2047, 0), (2048 + 8, 8), (2559, 9), (2560, 0)])
+def test_whole_blocks_have_no_mask(columns: int, blocks: int) -> None:
+    """From 8 whole blocks on, what masks cut is folded outside of the loop."""
+    outputs = {"o": tensor(9), "q": tensor(9, element="i64")}
+    source = tensor(9, columns, element="bf16")
+    case = Case({"d0": "9", "d1": str(columns)}, {"x": source}, outputs, FOLDS, tile=LOOP)
+    text = str(lowered(case.text(), CombineReductions(), ApplyTiling()))
+    loop = text[text.index("scf.for") : text.index("scf.yield")]
+    masked = "arith.cmpi slt" in loop or "arith.cmpi ult" in loop
+    assert masked == (columns == 2047)
+    behind = text[text.index("scf.yield") :]
+    assert behind.count('"tt.load"') == (1 if blocks else 0)

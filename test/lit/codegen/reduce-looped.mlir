@@ -1,18 +1,22 @@
-// Rows too long for registers: a loop adds up a tile of partial sums, which start at zero and see only what lies inside, and
-// one reduction after the loop adds up the tile.
+// Rows too long for registers: a loop adds up a tile of partial sums, which start at zero; the last block, of which only a part
+// lies inside, is added behind the loop; then one reduction adds up the tile.
 // RUN: fuse-opt %s --default-pipeline=planned | FileCheck %s
 
 // CHECK-LABEL: "tt.func"
 // CHECK-NOT: "tt.reduce"
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<[[B:[0-9]+]]xf32>
 // CHECK: %[[T:.*]] = scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[ACC:.*]] = %[[ZERO]]) -> (tensor<[[B]]xf32>)
-// CHECK: %[[IN:.*]] = arith.cmpi slt, %
-// CHECK: %[[V:.*]] = "tt.load"(%{{.*}}, %[[IN]], %{{.*}})
+// CHECK-NOT: arith.cmpi
+// CHECK: %[[V:.*]] = "tt.load"(%{{.*}}) {operandSegmentSizes = array<i32: 1, 0, 0>}
 // CHECK: %[[P:.*]] = arith.mulf %[[V]], %[[V]]
-// CHECK: %[[S:.*]] = arith.select %[[IN]], %[[P]], %[[ZERO]]
-// CHECK: %[[N:.*]] = arith.addf %[[ACC]], %[[S]]
+// CHECK: %[[N:.*]] = arith.addf %[[ACC]], %[[P]]
 // CHECK-NEXT: scf.yield %[[N]]
-// CHECK: %[[R:.*]] = "tt.reduce"(%[[T]])
+// CHECK: %[[IN:.*]] = arith.cmpi slt, %
+// CHECK: %[[LV:.*]] = "tt.load"(%{{.*}}, %[[IN]], %{{.*}})
+// CHECK: %[[LP:.*]] = arith.mulf %[[LV]], %[[LV]]
+// CHECK: %[[S:.*]] = arith.select %[[IN]], %[[LP]], %[[ZERO]]
+// CHECK: %[[L:.*]] = arith.addf %[[T]], %[[S]]
+// CHECK: %[[R:.*]] = "tt.reduce"(%[[L]])
 // CHECK: {axis = 0 : i32} : (tensor<[[B]]xf32>) -> f32
 // CHECK: "tt.store"(%{{.*}}, %[[R]]) : (!tt.ptr<f32>, f32) -> ()
 // CHECK: "tt.return"

@@ -195,8 +195,8 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Rows are reduced on the way down the columns: rows are held, the walk is the loop, and the next rows are loaded meanwhile; fewer of
-// them where two programs of 8 warps share a multiprocessor.
+// Rows are reduced on the way down the columns: rows are held, the walk is the loop, and the next rows are loaded meanwhile
+// by two programs of 8 warps for each multiprocessor.
 // CHECK-LABEL: func.func private @rows_and_columns
 // CHECK-SAME: fuse.tile = {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 1 : i64, dims = ["d0"], kind = "looped"}, {block = 4096 : i64, dims = ["d1"], kind = "resident"}], num_stages = 3 : i64, num_warps = 8 : i64}
 func.func private @rows_and_columns(%x: tensor<16384x4096xf32>, %o: tensor<16384xf32>, %p: tensor<256x4096xf32>) -> (tensor<16384xf32>, tensor<256x4096xf32>)
@@ -314,7 +314,7 @@ func.func private @norm_and_largest(%x: tensor<16384x4096xf32>, %o: tensor<16384
 
 // A search for the largest keeps a position beside each value: a long row of 16 bits is looped over.
 // CHECK-LABEL: func.func private @largest
-// CHECK-SAME: {block = 2048 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 8 : i64}
+// CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 4 : i64}
 func.func private @largest(%x: tensor<16384x8192xbf16>, %o: tensor<16384xi64>) -> tensor<16384xi64>
     attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "8192"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
