@@ -94,11 +94,15 @@ def _compile_captured(
 
         return compile_one
 
+    def part(joint: torch.fx.GraphModule, joint_inputs: Sequence[Any], **given: Any) -> Any:
+        on_gpu = runs_on_gpu(graph_device(joint), chosen)
+        return partition(joint, joint_inputs, epilogues=chosen.library_epilogues(on_gpu), **given)
+
     wrapped: Callable[..., Any] = aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        partition_fn=partition,
+        partition_fn=part,
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
     )(gm, example_inputs)

@@ -14,8 +14,9 @@ After::
 
     out = scaled_dot_product_attention(q, k, v, attn_mask=mask.contiguous())
 
-The copy is part of the kernel that computes the mask.  Which kernel runs stays dispatch's choice: that of
-the same call with a contiguous mask.  It does not fire
+The copy is part of the kernel that computes the mask.  A mask that needs a gradient is the concern of
+``attention_bias.py``, which runs first and names the kernel.  Here, which one runs stays dispatch's
+choice: that of the same call with a contiguous mask.  It does not fire
 
 1. off the GPU, where strides of masks do not matter, nor for operands that no fused kernel takes anyway or
    that it would compute less accurately than products do (as in ``attention.py``);

@@ -10,11 +10,12 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
 from .gathers import sink_gathers
+from .product_epilogues import fuse_epilogues
 from .saved_shapes import save_one_shape
 
 
 def partition(
-    joint: GraphModule, joint_inputs: Sequence[Any], **options: Any
+    joint: GraphModule, joint_inputs: Sequence[Any], *, epilogues: bool = False, **options: Any
 ) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph, for ``aot_autograd(partition_fn=...)``.
 
@@ -22,10 +23,13 @@ def partition(
     backward graph.  Of cross-entropy that is the log-softmax of every class in float32; where the gather
     reads the logits, these and two numbers a row are kept.  ``detach`` means nothing once gradients are part
     of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.  What is
-    read in two shapes is read in one (``saved_shapes.py``).
+    read in two shapes is read in one (``saved_shapes.py``).  ``epilogues``: a product computes the ReLU
+    behind it, so that the ReLU is kept and not the product.
     """
     _drop_detached(joint)
     sink_gathers(joint)
+    if epilogues:
+        fuse_epilogues(joint)
     save_one_shape(joint.graph)
     return min_cut_rematerialization_partition(joint, joint_inputs, **options)
 

@@ -103,6 +103,25 @@ def test_a_copy_beside_another_reader_stays():
     check(function, *operands(), epilogues="library")
 
 
+def test_training_keeps_the_relu_and_not_the_product():
+    def function(x, up, down):
+        y = F.dropout(torch.relu(x @ up), 0.0, training=True)
+        return F.dropout(y @ down, 0.0, training=True)
+
+    given = [torch.randn(s).bfloat16().requires_grad_() for s in ((2, 16, 32), (32, 64), (64, 32))]
+    exact = [a.detach().double().requires_grad_() for a in given]
+    compiled = Compiled(function, {"epilogues": "library"})
+    found, eager, want = (
+        torch.autograd.grad(f(*a).sum(), a)
+        for f, a in ((compiled, given), (function, given), (function, exact))
+    )
+    for a, b, e in zip(found, eager, want, strict=True):
+        assert (a.double() - e).norm() <= 1.05 * (b.double() - e).norm() + 1e-3 * e.norm()
+    forward, backward = ([launch.name for launch in g.launches] for g in compiled.graphs)
+    assert forward == ["full_default", "aten._addmm_activation.default", "aten.mm.default", "clone_1"]
+    assert "threshold_backward" in backward and not any("relu" in name for name in backward)
+
+
 def test_products_of_one_width_share_their_zeros():
     def function(b, x, w):
         return F.relu(torch.mm(x, w)), F.relu(torch.mm(x + 1, w)), F.relu(torch.mm(x, w[:, :8].contiguous()))
