@@ -4,7 +4,8 @@ Such a value may carry an error of a few units in the last place of float32: the
 2**13 times as coarse for float16, 2**16 times for bfloat16.  It must reach that rounding through operations
 that keep a relative error as it is (products, quotients, selections); a sum or difference can cancel, an
 exponential multiplies the error, and a comparison or a reduction shows it.  An error function or hyperbolic
-tangent to which 1 is added (GELU) needs no more than an error relative to 1.
+tangent to which 1 is added (GELU and its gradient) needs no more than an error relative to 1, as that sum has
+one already, if what follows up to the rounding are such operations and sums.
 """
 
 from ..mlir import ir
@@ -14,31 +15,47 @@ _KEEPS = frozenset(
     ("arith.mulf", "arith.divf", "arith.negf", "arith.maximumf", "arith.minimumf", "math.absf")
     + ("arith.maxnumf", "arith.minnumf", "math.round", "math.roundeven", "math.clampf", "arith.select")
 )
-#: Functions within -1 and 1 that GELU adds to 1.
-_BESIDE_ONE = frozenset({"math.erf", "math.tanh"})
+_SUMS = frozenset({"arith.addf", "arith.subf"})
+#: Functions within -1 and 1.
+_WITHIN_ONE = frozenset({"math.erf", "math.tanh"})
 _COARSE_FLOATS = ("f16", "bf16", "f8E4M3FN", "f8E5M2")
 
 
 def coarse_ops(block: ir.Block) -> frozenset[ir.Operation]:
     """The f32 operations of a kernel's block all of whose uses end in a rounding to 16 bits or fewer."""
-    coarse: set[ir.Operation] = set()
+    return _reaching(block, _KEEPS)
+
+
+def beside_one_ops(block: ir.Block) -> frozenset[ir.Operation]:
+    """The functions within -1 and 1 of a kernel's block, in f32, for which an error relative to 1 serves."""
+    summed = _reaching(block, _KEEPS | _SUMS)
+
+    def beside_one(op: ir.Operation) -> bool:
+        users = [use.owner.operation for use in op.results[0].uses]
+        return bool(users) and all(
+            user in summed
+            and (
+                (user.name in _SUMS and 1.0 in _constants(user))
+                or (user.name == "arith.mulf" and user.operands[0] == user.operands[1] and beside_one(user))
+            )
+            for user in users
+        )
+
+    found = (view.operation for view in block.operations if view.operation.name in _WITHIN_ONE)
+    return frozenset(op for op in found if str(op.results[0].type) == "f32" and beside_one(op))
+
+
+def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Operation]:
+    """The f32 operations all of whose uses reach a rounding to 16 bits or fewer ``through`` operations."""
+    found: set[ir.Operation] = set()
     for view in reversed(list(block.operations)):
         op = view.operation
         if len(op.results) != 1 or str(op.results[0].type) != "f32":
             continue
         uses = list(op.results[0].uses)
-        if uses and all(
-            _rounded(use.owner.operation, use.operand_number, coarse)
-            or (op.name in _BESIDE_ONE and adds_one(use.owner.operation) and use.owner.operation in coarse)
-            for use in uses
-        ):
-            coarse.add(op)
-    return frozenset(coarse)
-
-
-def adds_one(user: ir.Operation) -> bool:
-    """Whether a user is a sum with 1: there an error relative to 1 serves for what is itself at most 1."""
-    return user.name == "arith.addf" and 1.0 in _constants(user)
+        if uses and all(_rounded(u.owner.operation, u.operand_number, found, through) for u in uses):
+            found.add(op)
+    return frozenset(found)
 
 
 def added_to_ordinary(op: ir.Operation) -> bool:
@@ -63,7 +80,7 @@ def _bytes_only(user: ir.Operation) -> bool:
     return user.name == "arith.trunci" and str(user.results[0].type) == "i8"
 
 
-def _rounded(user: ir.Operation, position: int, coarse: set[ir.Operation]) -> bool:
+def _rounded(user: ir.Operation, position: int, found: set[ir.Operation], through: frozenset[str]) -> bool:
     """Whether a use as operand ``position`` rounds, or passes on to what is rounded."""
     if user.name == "arith.truncf":
         return str(user.results[0].type) in _COARSE_FLOATS
@@ -71,4 +88,4 @@ def _rounded(user: ir.Operation, position: int, coarse: set[ir.Operation]) -> bo
         return all(_bytes_only(use.owner.operation) for use in user.results[0].uses)
     if user.name == "arith.select" and position == 0:
         return False
-    return user.name in _KEEPS and user in coarse
+    return user.name in through and user in found

@@ -53,10 +53,14 @@ class TileBuilder:
     at its end.
     """
 
-    def __init__(self, coarse: Collection[ir.Operation] = ()) -> None:
-        """``coarse``: scalar ops whose result is rounded to 16 bits or fewer (``analysis/precision.py``)."""
+    def __init__(
+        self, coarse: Collection[ir.Operation] = (), beside_one: Collection[ir.Operation] = ()
+    ) -> None:
+        """``coarse``: scalar ops whose result is rounded to 16 bits or fewer; ``beside_one``: those for which
+        an error relative to 1 serves (``analysis/precision.py``).
+        """
         self._memo: list[dict] = [{}]
-        self.coarse = coarse
+        self.coarse, self.beside_one = coarse, beside_one
 
     # --- scopes -------------------------------------------------------------------------------------------
     @contextmanager

@@ -9,7 +9,7 @@ from functools import partial
 from ..analysis.index import Expr, const, parse, sym
 from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
 from ..analysis.kernel_shape import KernelShape
-from ..analysis.precision import coarse_ops
+from ..analysis.precision import beside_one_ops, coarse_ops
 from ..analysis.tile import Tile
 from ..dialects import tt
 from ..mlir import ir, scf
@@ -39,7 +39,8 @@ class TileKernel:
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         self.kernel, self.tile = kernel, tile
         self.plan = Plan(kernel, tile)
-        self.builder = TileBuilder(coarse_ops(kernel.func.regions[0].blocks[0]))
+        block = kernel.func.regions[0].blocks[0]
+        self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
         arguments = kernel.arguments
         sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
         start = row_start(kernel, tile)

@@ -113,11 +113,11 @@ def exponential(builder: TileBuilder, x: ir.Value, flushes: bool) -> ir.Value:
     return builder.extern("__nv_exp2f", [_times(builder, x, math.log2(math.e))])
 
 
-def erf(builder: TileBuilder, x: ir.Value, coarse: bool) -> ir.Value:
-    """Within 3e-7 of the true value where the result is coarse: half the instructions of libdevice's, which
-    is as accurate for small arguments as for large ones.
+def erf(builder: TileBuilder, x: ir.Value, beside_one: bool) -> ir.Value:
+    """Within 3e-7 of the true value where that serves: half the instructions of libdevice's, which is as
+    accurate for small arguments as for large ones.
     """
-    if not coarse:
+    if not beside_one:
         return builder.elementwise("math.erf", [x])
     size = builder.elementwise("math.absf", [x])
     t = _reciprocal(builder, _plus(builder, _times(builder, size, _ERF_P), 1.0))

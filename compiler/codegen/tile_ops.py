@@ -9,7 +9,7 @@ fewer next (``analysis/precision.py``): there the about 10 instructions that IEE
 import math
 from collections.abc import Callable, Sequence
 
-from ..analysis.precision import added_to_ordinary, adds_one
+from ..analysis.precision import added_to_ordinary
 from ..dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
@@ -331,11 +331,10 @@ def _as_integer(builder: TileBuilder, flag: ir.Value, like: ir.Value) -> ir.Valu
 
 
 def _tanh(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    beside_one = {adds_one(use.owner.operation) for use in op.results[0].uses}
-    if op in builder.coarse and len(beside_one) == 1:
-        return [
-            tanh_beside_one(builder, operands[0]) if True in beside_one else coarse_tanh(builder, operands[0])
-        ]
+    if op in builder.beside_one:
+        return [tanh_beside_one(builder, operands[0])]
+    if op in builder.coarse:
+        return [coarse_tanh(builder, operands[0])]
     return [_function(builder, BY_OP[op.name].name, operands, op)]
 
 
@@ -362,7 +361,7 @@ SPECIAL: dict[str, Emitter] = {
     "arith.ceildivsi": _ceildiv,
     "arith.index_cast": _index_cast,
     "math.sqrt": _sqrt,
-    "math.erf": lambda builder, op, operands: [erf(builder, operands[0], op in builder.coarse)],
+    "math.erf": lambda builder, op, operands: [erf(builder, operands[0], op in builder.beside_one)],
     "math.exp": lambda builder, op, operands: [exponential(builder, operands[0], added_to_ordinary(op))],
     "math.tanh": _tanh,
     "math.isnan": _isnan,

@@ -164,3 +164,171 @@ func.func private @fp8(%x: tensor<4096xf32>, %o: tensor<4096xf8E4M3FN>, %p: tens
   %s = "fuse.store"(%p, %c, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf8E4M3FN>, f8E4M3FN, i1) -> tensor<4096xf8E4M3FN>
   return %r, %s : tensor<4096xf8E4M3FN>, tensor<4096xf8E4M3FN>
 }
+
+// -----
+
+// In float32 a divisor of at least 1 needs no branch: an approximate reciprocal, and the quotient corrected by what it leaves.
+// The exponential flushes, as 1 is added to it.
+// CHECK-LABEL: @ordinary
+// CHECK: symbol = "__nv_exp2f"
+// CHECK: %[[D:.*]] = arith.minimumf
+// CHECK: symbol = "__nv_fast_fdividef"
+// CHECK: math.fma
+// CHECK: math.fma
+// CHECK-NOT: tt.precise_divf
+// CHECK: tt.store
+func.func private @ordinary(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %n = arith.negf %v : f32
+  %e = math.exp %n : f32
+  %d = arith.addf %e, %one : f32
+  %y = arith.divf %one, %d : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// One float32 divisor for a row: its reciprocal once, and each quotient corrected; what is not finite stays as the product.
+// CHECK-LABEL: @float32_rows
+// CHECK: %[[R:.*]] = "tt.precise_divf"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+// CHECK: arith.mulf
+// CHECK: %[[GUESS:.*]] = arith.mulf
+// CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[GUESS]], %{{.*}}
+// CHECK: %[[BETTER:.*]] = math.fma %[[LEFT]], %{{.*}}, %[[GUESS]]
+// CHECK: arith.select %{{.*}}, %[[BETTER]], %[[GUESS]]
+// CHECK-NOT: tt.precise_divf
+func.func private @float32_rows(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %d = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %y = arith.divf %v, %d : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// A divisor for each element, of which nothing is known: IEEE's quotient.
+// CHECK-LABEL: @any_divisor
+// CHECK: tt.precise_divf
+// CHECK-NOT: math.fma
+func.func private @any_divisor(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %e = math.sin %v : f32
+  %y = arith.divf %v, %e : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// A hyperbolic tangent that is rounded at once: a rational function.
+// CHECK-LABEL: @tanh_rounded
+// CHECK: tt.clampf
+// CHECK: symbol = "__nv_fast_fdividef"
+// CHECK-NOT: __nv_tanhf
+// CHECK: arith.truncf
+func.func private @tanh_rounded(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> tensor<64x4096xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %e = math.tanh %w : f32
+  %y = arith.truncf %e : f32 to bf16
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xbf16>, bf16, i1) -> tensor<64x4096xbf16>
+  return %r : tensor<64x4096xbf16>
+}
+
+// -----
+
+// In float32 it is libdevice's.
+// CHECK-LABEL: @tanh_exact
+// CHECK: symbol = "__nv_tanhf"
+func.func private @tanh_exact(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %y = math.tanh %v : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// Beside 1 an error relative to 1 serves, through sums and products up to the rounding: 1 + t and 1 - t * t.
+// CHECK-LABEL: @tanh_beside_one
+// CHECK: symbol = "__nv_exp2f"
+// CHECK-NOT: tt.clampf
+// CHECK-NOT: __nv_tanhf
+func.func private @tanh_beside_one(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> tensor<64x4096xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %t = math.tanh %w : f32
+  %a = arith.addf %t, %one : f32
+  %t2 = arith.mulf %t, %t : f32
+  %b = arith.subf %one, %t2 : f32
+  %c = arith.mulf %b, %w : f32
+  %g = arith.addf %a, %c : f32
+  %y = arith.truncf %g : f32 to bf16
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xbf16>, bf16, i1) -> tensor<64x4096xbf16>
+  return %r : tensor<64x4096xbf16>
+}
+
+// -----
+
+// An error function that is rounded itself must be as exact for small arguments.
+// CHECK-LABEL: @erf_rounded
+// CHECK: math.erf
+func.func private @erf_rounded(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> tensor<64x4096xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %e = math.erf %w : f32
+  %y = arith.truncf %e : f32 to bf16
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xbf16>, bf16, i1) -> tensor<64x4096xbf16>
+  return %r : tensor<64x4096xbf16>
+}
+
+// -----
+
+// What is compared shows its error.
+// CHECK-LABEL: @erf_compared
+// CHECK: math.erf
+func.func private @erf_compared(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> tensor<64x4096xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %e = math.erf %w : f32
+  %p = arith.addf %e, %one : f32
+  %c = arith.cmpf olt, %p, %w : f32
+  %q = arith.select %c, %p, %w : f32
+  %y = arith.truncf %q : f32 to bf16
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xbf16>, bf16, i1) -> tensor<64x4096xbf16>
+  return %r : tensor<64x4096xbf16>
+}

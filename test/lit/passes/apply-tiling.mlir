@@ -94,3 +94,61 @@ module attributes {fuse.device = "cpu"} {
     return %o : tensor<8xf32>
   }
 }
+
+// -----
+
+// Program id x is the innermost axis: programs that run together read memory that lies together.
+// CHECK-LABEL: @innermost_fastest
+// CHECK-SAME: fuse.grid = ["4", "4096"]
+// CHECK: %[[X:.*]] = "tt.get_program_id"() {axis = 0 : i32}
+// CHECK: %[[Y:.*]] = "tt.get_program_id"() {axis = 1 : i32}
+// CHECK-DAG: arith.muli %[[X]], %c64_i32
+// CHECK-DAG: arith.muli %[[Y]], %c256_i32
+module attributes {fuse.device = "cpu"} {
+  func.func private @innermost_fastest(%x: tensor<4096x256xbf16>, %o: tensor<4096x256xbf16>) -> tensor<4096x256xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "256"},
+      fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x256xbf16>, i1, bf16) -> bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x256xbf16>, bf16, i1) -> tensor<4096x256xbf16>
+    return %r : tensor<4096x256xbf16>
+  }
+}
+
+// -----
+
+// A row of the tile that is too short for 16 bytes a thread is read as a tile: each thread reads what belongs to its points.
+// CHECK-LABEL: @short_columns
+// CHECK: "tt.load"({{.*}} -> tensor<8x256xbf16>
+// CHECK: "tt.load"({{.*}} -> tensor<8x256xbf16>
+module attributes {fuse.device = "cpu"} {
+  func.func private @short_columns(%x: tensor<4096x256xbf16>, %b: tensor<256xbf16>, %o: tensor<4096x256xbf16>) -> tensor<4096x256xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "256"},
+      fuse.ties = array<i64: 2>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}, {dims = ["d1"], block = 256 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %c = "fuse.load"(%b, %true, %zero) {at = ["d1"]} : (tensor<256xbf16>, i1, bf16) -> bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x256xbf16>, i1, bf16) -> bf16
+    %y = arith.addf %v, %c : bf16
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x256xbf16>, bf16, i1) -> tensor<4096x256xbf16>
+    return %r : tensor<4096x256xbf16>
+  }
+}
+
+// -----
+
+// A row of 16 bytes for each thread is read once, whatever the rows.
+// CHECK-LABEL: @long_columns
+// CHECK: "tt.load"({{.*}} -> tensor<1x256xbf16>
+// CHECK: "tt.load"({{.*}} -> tensor<8x256xbf16>
+module attributes {fuse.device = "cpu"} {
+  func.func private @long_columns(%x: tensor<4096x256xbf16>, %b: tensor<256xbf16>, %o: tensor<4096x256xbf16>) -> tensor<4096x256xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "256"},
+      fuse.ties = array<i64: 2>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}, {dims = ["d1"], block = 256 : i64, kind = "grid"}], num_warps = 1 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %c = "fuse.load"(%b, %true, %zero) {at = ["d1"]} : (tensor<256xbf16>, i1, bf16) -> bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x256xbf16>, i1, bf16) -> bf16
+    %y = arith.addf %v, %c : bf16
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x256xbf16>, bf16, i1) -> tensor<4096x256xbf16>
+    return %r : tensor<4096x256xbf16>
+  }
+}
