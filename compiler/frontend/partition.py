@@ -10,6 +10,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
 from .gathers import sink_gathers
+from .pool_offsets import save_offsets
 from .product_epilogues import fuse_epilogues
 from .saved_shapes import save_one_shape
 
@@ -23,11 +24,13 @@ def partition(
     backward graph.  Of cross-entropy that is the log-softmax of every class in float32; where the gather
     reads the logits, these and two numbers a row are kept.  ``detach`` means nothing once gradients are part
     of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.  What is
-    read in two shapes is read in one (``saved_shapes.py``).  ``epilogues``: a product computes the ReLU
-    behind it, so that the ReLU is kept and not the product.
+    read in two shapes is read in one (``saved_shapes.py``), and max pooling keeps a byte for each result
+    (``pool_offsets.py``).  ``epilogues``: a product computes the ReLU behind it, so that the ReLU is kept and
+    not the product.
     """
     _drop_detached(joint)
     sink_gathers(joint)
+    save_offsets(joint.graph)
     if epilogues:
         fuse_epilogues(joint)
     save_one_shape(joint.graph)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from compiling import Compiled
 from lowering import check, check_training, lower, trace
 from torch.nn import functional as F
 
@@ -50,3 +51,45 @@ def test_refused(options):
     gm = trace(lambda x: F.max_pool2d(x, **{"kernel_size": 3, **options}), [image()])
     imported = lower(gm, strict=False)
     assert [f.target for f in imported.fallbacks] == ["aten.max_pool2d_with_indices.default"]
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_a_byte_for_each_result_is_saved(name, channels_last):
+    """Between the two passes; the gradients are those of eager, also of equal, NaN and infinite elements."""
+    x = image(channels_last=channels_last)
+    x[0, 0, 2, 3:5] = math.nan
+    x[1, 1] = -math.inf
+    graphs = [x.clone().requires_grad_() for _ in range(2)]
+    saved = []
+    for leaf, run in zip(graphs, (lambda f: f, Compiled), strict=True):
+        call = run(lambda x: F.max_pool2d(x * 2, **WINDOWS[name]))
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+            result = call(leaf)
+        steps = torch.arange(result.numel()).reshape(result.shape) % 7 - 3.0
+        result.backward(steps.contiguous(memory_format=torch.channels_last) if channels_last else steps)
+    assert torch.equal(graphs[0].grad, graphs[1].grad)
+    assert graphs[0].grad.stride() == graphs[1].grad.stride()
+    assert [t.dtype for t in saved[-1:]] == [torch.int8] and saved[-1].shape == result.shape
+
+
+def test_places_that_are_results_stay():
+    """Somebody else reads them."""
+    x = image().requires_grad_()
+    values, places = Compiled(lambda x: F.max_pool2d(x * 2, 3, return_indices=True))(x)
+    values.sum().backward()
+    expected, same = F.max_pool2d(x * 2, 3, return_indices=True)
+    assert torch.equal(places, same) and torch.equal(values, expected)
+
+
+def test_offsets_on_their_own():
+    """The op as torch runs it: what the generated kernels are compared with elsewhere."""
+    x = image().requires_grad_()
+    for window in ([3, 3], [2, 2], [1, 1]), ([2, 2], [], [0, 0]):
+        values, offsets = torch.ops.fuse_mlir.max_pool2d_offsets(x.detach(), *window)
+        expected = F.max_pool2d(x, window[0], window[1] or None, window[2])
+        assert torch.equal(values, expected)
+        (gradient,) = torch.autograd.grad(expected.sum(), x)
+        ones = torch.ones_like(values)
+        found = torch.ops.fuse_mlir.max_pool2d_offsets_backward(ones, offsets, *window, sizes=list(x.shape))
+        assert torch.equal(found, gradient)

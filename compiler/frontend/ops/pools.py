@@ -11,11 +11,9 @@ from ...analysis.index import Expr, const
 from ..arithmetic import Scalar
 from ..builder import KernelBuilder
 from ..call import Call
+from ..pool_offsets import LARGEST_WINDOW
 from ..table import lowers
 from ..values import Tensor
-
-#: More pixels in a window make too long a kernel.
-_LARGEST_WINDOW = 25
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,8 @@ class _Window:
         stride = _pair(call, call["stride"]) if call["stride"] else size
         if _pair(call, call["dilation"]) != (1, 1):
             call.refuse("pixels of a window have others between them")
-        if size[0] * size[1] > _LARGEST_WINDOW:
-            call.refuse(f"a window has more than {_LARGEST_WINDOW} pixels")
+        if size[0] * size[1] > LARGEST_WINDOW:
+            call.refuse(f"a window has more than {LARGEST_WINDOW} pixels")
         return _Window(size, stride, _pair(call, call["padding"]))
 
     def pixels(self) -> Iterator[tuple[int, int]]:
@@ -56,14 +54,25 @@ def max_pool2d(call: Call) -> list[Tensor]:
     """The largest element of each window, and its place in the plane (row * width + column, int64): the first
     of equal ones; a NaN is larger than everything.
     """
+    return _largest(call, in_window=False)
+
+
+@lowers("fuse_mlir.max_pool2d_offsets.default")
+def max_pool2d_offsets(call: Call) -> list[Tensor]:
+    """The same, with its place in the window (row * width of the window + column, int8)."""
+    return _largest(call, in_window=True)
+
+
+def _largest(call: Call, in_window: bool) -> list[Tensor]:
     source, window = call.tensor("self"), _Window.of(call)
     _require_float(call, source)
     values, places = call.value
+    place_type = torch.int8 if in_window else torch.int64
     kernel = call.kernel([source], [call.fresh(values), call.fresh(places)])
     height, width = source.sizes[-2:]
     at = kernel.iterate(call.fresh(values).sizes)
     best = kernel.widen(kernel.constant(-math.inf, source.dtype))
-    best_place = kernel.constant(0, torch.int64)
+    best_place = kernel.constant(0, place_type)
     found: Scalar | None = None
     for i, j in window.pixels():
         row = at[-2] * window.stride[0] + (i - window.padding[0])
@@ -75,7 +84,11 @@ def max_pool2d(call: Call) -> list[Tensor]:
             larger = kernel.bit_or(kernel.compare("gt", x, best), kernel.is_nan(x))
             taken = kernel.bit_and(inside, kernel.bit_or(larger, kernel.bit_not(found)))
         best = kernel.select(taken, x, best)
-        best_place = kernel.select(taken, kernel.index(row * width + column), best_place)
+        if in_window:
+            place = kernel.constant(i * window.size[1] + j, place_type)
+        else:
+            place = kernel.index(row * width + column)
+        best_place = kernel.select(taken, place, best_place)
         found = inside if found is None else kernel.bit_or(found, inside)
     kernel.store(0, at, best)
     kernel.store(1, at, best_place)
@@ -87,21 +100,40 @@ def max_pool2d(call: Call) -> list[Tensor]:
 @lowers("aten.max_pool2d_with_indices_backward.default")
 def max_pool2d_backward(call: Call) -> Any:
     """A pixel's gradient is the sum of those of the windows whose largest element it is: no atomics."""
-    gradient, places, source = call.tensor("grad_output"), call.tensor("indices"), call.tensor("self")
-    window = _Window.of(call)
-    _require_float(call, source)
+    return _gradient(call, call.tensor("indices"), in_window=False)
+
+
+@lowers("fuse_mlir.max_pool2d_offsets_backward.default")
+def max_pool2d_offsets_backward(call: Call) -> Any:
+    """The same, from the places in the windows."""
+    return _gradient(call, call.tensor("offsets"), in_window=True)
+
+
+def _gradient(call: Call, places: Tensor, in_window: bool) -> Any:
+    gradient, window = call.tensor("grad_output"), _Window.of(call)
+    _require_float(call, gradient)
     reach = [-(-size // stride) for size, stride in zip(window.size, window.stride, strict=True)]
     kernel = call.kernel([gradient, places])
-    at = kernel.iterate(call.result.sizes)
-    own = kernel.index(at[-2] * source.sizes[-1] + at[-1])
+    sizes = call.result.sizes
+    at = kernel.iterate(sizes)
     total: Scalar | None = None
     for i in range(reach[0]):
         for j in range(reach[1]):
             row = (at[-2] + window.padding[0]).floordiv(const(window.stride[0])) - i
             column = (at[-1] + window.padding[1]).floordiv(const(window.stride[1])) - j
             inside = _inside(kernel, row, gradient.sizes[-2], column, gradient.sizes[-1])
+            own = at[-2] * sizes[-1] + at[-1]
+            if in_window:  # beyond the window's last column no place may be taken for the next row's first
+                down = at[-2] + window.padding[0] - row * window.stride[0]
+                right = at[-1] + window.padding[1] - column * window.stride[1]
+                own = down * window.size[1] + right
+                within = kernel.compare("lt", kernel.index(right), window.size[1])
+                inside = kernel.bit_and(inside, within)
             place = (*at[:-2], row, column)
-            named = kernel.compare("eq", kernel.load_raw(places, place, inside, -1), own)
+            named = kernel.load_raw(places, place, inside, -1)
+            if in_window:
+                named = kernel.cast(named, torch.int64)
+            named = kernel.compare("eq", named, kernel.index(own))
             x = kernel.load(gradient, place, inside, 0)
             x = kernel.select(kernel.bit_and(named, inside), x, kernel.lift(0, x.dtype))
             total = x if total is None else kernel.add(total, x)
