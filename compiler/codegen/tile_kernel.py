@@ -323,14 +323,15 @@ class TileKernel:
     def _read_axes(self, op: ir.Operation, element_bytes: int) -> tuple[int, ...]:
         """The axes of a load's tile: where a row of the tile is too short for all threads to read 16 bytes of
         it, all axes.  Each thread then reads what belongs to its own points, once for each of its few rows;
-        a row that all share would be read in narrow pieces and handed round through shared memory.
+        a row that all share would be read in narrow pieces and handed round through shared memory.  Not where
+        something needs the row for itself, as a store of it does.
         """
         own, vectors = self.plan.axes[op], self.index.vector_axes
         if self.tile.looped is not None or len(vectors) < 2 or set(own) & set(vectors) != {vectors[-1]}:
             return own
         row, threads = self.tile.axes[vectors[-1]].block, 32 * self.tile.num_warps
         wide = threads * 16 // element_bytes
-        if row >= wide or self.tile.elements > _FEW_ROWS * wide:
+        if row >= wide or self.tile.elements > _FEW_ROWS * wide or not self.plan.meets_only(op, vectors):
             return own
         return tuple(sorted({*own, *vectors}))
 

@@ -101,6 +101,18 @@ class Plan:
         own = self.kernel.op_dims[op]
         return tuple(d for i in self.axes[op] for d in self.tile.axes[i].dims if d not in own)
 
+    def meets_only(self, op: ir.Operation, axes: Sequence[int]) -> bool:
+        """Whether what ``op`` gives, itself or computed with, reaches but ops over all of ``axes``: nothing
+        stores it, reduces it or reads at it for itself.
+        """
+        for use in (use for result in op.results for use in result.uses):
+            user = use.owner.operation
+            if set(axes) <= set(self.axes.get(user, ())):
+                continue
+            if not (user.name.startswith(("arith.", "math.")) and self.meets_only(user, axes)):
+                return False
+        return True
+
     # --- construction -------------------------------------------------------------------------------------
     def _read(self, op: ir.Operation) -> None:
         dims = set(self.kernel.op_dims[op])
