@@ -116,8 +116,9 @@ class TileIndex:
         block, extent = self.tile.axes[axis].block, self.extents[axis]
         if self.tile.axes[axis].kind == "resident":
             return const(1)
-        if self._starts_early(axis) is not None:
-            extent = extent + (self._starts_early(axis).vector - 1)
+        start = self._starts_early(axis)
+        if start is not None:
+            extent = extent + (start.vector - 1)
         return extent if block == 1 else (extent + (block - 1)).floordiv(block)
 
     def _starts_early(self, axis: int) -> RowStart | None:

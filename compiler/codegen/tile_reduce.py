@@ -100,8 +100,13 @@ def fold_axis(builder: TileBuilder, values: Sequence[ir.Value], axis: int, combi
 
 
 def fold(builder: TileBuilder, values: Sequence[ir.Value], axes: Sequence[int], combine: Combine) -> Values:
-    """``fold_axis`` along several axes, the innermost first."""
-    result = list(values)
+    """``fold_axis`` along several axes: all at once where nothing else is left, as each thread then folds
+    what it holds before threads exchange anything; else the innermost first.
+    """
+    result, shape = list(values), shape_of(values[0])
+    long = [axis for axis, extent in enumerate(shape) if extent > 1]
+    if len(long) > 1 and set(long) <= set(axes):
+        return fold_axis(builder, [_reshaped(builder, v, (math.prod(shape),)) for v in result], 0, combine)
     for axis in sorted(axes, reverse=True):
         result = fold_axis(builder, result, axis, combine)
     return result
