@@ -41,6 +41,8 @@ def _reciprocal(builder: TileBuilder, b: ir.Value) -> ir.Value:
 
 
 # --- quotients --------------------------------------------------------------------------------------------
+#: Divisors from here on are no small numbers.
+_ORDINARY = 2.0**-60
 #: Divisors from here on have a reciprocal of full precision.
 _INVERTIBLE = 2.0**-100
 
@@ -49,9 +51,12 @@ def coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """a / b within 4 units in the last place, without a branch for every element: the IEEE form has one.
 
     Where one divisor serves many elements they are multiplied by its reciprocal; a divisor whose reciprocal
-    could overflow is scaled up first, and so are they.
+    could overflow is scaled up first, and so are they.  A divisor that is no small number needs no scaling:
+    above 2**126 it gives 0, where the quotient is less than ``a`` times 2**-126.
     """
     if math.prod(shape_of(b)) >= math.prod(shape_of(a)):
+        if ordinary(b):
+            return builder.extern("__nv_fast_fdividef", [a, b])
         return builder.elementwise("arith.divf", [a, b])
     one = builder.fill(1.0, b)
     if at_least(b) >= _INVERTIBLE:
@@ -62,8 +67,13 @@ def coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     return _times(builder, _times(builder, a, scale), reciprocal)
 
 
+def ordinary(b: ir.Value) -> bool:
+    """Whether a divisor is known to be at least 2**-60."""
+    return at_least(b) >= _ORDINARY
+
+
 def quotient_by_ordinary(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a / b for b from 2**-60 up, as exact as IEEE's but for one rounding in a million: an approximate
+    """a / b for ``ordinary`` b, as exact as IEEE's but for one rounding in a million: an approximate
     quotient, corrected by what is left of ``a``.
 
     A divisor above 2**126 gives 0, where IEEE's quotient is less than ``a`` times 2**-126.

@@ -13,13 +13,14 @@ from ..analysis.precision import added_to_ordinary
 from ..dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
-from .tile_bounds import at_least, at_most, splat_constant
+from .tile_bounds import at_most, splat_constant
 from .tile_builder import TileBuilder, exact_inverse, highest, is_float, lowest, shape_of
 from .tile_math import (
     coarse_quotient,
     coarse_tanh,
     erf,
     exponential,
+    ordinary,
     quotient_by_ordinary,
     quotient_by_row,
     tanh_beside_one,
@@ -138,7 +139,7 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
         return [builder.elementwise("arith.divf", operands)]
     if op in builder.coarse:
         return [coarse_quotient(builder, *operands)]
-    if at_least(operands[1]) >= 2.0**-60:
+    if ordinary(operands[1]):
         return [quotient_by_ordinary(builder, *operands)]
     if math.prod(shape_of(operands[1])) < math.prod(shape_of(operands[0])) and not builder.nested:
         # (a loop over long rows has no registers to spare for three numbers of a row)

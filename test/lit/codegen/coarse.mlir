@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @sigmoid
 // CHECK-NOT: tt.precise_divf
-// CHECK: arith.divf
+// CHECK: symbol = "__nv_fast_fdividef"
 // CHECK: arith.truncf
 func.func private @sigmoid(%x: tensor<4096xbf16>, %o: tensor<4096xbf16>) -> tensor<4096xbf16>
     attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
@@ -163,6 +163,25 @@ func.func private @fp8(%x: tensor<4096xf32>, %o: tensor<4096xf8E4M3FN>, %p: tens
   %c = arith.truncf %b : f32 to f8E4M3FN
   %s = "fuse.store"(%p, %c, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf8E4M3FN>, f8E4M3FN, i1) -> tensor<4096xf8E4M3FN>
   return %r, %s : tensor<4096xf8E4M3FN>, tensor<4096xf8E4M3FN>
+}
+
+// -----
+
+// Of a divisor for each element nothing is known: its quotient is scaled where it must be.
+// CHECK-LABEL: @any_coarse_divisor
+// CHECK-NOT: tt.precise_divf
+// CHECK: arith.divf
+func.func private @any_coarse_divisor(%x: tensor<4096xbf16>, %o: tensor<4096xbf16>) -> tensor<4096xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xbf16>, i1, bf16) -> bf16
+  %w = arith.extf %v : bf16 to f32
+  %s = math.sin %w : f32
+  %q = arith.divf %w, %s : f32
+  %t = arith.truncf %q : f32 to bf16
+  %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<4096xbf16>, bf16, i1) -> tensor<4096xbf16>
+  return %r : tensor<4096xbf16>
 }
 
 // -----
