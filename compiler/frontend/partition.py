@@ -12,6 +12,7 @@ from torch.fx import GraphModule
 from .gathers import sink_gathers
 from .pool_offsets import save_offsets
 from .product_epilogues import fuse_epilogues
+from .relu_masks import recompute_relu_masks
 from .saved_shapes import save_one_shape
 
 
@@ -24,13 +25,14 @@ def partition(
     backward graph.  Of cross-entropy that is the log-softmax of every class in float32; where the gather
     reads the logits, these and two numbers a row are kept.  ``detach`` means nothing once gradients are part
     of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.  What is
-    read in two shapes is read in one (``saved_shapes.py``), and max pooling keeps a byte for each result
-    (``pool_offsets.py``).  ``epilogues``: a product computes the ReLU behind it, so that the ReLU is kept and
-    not the product.
+    read in two shapes is read in one (``saved_shapes.py``), max pooling keeps a byte for each result
+    (``pool_offsets.py``), and masks of ReLUs are computed again (``relu_masks.py``).  ``epilogues``: a
+    product computes the ReLU behind it, so that the ReLU is kept and not the product.
     """
     _drop_detached(joint)
     sink_gathers(joint)
     save_offsets(joint.graph)
+    recompute_relu_masks(joint)
     if epilogues:
         fuse_epilogues(joint)
     save_one_shape(joint.graph)
