@@ -62,7 +62,7 @@ _UNBOXED = frozenset(
 
 def fastest(name: str) -> Callable[..., Any]:
     """``resolve`` for one who calls the op often: the same op by the shortest way there is from Python."""
-    found = resolve(name)
+    found: Any = resolve(name)
     if name in _UNBOXED:
         return getattr(torch._C._VariableFunctions, name.split(".")[1], found)
     return found._op if type(found) is torch._ops.OpOverload else found  # what its `__call__` would call
