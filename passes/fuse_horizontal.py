@@ -79,7 +79,7 @@ def sharing_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[in
     other's results.
     """
     for group in groups:
-        found = set()
+        found: set[int] = set()
         for node in graph.members[group]:
             for value in dict.fromkeys(graph.deps.nodes[node].reads):
                 found.update(_neighbours(graph, value, node))
