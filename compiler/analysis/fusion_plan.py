@@ -108,7 +108,14 @@ class Plan:
                 for i in self.instances
             ]
         )
-        return Plan(tuple(members), dict(self.extents), instances, self.facts)
+        plan = Plan(tuple(members), dict(self.extents), instances, self.facts)
+        plan.__dict__.update(crossed=self.crossed, parallel=self.parallel, reached=self.reached)
+        return plan
+
+    @cached_property
+    def reached(self) -> tuple[frozenset[str], ...]:
+        """By instance, the dims of the space along which it runs at different points."""
+        return tuple([self.image(instance, instance.dims) for instance in self.instances])
 
     @cached_property
     def crossed(self) -> frozenset[str]:

@@ -183,7 +183,7 @@ def too_long_row(c: Candidate) -> Refusal | None:
     for number, instance in enumerate(plan.instances):  # makers come before their readers
         summary = plan.members[instance.member].summary
         after = not reduced.isdisjoint(instance.sources.values())
-        if after and plan.image(instance, instance.dims) & crossed:
+        if after and plan.reached[number] & crossed:
             numbers = (
                 ("row", length),
                 ("max_row", c.limits.row),
@@ -221,8 +221,7 @@ def recompute(c: Candidate) -> Refusal | None:
     parallel = plan.parallel
     visits: dict[int, int] = {}
     counts: dict[frozenset[str], int] = {}
-    for instance in plan.instances:
-        over = plan.image(instance, instance.dims)
+    for instance, over in zip(plan.instances, plan.reached, strict=True):
         if not instance.inlined:
             over |= parallel
         if over not in counts:
