@@ -1,7 +1,7 @@
 """Scheduling takes time in proportion to the graph; the order of groups stays right while they merge."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from fuse_mlir.compiler.frontend.importer import import_graph
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
 from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pass_base import Pass
 from fuse_mlir.passes.pipeline import default_pipeline
 
 
@@ -36,21 +37,32 @@ def calls_of(function: Callable[[], Any]) -> int:
     return count
 
 
-def scheduling(name: str, calls: int) -> int:
-    """Calls that scheduling makes; kernels stay small, as work grows faster while one takes in more."""
+#: Calls of Python functions for each call of a kernel in graphs of 360, verifier left out: a sixth above what
+#: was counted at most.  They were 1350, 4768, 2287 and 1437 while each fusing pass read all kernels.
+MOST = {"chain": 1120, "tree": 4500, "fan-out": 2100, "transformer": 1160}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_scheduling_a_kernel_costs_so_many_calls(name: str) -> None:
+    scheduling(name, 60, default_pipeline("scheduled"), verify=False)  # fills the tables that all runs share
+    assert scheduling(name, 360, default_pipeline("scheduled"), verify=False) / 360 <= MOST[name]
+
+
+def scheduling(name: str, calls: int, passes: Sequence[Pass], verify: bool = True) -> int:
+    """Calls of Python functions that the passes make."""
     built = GRAPHS[name](calls)
     gm = torch.fx.GraphModule({}, built.graph)
     imported = import_graph(gm, built.inputs, context=make_context(), device="cpu", strict=False)
-    passes = default_pipeline("scheduled")
-    passes = [replace(p, max_ops=16) if isinstance(p, FuseVertical | FuseHorizontal) else p for p in passes]
-    manager = PassManager(passes)
+    manager = PassManager(passes, verify)
     return calls_of(lambda: manager.run(imported.module, imported.remarks))
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_work_grows_with_the_graph(name: str) -> None:
-    scheduling(name, 60)  # fills the tables that all runs share
-    small, large = scheduling(name, 60), scheduling(name, 360)
+    passes = default_pipeline("scheduled")  # kernels stay small: work grows faster while one takes in more
+    passes = [replace(p, max_ops=16) if isinstance(p, FuseVertical | FuseHorizontal) else p for p in passes]
+    scheduling(name, 60, passes)  # fills the tables that all runs share
+    small, large = scheduling(name, 60, passes), scheduling(name, 360, passes)
     assert large <= 2 * 6 * small  # six times the calls; the square would be 36
 
 
