@@ -53,6 +53,46 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A kernel stores twice what it reads, and its total. Sums of eight, which cannot be in that kernel, compute the double alone.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[^:]*]]:
+// CHECK: call @total(
+// CHECK: %[[A:.*]] = call @total_1(%[[X]], %{{.*}}) {fuse.group = 0 : i64}
+// CHECK-NEXT: call @eights(%[[A]], %{{.*}}) {fuse.group = 0 : i64}
+// CHECK: func.func private @total_1
+// CHECK-NOT: fuse.reduce
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>) -> (tensor<f32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s:2 = call @total(%x, %o, %p) : (tensor<4096xf32>, tensor<4096xf32>, tensor<f32>) -> (tensor<4096xf32>, tensor<f32>)
+    %d = call @eights(%s#0, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %s#1, %d : tensor<f32>, tensor<512xf32>
+  }
+  func.func private @total(%x: tensor<4096xf32>, %o: tensor<4096xf32>, %p: tensor<f32>) -> (tensor<4096xf32>, tensor<f32>) attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = arith.addf %v, %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    %t = "fuse.reduce"(%r) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %all = "fuse.store"(%p, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %out, %all : tensor<4096xf32>, tensor<f32>
+  }
+  func.func private @eights(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
 // Must not fire: the sum of two tensors, needed in memory all the same: a reader would read two tensors instead of one.
 // CHECK-LABEL: func.func @main(
 // CHECK: call @both
