@@ -20,8 +20,9 @@ An element gets one number besides zeros, so the numbers are those of before.  W
 added to another one, it goes into that one: ``zeros`` is the other summand, which ``index_put`` overwrites
 where it can.
 
-It does not fire where tokens are more than half as many as words, for float32 gradients (their table is the
-result), sizes unknown while compiling, nor where algorithms have to be deterministic.
+It does not fire where tokens are more than half as many as words, for tables so small that the launches it
+adds take longer than the bytes it saves, for float32 gradients (their table is the result), sizes unknown while
+compiling, nor where algorithms have to be deterministic.
 """
 
 import math
@@ -33,6 +34,10 @@ from torch.fx import GraphModule, Node
 _aten = torch.ops.aten
 _ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 _NARROW = (torch.bfloat16, torch.float16)
+
+#: Bytes that clearing and rounding a table must take: about seven launches more, of some microseconds each,
+#: are as long as that at the bandwidth of a large GPU.
+LEAST_BYTES = 100_000_000
 
 
 def compact_embedding_gradients(gm: GraphModule) -> int:
@@ -69,6 +74,8 @@ def _rounded(node: Node) -> Node | None:
         or not places.is_contiguous()
         or any(type(n) is not int for n in (*whole.shape, *places.shape))
     ):
+        return None
+    if 2 * whole.nbytes < LEAST_BYTES:  # written as zeros, read to be rounded
         return None
     if given.shape != (*places.shape, whole.shape[1]) or 2 * places.numel() > whole.shape[0]:
         return None

@@ -9,13 +9,20 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend import embedding_gradients
 from fuse_mlir.compiler.frontend.embedding_gradients import compact_embedding_gradients
 
-pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread", "any_size")
 
 BF16 = torch.bfloat16
 aten = torch.ops.aten
 TOKENS = torch.tensor([[3, 7, 3, 150], [0, 3, 150, 199]])
+
+
+@pytest.fixture
+def any_size(monkeypatch):
+    """Tables of a test's size count as large."""
+    monkeypatch.setattr(embedding_gradients, "LEAST_BYTES", 0)
 
 
 def lookup(weight: Tensor, tokens: Tensor, padding: int | None = None) -> Tensor:
@@ -93,6 +100,12 @@ def test_when(words, dtype, deterministic, count):
         assert compact_embedding_gradients(gm) == count
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize(("least", "count"), [(2 * 200 * 8 * 4, 1), (2 * 200 * 8 * 4 + 1, 0)])
+def test_a_small_table_is_left(monkeypatch, least, count):
+    monkeypatch.setattr(embedding_gradients, "LEAST_BYTES", least)
+    assert compact_embedding_gradients(graph_of(torch.randn(2, 4, 8, dtype=BF16), 200)) == count
 
 
 def test_the_numbers_of_each_pass():
