@@ -21,8 +21,8 @@ added to another one, it goes into that one: ``zeros`` is the other summand, whi
 where it can.
 
 It does not fire where tokens are more than half as many as words, for tables so small that the launches it
-adds take longer than the bytes it saves, for float32 gradients (their table is the result), sizes unknown while
-compiling, nor where algorithms have to be deterministic.
+adds take longer than the bytes it saves, for float32 gradients (their table is the result), for sizes unknown
+while compiling, nor where algorithms have to be deterministic.
 """
 
 import math
