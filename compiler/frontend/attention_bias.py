@@ -73,7 +73,7 @@ def _rewrite(node: Node, biases: dict[Node, Node]) -> bool:
     reason = "an operand has no example value"
     if out is not None and all(v is not None for v in values):
         reason = _refusal(out, *values) or _variant(given)  # type: ignore[arg-type]
-    if reason:
+    if reason or out is None:
         log.debug("the learned mask of %s stays in the matrix of scores: %s", node.name, reason)
         return False
     log.info("%s gives its mask a gradient in a fused kernel", node.name)
@@ -86,7 +86,7 @@ def _rewrite(node: Node, biases: dict[Node, Node]) -> bool:
         arguments = (q, k, v, biases[mask], True, 0.0, False)
         made = graph.call_function(target, arguments, {"scale": given["scale"]})
         result = graph.call_function(operator.getitem, (made, 0))
-        if not merges_heads(node):  # the kernel gives [b, t, h, d] in memory
+        if out.is_contiguous() and not merges_heads(node):  # the kernel gives [b, t, h, d] in memory
             result = graph.call_method("contiguous", (result,))
     for new in (made, result):
         new.meta = _kept(node)
