@@ -248,9 +248,23 @@ def _layout(tensor: Tensor) -> tuple[tuple[int, int], ...]:
     return tuple((n, s) for n, s in zip(tensor.shape, tensor.stride(), strict=True) if n > 1)
 
 
+def _has_padded_rows(eager: Sequence[tuple[int, int]], compiled: Sequence[tuple[int, int]]) -> bool:
+    """Whether a layout is a contiguous one but for a gap behind each row, as padded products have it."""
+    if len(eager) < 2 or [n for n, _ in eager] != [n for n, _ in compiled]:
+        return False
+    columns, step = compiled[-1]
+    pitch, whole = compiled[-2][1], 1
+    for (n, s), (_, dense) in zip(reversed(compiled), reversed(eager), strict=True):
+        if s != step or dense != whole:
+            return False
+        step = pitch if whole == 1 else step * n
+        whole *= n
+    return compiled[-1][1] == 1 and pitch >= columns
+
+
 def _layout_notes(eager: Mapping[str, Any], compiled: Mapping[str, Any]) -> Iterator[str]:
     for name, layout in eager.items():
-        if name in compiled and compiled[name] != layout:
+        if name in compiled and compiled[name] != layout and not _has_padded_rows(layout, compiled[name]):
             yield f"{name} has (extent, stride) {compiled[name]}, eager has {layout}"
 
 

@@ -5,25 +5,47 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+#: Seconds between two looks at what the processes have written.
+LOOK = 1.0
 
-def run_shards(given: Sequence[str], count: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """The results, by key, and the skipped keys of `count` processes that share the tasks of a command line.
+Found = dict[str, Any]
 
+
+def run_shards(
+    given: Sequence[str], count: int, say: Callable[[str], None], keep: Callable[[Found], None]
+) -> None:
+    """Shares the tasks of a command line among `count` processes.
+
+    keep: called with what there is whenever there is more: "results" by key, and the "skipped" keys.
     given: the command line without `--jobs` and `--out`.  A process that dies costs its unfinished tasks:
     what it had written is kept, and its exit status is said.
     """
     with tempfile.TemporaryDirectory(prefix="fuse-bench-") as folder:
         shards = [_Shard(given, number, count, Path(folder), say) for number in range(1, count + 1)]
+        known: Found = {}
+        running = True
+        while running:
+            running = any([shard.runs() for shard in shards])
+            if running:
+                time.sleep(LOOK)
+            found = _gathered(shards)
+            if found != known:
+                keep(found)
+                known = found
         for shard in shards:
-            shard.wait()
-        found = [shard.result() for shard in shards]
+            shard.end()
+
+
+def _gathered(shards: Sequence["_Shard"]) -> Found:
+    written = [shard.written() for shard in shards]
     return {
-        "results": {record["key"]: record for run in found for record in run["results"]},
-        "skipped": [key for run in found for key in run["skipped"]],
+        "results": {record["key"]: record for run in written for record in run["results"]},
+        "skipped": [key for run in written for key in run["skipped"]],
     }
 
 
@@ -48,14 +70,17 @@ class _Shard:
         for line in self._process.stdout:
             self._say(line.rstrip("\n"))
 
-    def wait(self) -> None:
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def end(self) -> None:
         status = self._process.wait()
         self._reader.join()
         if status not in (0, 1):
             self._say(f"job {self._number} ended with status {status}")
 
-    def result(self) -> dict[str, Any]:
+    def written(self) -> Found:
         if not self._out.exists():
             return {"results": [], "skipped": []}
-        found: dict[str, Any] = json.loads(self._out.read_text())
+        found: Found = json.loads(self._out.read_text())
         return found

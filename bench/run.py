@@ -71,10 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     session = Session(header, args.out, deadline, results=kept)
     say = partial(print, flush=True)
     if args.jobs > 1:
-        found = run_shards(_without(given, ("--jobs", "--out")), min(args.jobs, len(chosen)), say)
-        session.results = [found["results"][task.key] for task in chosen if task.key in found["results"]]
-        session.skipped = found["skipped"]
-        session.write()
+
+        def keep(found: dict) -> None:
+            results = found["results"]
+            session.results = [results[task.key] for task in chosen if task.key in results]
+            session.skipped = found["skipped"]
+            session.write()
+
+        run_shards(_without(given, ("--jobs", "--out")), min(args.jobs, len(chosen)), say, keep)
     else:
         run_tasks(
             session,

@@ -11,7 +11,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch.autograd import DeviceType
 
-from fuse_mlir.bench import library_ops, report, run, timing
+from fuse_mlir.bench import accuracy, library_ops, report, run, timing
 from fuse_mlir.bench.backends import BACKENDS, CompileReport, Spec
 from fuse_mlir.bench.cases import GRAPHS
 from fuse_mlir.bench.clocks import parse_clocks
@@ -483,6 +483,23 @@ def test_accuracy_suite(tmp_path, extra_backends, capsys):
     status, found = bench(tmp_path, *arguments, "--backends", "spoiled,raising", "--dtype", "float32")
     assert status == 1 and len(found["failed"]) == len(found["results"]) == 8
     assert "4 ERROR, 4 FAIL" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("strides", "padded"),
+    [
+        ((56, 8, 1), True),
+        ((7 * 5, 5, 1), True),
+        ((57, 8, 1), False),
+        ((7, 14, 1), False),
+        ((112, 16, 2), False),
+        ((28, 4, 1), False),
+    ],
+)
+def test_rows_may_be_further_apart_than_eagers(strides, padded):
+    extents = (3, 7, 5)
+    eager = tuple(zip(extents, (35, 5, 1), strict=True))
+    assert accuracy._has_padded_rows(eager, tuple(zip(extents, strides, strict=True))) is padded
 
 
 def test_accuracy_checks_dropout_by_its_properties(tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fuse_mlir.bench import jobs
 from fuse_mlir.bench.run import main
 from fuse_mlir.bench.search_turns import inductor_searches_in_turns
 from fuse_mlir.bench.turns import Turns
@@ -93,6 +94,14 @@ def test_a_run_of_several_processes_has_every_task(
     keys = [record["key"] for record in found["results"]]
     assert keys == [f"{n}_8192x4096/{d}" for n in ("scale_add", "softmax") for d in ("float32", "bfloat16")]
     assert "aot_eager against eager" in capsys.readouterr().out
+
+
+def test_what_is_there_is_kept_before_all_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "LOOK", 0.1)
+    counts: list[int] = []
+    command = "--suite kernels --small --device cpu --backends eager --samples 2 --only scale_add"
+    jobs.run_shards(command.split(), 1, lambda line: None, lambda found: counts.append(len(found["results"])))
+    assert counts[-1] == 2 and sorted(counts) == counts and 1 in counts
 
 
 @pytest.mark.parametrize("more", [["--resume"], ["--shard", "1/2"]])
