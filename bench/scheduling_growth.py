@@ -1,9 +1,9 @@
 """How scheduling grows with the graph: `python -m fuse_mlir.bench.scheduling_growth --calls 1000,10000`.
 
 Generated FX graphs of so many operations that become kernels are imported, then the passes up to level
-`scheduled` run, with the verifier after each, on one core; nothing is compiled by Triton and nothing runs.
-Only the passes and the verifier are timed (processor time). Prints a line for each graph to stderr, and one
-JSON document:
+`scheduled` run, with the verifier at the ends of levels as the backend has it (`--verify-each`: after every
+pass), on one core; nothing is compiled by Triton and nothing runs. Only the passes and the verifier are timed
+(processor time). Prints a line for each graph to stderr, and one JSON document:
 
     {"runs": [{"graph": "chain", "calls": 1000, "launches": 4, "remarks": 3, "seconds": 0.4,
       "passes": {"fuse-vertical": .., ..}}, ..], "growth": {"chain": 11.2, ..}}
@@ -27,7 +27,7 @@ from ..compiler.collector import collector_paused
 from ..compiler.context import make_context
 from ..compiler.frontend.importer import import_graph
 from ..passes.manager import PassManager
-from ..passes.pipeline import default_pipeline
+from ..passes.pipeline import default_pipeline, level_ends
 
 aten = torch.ops.aten
 
@@ -134,13 +134,16 @@ GRAPHS: dict[str, Callable[[int], Builder]] = {
 }
 
 
-def measure(name: str, calls: int) -> dict[str, Any]:
+def measure(name: str, calls: int, *, verify_each: bool = False) -> dict[str, Any]:
     """One entry of ``runs``."""
     built = GRAPHS[name](calls)
     gm = torch.fx.GraphModule({}, built.graph)
     with collector_paused():
         imported = import_graph(gm, built.inputs, context=make_context(), device="cpu", strict=False)
-        manager = PassManager(default_pipeline("scheduled"), clock=process_time)
+        ends = level_ends("scheduled")
+        manager = PassManager(
+            default_pipeline("scheduled"), verify_each, checkpoints=ends, clock=process_time
+        )
         before = sum(run.kind == "kernel" for run in launches(imported.module))
         manager.run(imported.module, imported.remarks)
     passes: dict[str, float] = {}
@@ -174,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measure(names[0], 50)  # imports, and the first use of every table
     runs = []
     for name, calls in ((name, int(n)) for name in names for n in args.calls.split(",")):
-        runs.append(measure(name, calls))
+        runs.append(measure(name, calls, verify_each=args.verify_each))
         print(f"{name} {calls}: {runs[-1]['seconds']} s", file=sys.stderr, flush=True)
     growth = growth_of(runs)
     print(json.dumps({"runs": runs, "growth": growth}, indent=1))
@@ -186,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--calls", default="1000,10000", help="numbers of kernel calls, comma-separated")
     parser.add_argument("--only", default="", help=f"some of {', '.join(GRAPHS)}")
+    parser.add_argument("--verify-each", action="store_true", help="run the verifier after every pass")
     parser.add_argument("--limit", type=float, default=15.0, help="growth that is still right")
     parser.add_argument("--seconds", type=float, default=10.0, help="time for one graph that is still right")
     return parser
