@@ -87,7 +87,9 @@ def _compile_captured(
             bare = name == "inference" and not autocast and needs_no_wrapper(graph, plain)
             with _algorithms(chosen):  # a backward graph is compiled when it first runs
                 kept = kept_strides(name, padded=chosen.output_strides == "padded")
-                call = compile_graph(graph, inputs, chosen, name=name, kept=kept).call
+                compiled = compile_graph(graph, inputs, chosen, name=name, kept=kept)
+            report_strides(compiled.strides)
+            call = compiled.call
             if bare:
                 direct.append(call.of_arguments() if isinstance(call, LaunchPlan) else direct_call(call))
             return call
@@ -121,7 +123,8 @@ def compile_graph(
     """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in
     ``meta["val"]``).
 
-    kept: which results must have the strides of their metadata.  All are reported to AOTAutograd.
+    kept: which results must have the strides of their metadata; ``strides`` of what is returned says those of
+    all.
     Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
     error.
     """
@@ -141,7 +144,6 @@ def compile_graph(
         compiled = _load(gm, program, options, name, timing)
     else:
         compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept)
-    report_strides(compiled.strides)
     timing.seconds = sum(compiled.seconds.values())
     _report(compiled, options)
     return compiled

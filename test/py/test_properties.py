@@ -97,6 +97,12 @@ def test_gradients_at_the_kinks_of_hardswish():
         assert check_program(Program((x,), (Step("hardswish"),)), gradient=True) is not None
 
 
+def test_levels_compiled_in_one_capture_keep_the_strides_of_gradients():
+    """Strides are reported to AOTAutograd once a graph, however often a graph is compiled meanwhile."""
+    program = Program((Input((33, 17)),), (Step("abs"), Step("expand_in")))
+    assert check_program(program, gradient=True) is not None
+
+
 def test_an_empty_tensor_is_read_and_written_nowhere():
     """Its dims of extent 0 leave constant coordinates behind, which no point visits."""
     x = Input((0, 0, 33, 0), torch.bool, "transposed")
