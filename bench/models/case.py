@@ -71,14 +71,17 @@ class ModelCase:
             module = self.build()
         return module.to(device=device, dtype=dtype)
 
-    def step(self, call: Callable[..., Any], module: nn.Module, inputs: Inputs, training: bool) -> None:
-        """One call of `module`, or of what a compiler made of it; in training the backward pass too."""
+    def step(self, call: Callable[..., Any], module: nn.Module, inputs: Inputs, training: bool) -> Any:
+        """One call of `module`, or of what a compiler made of it; in training the backward pass too.
+
+        Gives the outputs in inference, so that whoever times a step says when they are freed; else None.
+        """
         if not training:
             with torch.no_grad():
-                call(*inputs.args, **inputs.kwargs)
-            return
+                return call(*inputs.args, **inputs.kwargs)
         module.zero_grad(set_to_none=True)
         self.loss(call(*inputs.args, **inputs.kwargs)).backward()
+        return None
 
     def unavailable(self) -> str | None:
         """Why the case cannot run here (a module is missing or broken, in one sentence), or None."""

@@ -136,16 +136,7 @@ def _first_step(
     """One step of the model as a function, compiled by being called twice."""
     spec = BACKENDS[name]
     call = compile_function(spec, module, report, dynamic=False)
-
-    def infer() -> Any:
-        with torch.no_grad():
-            return call(*inputs.args, **inputs.kwargs)
-
-    def train() -> None:
-        module.zero_grad(set_to_none=True)
-        case.loss(call(*inputs.args, **inputs.kwargs)).backward()
-
-    step = train if training else infer
+    step = partial(case.step, call, module, inputs, training)
     with fresh_compilation(spec, report):
         started = time.perf_counter()
         step()

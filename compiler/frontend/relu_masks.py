@@ -21,6 +21,8 @@ It fires where ``z`` is pointwise in one tensor of its size, which ops of the gr
 import torch
 from torch.fx import GraphModule, Node
 
+from .joint import after_tangents
+
 _aten = torch.ops.aten
 #: Ops that compute an element from those at its place, and that the partitioner may compute again.
 _POINTWISE = frozenset({
@@ -32,7 +34,7 @@ def recompute_relu_masks(joint: GraphModule) -> int:
     """Rewrites a joint graph with ``meta["val"]`` in place; how many masks."""
     graph, count = joint.graph, 0
     found = graph.find_nodes(op="call_function", target=_aten.threshold_backward.default)
-    backward = _descendants(joint) if found else set()
+    backward = after_tangents(graph) if found else set()
     for node in found:
         _, y, threshold = node.args
         if threshold != 0 or not isinstance(y, Node) or y.target is not _aten.relu.default:
@@ -43,16 +45,6 @@ def recompute_relu_masks(joint: GraphModule) -> int:
             node.args = (node.args[0], z, threshold)
             count += 1
     return count
-
-
-def _descendants(joint: GraphModule) -> set[Node]:
-    """The nodes that depend on a tangent."""
-    found: set[Node] = set()
-    for node in joint.graph.nodes:
-        tangent = node.op == "placeholder" and "tangents" in str(node.target)
-        if tangent or any(n in found for n in node.all_input_nodes):
-            found.add(node)
-    return found
 
 
 def _pointwise(z: Node) -> tuple[set[Node], set[Node]]:

@@ -26,6 +26,8 @@ import torch
 from torch import Tensor
 from torch.fx import Graph, Node
 
+from .joint import after_tangents
+
 _aten = torch.ops.aten
 #: The same numbers in the same order.
 _SHAPES = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.clone.default})
@@ -37,7 +39,7 @@ def save_one_shape(joint: Graph) -> int:
     """Rewrites a joint graph of AOTAutograd's in place; how many tensors the backward pass now reads in the
     shape that it has to save anyway.
     """
-    backward = _after_tangents(joint)
+    backward = after_tangents(joint)
     order = {node: number for number, node in enumerate(joint.nodes)}
     count = 0
     for node in list(joint.nodes):
@@ -52,16 +54,6 @@ def save_one_shape(joint: Graph) -> int:
                 _take_back(joint, node, view, readers)
                 count += 1
     return count
-
-
-def _after_tangents(joint: Graph) -> set[Node]:
-    """All that depends on a gradient of a result: the backward pass."""
-    found: set[Node] = set()
-    for node in joint.nodes:
-        tangent = node.op == "placeholder" and "tangents" in node.name
-        if tangent or any(n in found for n in node.all_input_nodes):
-            found.add(node)
-    return found
 
 
 def _is_plain(value: object) -> bool:
