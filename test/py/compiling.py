@@ -37,6 +37,24 @@ class Compiled:
         return self.call(*args, **kwargs)
 
 
+def with_exact_gradients(
+    function: Callable[..., Tensor], given: Sequence[Tensor], options: dict[str, Any]
+) -> Compiled:
+    """The compiled function, once its gradients are no further from float64 than eager's.
+
+    given: 16-bit arguments that need gradients.
+    """
+    exact = [a.detach().double().requires_grad_() for a in given]
+    compiled = Compiled(function, options)
+    found, eager, want = (
+        torch.autograd.grad(f(*a).sum(), a)
+        for f, a in ((compiled, given), (function, given), (function, exact))
+    )
+    for a, b, e in zip(found, eager, want, strict=True):
+        assert (a.double() - e).norm() <= 1.05 * (b.double() - e).norm() + 1e-3 * e.norm()
+    return compiled
+
+
 def cloned(tensors: Sequence[Any], dtype: torch.dtype | None = None) -> list[Any]:
     """Copies with the same sizes, strides and offsets; views of one storage stay views of one copy."""
     storages: dict[tuple[int, torch.dtype], Tensor] = {}
