@@ -18,7 +18,6 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from .collector import collector_paused
 from .direct_call import direct_call, needs_no_wrapper, plain_inputs
 from .frontend.attention import fuse_attention
-from .frontend.attention_bias import attend_with_learned_masks
 from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_mask_layout import lay_out_masks
 from .frontend.attention_masks import simplify_masks
@@ -75,7 +74,6 @@ def _compile_captured(
         fuse_attention(gm)
         lay_out_queries(gm)
         simplify_masks(gm)
-        attend_with_learned_masks(gm)
         lay_out_masks(gm)
 
     direct: list[Callable[..., Any]] = []

@@ -21,9 +21,10 @@ def masked(mask, *, device="cuda", dtype=torch.bfloat16, keys=T, head=D, needs_g
     for name, node in nodes.items():
         node.meta["example_value"] = values[name]
     positional = tuple(nodes[name] for name in ("query", "key", "value"))
-    graph.output(
-        graph.call_function(F.scaled_dot_product_attention, positional, {"attn_mask": nodes["attn_mask"]})
-    )
+    out = graph.call_function(F.scaled_dot_product_attention, positional, {"attn_mask": nodes["attn_mask"]})
+    with FakeTensorMode():
+        out.meta["example_value"] = torch.empty(B, H, T, head, dtype=dtype, device=device)
+    graph.output(out)
     return torch.fx.GraphModule({}, graph)
 
 
@@ -42,7 +43,7 @@ def methods(gm):
 def test_a_mask_with_strided_keys_is_made_contiguous():
     gm = masked(heads_last)
     assert lay_out_masks(gm) == 1
-    assert methods(gm) == ["contiguous"]
+    assert methods(gm) == ["contiguous", "contiguous"]  # of the mask, and of the result as eager has it
     q, k, v = (torch.randn(B, H, T, D, dtype=torch.float64) for _ in range(3))
     bias = torch.randn(1, T, T, H, dtype=torch.float64).permute(0, 3, 1, 2)
     want = torch.softmax(q @ k.transpose(-2, -1) / D**0.5 + bias, -1) @ v
@@ -66,6 +67,38 @@ def test_left_alone(mask, how):
     gm = masked(mask, **how)
     assert lay_out_masks(gm) == 0
     assert methods(gm) == []
+
+
+def test_keys_are_centred_where_something_needs_a_gradient():
+    gm = masked(heads_last, needs_gradient=True)
+    assert lay_out_masks(gm) == 1
+    assert methods(gm) == ["contiguous", "mean", "sub", "contiguous"]
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*shape):
+        return torch.randn(*shape, dtype=torch.float64, generator=generator)
+
+    q, k, v = (draw(B, H, T, D) for _ in range(3))
+    given = [q, k + 3 * draw(D), v, draw(1, T, T, H).permute(0, 3, 1, 2)]
+    found, want = [x.clone().requires_grad_() for x in given], [x.clone().requires_grad_() for x in given]
+    out = gm(*found)
+    exact = torch.softmax(want[0] @ want[1].transpose(-2, -1) / D**0.5 + want[3], -1) @ want[2]
+    torch.testing.assert_close(out, exact, rtol=1e-12, atol=1e-12)
+    by = draw(B, H, T, D)
+    pairs = zip(torch.autograd.grad(out, found, by), torch.autograd.grad(exact, want, by), strict=True)
+    for a, b in pairs:
+        torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
+
+
+def test_merged_heads_need_no_copy():
+    gm = masked(heads_last)
+    graph, [attention] = gm.graph, [n for n in gm.graph.nodes if n.target is F.scaled_dot_product_attention]
+    output = next(iter(graph.find_nodes(op="output")))
+    with graph.inserting_before(output):
+        merged = graph.call_method("reshape", (graph.call_method("transpose", (attention, 1, 2)), B, T, -1))
+    output.args = (merged,)
+    assert lay_out_masks(gm) == 1
+    assert methods(gm) == ["contiguous", "transpose", "reshape"]
 
 
 def test_64_keys_are_fine_without_a_gradient():
