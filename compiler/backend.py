@@ -32,7 +32,7 @@ from .frontend.product_epilogues import fuse_epilogues
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, kept_strides, report_strides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
-from .program_cache import ProgramCache, program_key
+from .program_cache import ProgramCache, captured_key, program_key
 from .runtime.bound_plan import LaunchPlan, Plan
 from .runtime.cuda_graphs import static_placeholders
 from .runtime.deterministic import deterministic_algorithms
@@ -70,6 +70,9 @@ def _algorithms(options: Options) -> AbstractContextManager[None]:
 def _compile_captured(
     gm: torch.fx.GraphModule, example_inputs: Sequence[Any], chosen: Options
 ) -> Callable[..., Any]:
+    captured, stored = _from_cache(gm, example_inputs, chosen)
+    if stored is not None:
+        return stored
     if chosen.attention:
         fuse_attention(gm)
         lay_out_queries(gm)
@@ -89,7 +92,9 @@ def _compile_captured(
             report_strides(compiled.strides)
             call = compiled.call
             if bare:
-                direct.append(call.of_arguments() if isinstance(call, LaunchPlan) else direct_call(call))
+                direct.append(_direct(call))
+            if bare and captured is not None and compiled.key is not None:
+                ProgramCache(chosen).link(captured, compiled.key)
             return call
 
         return compile_one
@@ -107,6 +112,35 @@ def _compile_captured(
         keep_inference_input_mutations=True,
     )(gm, example_inputs)
     return direct[0] if direct else wrapped
+
+
+def _direct(call: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:
+    """What Dynamo calls where no wrapper of AOTAutograd is needed."""
+    return call.of_arguments() if isinstance(call, LaunchPlan) else direct_call(call)
+
+
+def _from_cache(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options
+) -> tuple[str | None, Callable[..., Any] | None]:
+    """The name of a captured graph in the program cache, None where only what AOTAutograd makes of it has
+    one, and what Dynamo calls where the program is there.
+    """
+    device = graph_device(gm)
+    if not runs_on_gpu(device, options):
+        return None, None
+    timing = Timing("inference")
+    with timing.measured("cache"):
+        try:
+            key = captured_key(gm, example_inputs, options, device)
+        except NotCacheable as reason:
+            log.debug("a captured graph is not looked up: %s", reason)
+            return None, None
+        program = ProgramCache(options).read_captured(key)
+    if program is None:
+        return key, None
+    compiled = _load(gm, program, options, "inference", timing, key)
+    _report(compiled, options)
+    return key, _direct(compiled.call)
 
 
 @unset_fake_temporarily()  # AOTAutograd compiles under fake tensors; the constants of a program are real ones
@@ -139,10 +173,9 @@ def compile_graph(
             key = _key(gm, example_inputs, options, device, name, static, kept)
             program = ProgramCache(options).read(key) if key is not None else None
     if program is not None:
-        compiled = _load(gm, program, options, name, timing)
+        compiled = _load(gm, program, options, name, timing, key)
     else:
         compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept)
-    timing.seconds = sum(compiled.seconds.values())
     _report(compiled, options)
     return compiled
 
@@ -164,7 +197,12 @@ def _key(
 
 
 def _load(
-    gm: torch.fx.GraphModule, program: GpuProgram, options: Options, name: str, timing: Timing
+    gm: torch.fx.GraphModule,
+    program: GpuProgram,
+    options: Options,
+    name: str,
+    timing: Timing,
+    key: str | None,
 ) -> CompiledGraph:
     """A program from the cache: neither MLIR nor Triton is loaded."""
 
@@ -176,7 +214,9 @@ def _load(
     with timing.measured("load"):
         run = load_plan(program.plan, program.kernels, {}, options, name, program.account.launches)
     call = _boxed(run, program.interface, gm)
-    return _told(name, program.account, program.interface, program.plan, call, timing, module, cached=True)
+    return _told(
+        name, program.account, program.interface, program.plan, call, timing, module, key=key, cached=True
+    )
 
 
 def _compile(
@@ -217,7 +257,15 @@ def _compile(
     call = _boxed(done.executable.run, done.interface, gm)
     plan = done.executable.plan
     return _told(
-        name, done.account, done.interface, plan, call, timing, lambda: done.module, passes=done.passes
+        name,
+        done.account,
+        done.interface,
+        plan,
+        call,
+        timing,
+        lambda: done.module,
+        key=key,
+        passes=done.passes,
     )
 
 
@@ -230,6 +278,7 @@ def _told(
     timing: Timing,
     load_module: "Callable[[], ir.Module]",
     *,
+    key: str | None = None,
     passes: tuple[PassTime, ...] = (),
     cached: bool = False,
 ) -> CompiledGraph:
@@ -244,6 +293,7 @@ def _told(
         passes=passes,
         source="" if plan is None else plan.source,
         cached=cached,
+        key=key,
         load_module=load_module,
         call=call,
         strides=interface.strides,
@@ -267,9 +317,11 @@ def runs_on_gpu(device: str, options: Options) -> bool:
 
 
 def graph_device(gm: torch.fx.GraphModule) -> str:
-    """The device of a graph: that of the first CUDA tensor in it, else "cpu"."""
+    """The device of a graph, captured by Dynamo or made by AOTAutograd: that of the first CUDA tensor in it,
+    else "cpu".
+    """
     for node in gm.graph.nodes:
-        value = node.meta.get("val")
+        value = node.meta.get("val", node.meta.get("example_value"))
         for tensor in value if isinstance(value, list | tuple) else (value,):
             if isinstance(tensor, torch.Tensor) and tensor.device.type == "cuda":
                 return f"cuda:{tensor.device.index or 0}"
@@ -311,6 +363,7 @@ def _boxed(
 
 
 def _report(compiled: CompiledGraph, options: Options) -> None:
+    compiled.timing.seconds = sum(compiled.seconds.values())
     log.info(
         "%s: %d kernels -> %d launches, %d torch ops (%d fallbacks); %s",
         compiled.name,

@@ -64,7 +64,8 @@ class CompiledGraph:
     it came from.
     externs: calls of torch ops.  timing: where compile time went, as a tree; ``passes``: what each pass and
     the verifier after it took, in order.  source: the launch plan's Python, empty on the interpreter.
-    cached: the program came from the program cache; no pass ran.  call: what runs, a function from the list
+    cached: the program came from the program cache; no pass ran.  key: the name under which it was looked up
+    there, None where the cache is passed by.  call: what runs, a function from the list
     of arguments to the list of results.  partitions: the parts that ``cudagraphs`` records; unrecorded: the
     calls that run between them, and why.  strides: of the results.
     """
@@ -78,6 +79,7 @@ class CompiledGraph:
     passes: tuple[PassTime, ...]
     source: str
     cached: bool
+    key: str | None
     load_module: "Callable[[], ir.Module]" = field(repr=False)
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
     partitions: tuple[Partition, ...] = ()

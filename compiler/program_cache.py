@@ -4,12 +4,16 @@ The key is everything that decides the program: the text of the graph after AOTA
 device, the versions of Python, torch, MLIR and Triton, and the compiler's own sources.  The value is the
 launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells.  Entries check
 themselves; one that is damaged, of another form or without its kernels is a miss.
+
+A graph without gradients that AOTAutograd needs no wrappers for (``direct_call.py``) is also known by the
+text of what Dynamo captured: then a hit runs neither AOTAutograd nor any rewrite of FX graphs.
 """
 
 import hashlib
 import io
 import logging
 import pickle
+import re
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,8 +24,10 @@ from typing import Any
 
 import torch
 
+from .frontend.captured_text import captured_text
 from .frontend.graph_text import NotCacheable, graph_text
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
+from .frontend.torch_state import torch_state
 from .options import Options
 from .program import Account, GpuProgram, Interface
 from .runtime.bound_plan import Plan
@@ -59,6 +65,34 @@ def program_key(
 
     Raises NotCacheable where the options or the graph hold what no key can say.
     """
+    return _digest(
+        graph_text(gm, example_inputs),
+        *_surroundings(options, device),
+        str(sorted(static)),
+        f"{kept} {[(node.name, strides) for node, strides in moved_inputs(gm, example_inputs).items()]}",
+    )
+
+
+def captured_key(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, device: str
+) -> str:
+    """The name under which the cache knows what becomes of a graph that Dynamo captured, without gradients.
+
+    Raises NotCacheable where the options or the graph hold what no key can say, where autograd or autocast
+    would change the graph, and for CUDA graphs, whose static inputs AOTAutograd names.
+    """
+    if options.fx_pass is not None or options.cudagraphs:
+        raise NotCacheable("an option that asks what AOTAutograd makes of the graph")
+    if torch._C._is_any_autocast_enabled():
+        raise NotCacheable("autocast")
+    if torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in example_inputs):
+        raise NotCacheable("gradients")
+    surroundings = _surroundings(options, device)
+    return _digest("captured", captured_text(gm, example_inputs), *surroundings, torch_state())
+
+
+def _surroundings(options: Options, device: str) -> tuple[str, ...]:
+    """What besides the graph decides what it is compiled to."""
     if not options.program_cache:
         raise NotCacheable("the option program_cache")
     if options.verify == "numeric" or options.dump is not None:
@@ -66,15 +100,15 @@ def program_key(
     if options.pipeline is not None:
         raise NotCacheable("a pipeline that may hold passes of other packages")
     index = torch.device(device).index or 0
-    parts = (
-        graph_text(gm, example_inputs),
+    return (
         f"{options.text()} autotune_seconds={options.autotune_seconds}",  # more time, another search
         f"{device} {torch.cuda.get_device_name(index)} {torch.cuda.get_device_capability(index)}",
         str(torch.are_deterministic_algorithms_enabled()),
-        str(sorted(static)),
-        f"{kept} {[(node.name, strides) for node, strides in moved_inputs(gm, example_inputs).items()]}",
         toolchain(),
     )
+
+
+def _digest(*parts: str) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode())
@@ -109,7 +143,18 @@ class ProgramCache:
 
     def __init__(self, options: Options) -> None:
         self._folder = CacheFolder(Path(options.cache_dir or default_directory()), ".program")
+        self._captured = CacheFolder(self._folder.directory, ".captured")
         self._options = options
+
+    def read_captured(self, key: str) -> GpuProgram | None:
+        """The program that a captured graph became, by ``captured_key``; None as in ``read``."""
+        data = self._captured.read(key) or b""
+        program = self.read(data.decode()) if re.fullmatch(rb"[0-9a-f]{64}", data) else None
+        return program if program is not None and not program.interface.constants else None
+
+    def link(self, key: str, program: str) -> None:
+        """Says that the captured graph ``key`` becomes the program of the name ``program``."""
+        self._captured.write(key, program.encode())
 
     def read(self, key: str) -> GpuProgram | None:
         """The program of that name; None where there is none or it cannot be used, which the log says."""

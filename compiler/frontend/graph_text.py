@@ -22,6 +22,7 @@ _SPELT = (
     complex,
     str,
     type(None),
+    type(...),
     torch.dtype,
     torch.device,
     torch.layout,
@@ -52,7 +53,7 @@ def graph_text(gm: fx.GraphModule, example_inputs: Sequence[Any] = ()) -> str:
     sub-graph are indented under its node.  Raises NotCacheable for higher-order ops that run as themselves,
     and arguments that only this process has.
     """
-    writer = _Writer(gm)
+    writer = Writer(gm)
     examples = iter([*example_inputs, *[None] * len(gm.graph.nodes)])
     for node in gm.graph.nodes:
         writer.node(node, next(examples) if node.op == "placeholder" else None)
@@ -60,7 +61,7 @@ def graph_text(gm: fx.GraphModule, example_inputs: Sequence[Any] = ()) -> str:
     return "\n".join(writer.lines)
 
 
-class _Writer:
+class Writer:
     """The state of one printing."""
 
     def __init__(self, gm: fx.GraphModule) -> None:
@@ -86,8 +87,8 @@ class _Writer:
         else:
             raise NotCacheable(f"a node {node.op}")
         self.lines.append(
-            f"{node.name} {node.op} {target} {self._value(node.args)} {self._value(node.kwargs)} "
-            f"{self._value(value)} {meta.get('unbacked_bindings') or ''} "
+            f"{node.name} {node.op} {target} {self.value(node.args)} {self.value(node.kwargs)} "
+            f"{self.value(value)} {meta.get('unbacked_bindings') or ''} "
             f"{user_frame(meta.get('stack_trace') or '')}"
         )
 
@@ -96,7 +97,7 @@ class _Writer:
         self.lines.append(f"{node.name} get_attr {node.target} {'' if known == node.name else known}")
         if known != node.name:
             return
-        inside = _Writer(graph)
+        inside = Writer(graph)
         inside._operators, inside._symbols = self._operators, self._symbols
         for part in graph.graph.nodes:
             inside.node(part, None)
@@ -137,7 +138,7 @@ class _Writer:
             raise NotCacheable(f"the attribute {node.target}, a {type(found).__name__}")
         return found if value is None else value
 
-    def _value(self, value: Any) -> str:
+    def value(self, value: Any) -> str:
         if isinstance(value, fx.Node):
             return f"%{value.name}"
         if isinstance(value, torch.Tensor):
@@ -145,11 +146,11 @@ class _Writer:
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return f"{type(value).__name__}({self._expression(value)})"
         if isinstance(value, (tuple, list)):
-            return f"{type(value).__name__}[{', '.join(map(self._value, value))}]"
+            return f"{type(value).__name__}[{', '.join(map(self.value, value))}]"
         if isinstance(value, dict):
-            return f"{{{', '.join(f'{name!r}: {self._value(v)}' for name, v in value.items())}}}"
+            return f"{{{', '.join(f'{name!r}: {self.value(v)}' for name, v in value.items())}}}"
         if isinstance(value, slice):
-            return f"slice[{self._value((value.start, value.stop, value.step))}]"
+            return f"slice[{self.value((value.start, value.stop, value.step))}]"
         if isinstance(value, _SPELT):
             return repr(value)
         raise NotCacheable(f"an argument of type {type(value).__name__}")

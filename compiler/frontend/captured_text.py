@@ -1,0 +1,115 @@
+"""A graph that Dynamo captured as text: with ``torch_state.py`` it decides what AOTAutograd makes of it.
+
+Equal texts become equal graphs of ATen ops, with equal names and lines, so that a program can be found before
+AOTAutograd and the rewrites in front of it run.  Only torch's own functions are named: what a function of
+another package does is no part of a key.  Sizes are numbers: a symbolic one may come with guards.
+"""
+
+import functools
+import importlib
+import operator
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
+
+from .frames import user_frame
+from .graph_text import NotCacheable, Writer
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
+#: What ``__self__`` is of a builtin function that is no method of some object.
+_NO_OBJECT = (types.ModuleType, types.NoneType)
+_TORCH = frozenset({"torch", "_operator", "builtins", "math"})
+
+
+def captured_text(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> str:
+    """The text of ``gm``, one line per node.  ``example_inputs`` belong to its placeholders.
+
+    Raises NotCacheable for symbolic sizes, sub-graphs, tensors that the graph holds, tensor subclasses, and
+    functions that are not torch's.
+    """
+    if torch._C._len_torch_dispatch_stack():
+        raise NotCacheable("a dispatch mode")
+    writer = Writer(gm)
+    examples = iter(example_inputs)
+    storages: dict[Any, str] = {}
+    for node in gm.graph.nodes:
+        value = node.meta.get("example_value")
+        _require_static(value)
+        if node.op == "placeholder":
+            target = _placeholder(next(examples), value, node.name, storages, writer)
+        elif node.op == "call_function":
+            target = _function(node.target)
+        elif node.op == "call_method" and _is_plain(node.args[0]):
+            target = f"Tensor.{node.target}"
+        elif node.op == "output":
+            target = ""
+        else:
+            raise NotCacheable(f"a node {node.op}")
+        writer.lines.append(
+            f"{node.name} {node.op} {target} {writer.value(node.args)} {writer.value(node.kwargs)} "
+            f"{user_frame(node.meta.get('stack_trace') or '')}"
+        )
+    return "\n".join(writer.lines)
+
+
+def _require_static(value: Any) -> None:
+    for part in value if isinstance(value, (tuple, list)) else (value,):
+        sizes = (*part.shape, *part.stride()) if isinstance(part, torch.Tensor) else (part,)
+        if any(isinstance(size, (torch.SymInt, torch.SymFloat, torch.SymBool)) for size in sizes):
+            raise NotCacheable("a size that is not known")
+
+
+def _placeholder(example: Any, value: Any, name: str, storages: dict[Any, str], writer: Writer) -> str:
+    """What AOTAutograd asks of an input.  ``storages``: the first input in each, for those that share one."""
+    if type(example) not in _PLAIN or not isinstance(value, torch.Tensor):
+        raise NotCacheable(f"an input of type {type(example).__name__}")
+    if example.is_conj() or example.is_neg():
+        raise NotCacheable("an input that is conjugated or negated when it is read")
+    storage = storages.setdefault(example.untyped_storage()._cdata, name)
+    state = f"{example.requires_grad} {example.is_leaf} {example.is_inference()}"
+    return f"{writer.value(example)} {state} {storage}"
+
+
+def _is_plain(node: Any) -> bool:
+    value = node.meta.get("example_value") if isinstance(node, fx.Node) else None
+    return type(value) in _PLAIN
+
+
+@functools.cache
+def _function(target: Callable[..., Any]) -> str:
+    """The name of a function of torch or Python, by which every process finds the same."""
+    if isinstance(target, torch._ops.OpOverload):
+        if target.namespace not in ("aten", "prims"):
+            raise NotCacheable(f"the operator {target}")
+        return str(target)
+    module, name = str(getattr(target, "__module__", None)), str(getattr(target, "__qualname__", ""))
+    if module.partition(".")[0] in _TORCH:
+        if isinstance(target, types.BuiltinFunctionType) and isinstance(target.__self__, _NO_OBJECT):
+            return f"{module}.{name}"
+        if isinstance(target, types.FunctionType):
+            public = f"{target.__module__}.{name}"
+            if "<" in name:  # chosen by a flag: torch.nn.functional.max_pool2d
+                module, name = "torch.nn.functional", _names_of_functional().get(target, "")
+                public = f"{module}.{name}"
+            if name and _found(module, name) is target:
+                return public
+    raise NotCacheable(f"the function {module}.{name}")
+
+
+@functools.cache
+def _names_of_functional() -> dict[Any, str]:
+    return {f: name for name, f in vars(torch.nn.functional).items() if isinstance(f, types.FunctionType)}
+
+
+def _found(module: str, name: str) -> Any:
+    try:
+        return operator.attrgetter(name)(importlib.import_module(module))
+    except (ImportError, AttributeError):
+        return None
+
+
+__all__ = ["captured_text"]

@@ -1,0 +1,37 @@
+"""What tracing finds when it asks torch, as text: two traces of one graph in equal states are equal.
+
+AOTAutograd's graph says which ops run; the graph that Dynamo captured leaves to these settings which ops it
+becomes: what dispatch chooses for attention and batch norm, what decompositions ask, defaults of factories.
+"""
+
+import torch
+from torch._functorch import config as functorch_config
+from torch._inductor import config as inductor_config  # some decompositions are Inductor's
+
+
+def torch_state() -> str:
+    """One line; equal between processes."""
+    cuda, cudnn, mkldnn = torch.backends.cuda, torch.backends.cudnn, torch.backends.mkldnn
+    settings = (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.utils.deterministic.fill_uninitialized_memory,
+        cuda.matmul.fp32_precision,
+        cuda.flash_sdp_enabled(),
+        cuda.mem_efficient_sdp_enabled(),
+        cuda.math_sdp_enabled(),
+        cuda.cudnn_sdp_enabled(),
+        torch._C._get_sdp_priority_order(),
+        cudnn.enabled,
+        cudnn.benchmark,
+        cudnn.deterministic,
+        mkldnn.enabled,
+        functorch_config.get_hash().hex(),
+        inductor_config.get_hash().hex(),
+        [type(mode).__qualname__ for mode in torch.overrides._get_current_function_mode_stack()],
+    )
+    return " ".join(map(str, settings))
