@@ -6,6 +6,7 @@ import os
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Every pass is verified in tests, those that run in subprocesses too.
 os.environ.setdefault("FUSE_MLIR_VERIFY", "on")
@@ -13,6 +14,9 @@ os.environ.setdefault("FUSE_MLIR_VERIFY", "on")
 # No deadline: a busy machine is no bug. The examples derive from the test itself, so that every run repeats.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+# Hypothesis also draws numbers that it finds in the sources of the modules loaded so far: other examples for
+# each order of tests and each edit. No setting turns it off; `test_repeatable.py` notices if it is renamed.
+providers.is_local_module_file = lambda path: False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -93,6 +93,7 @@ CREATION: list[tuple[Any, list[Any], dict[str, Any]]] = [
     (aten.full_like.default, [torch.ones(3, 2, dtype=torch.uint8), 255], {}),
     (aten.scalar_tensor.default, [2.5], {"dtype": torch.bfloat16}),
     (aten.fill.Scalar, [torch.ones(2, 3), math.nan], {}),
+    (aten.zero.default, [torch.ones(2, 3)], {}),
     (aten.fill.Tensor, [torch.ones(2, 3), torch.tensor(7)], {}),
     (aten.zeros.default, [[3]], {"dtype": torch.bool}),
     (aten.ones.default, [[3]], {"dtype": torch.float8_e5m2}),

@@ -7,6 +7,7 @@ from torch.fx import GraphModule, Node
 
 from ..saved_strides import ALL_KEPT, KeptStrides, moved_inputs
 from .convolutions import lay_out_convolution, split_bias
+from .gaps import close_gaps
 from .pad_products import pad_products
 from .patches import multiply_patches
 from .relayout import Relayout
@@ -18,12 +19,13 @@ def choose_layouts(
     """Rewrites a functional graph with ``meta["val"]`` in place; the results whose rows are further apart
     than its metadata said.
 
-    free: whether layouts may be chosen; else only those of ``example_inputs`` (saved by another graph) are
-    taken over.  kept: which results must have the strides of their metadata.
+    free: whether layouts may be chosen; else gaps are closed and those of ``example_inputs`` (saved by
+    another graph) are taken over, no more.  kept: which results must have the strides of their metadata.
     """
     layouts = Relayout(gm)
     for node, strides in moved_inputs(gm, example_inputs).items():
         layouts.set_strides(node, strides)
+    close_gaps(layouts)
     if free:
         multiply_patches(layouts)
         split_bias(layouts)

@@ -46,7 +46,7 @@ def scalar_tensor(call: Call) -> Any:
     return filled(call, call["s"])
 
 
-@lowers("aten.zeros.default", "aten.zeros_like.default", "aten.new_zeros.default")
+@lowers("aten.zeros.default", "aten.zeros_like.default", "aten.new_zeros.default", "aten.zero.default")
 def zeros(call: Call) -> Any:
     return filled(call, 0)
 

@@ -165,6 +165,7 @@ def _scatter(call: Call, value: Any, mode: str) -> Any:
 #: Ops that fill a tensor with one number, and where that number is.
 _FILLS: dict[str, Callable[[fx.Node], Any]] = {
     "zeros": lambda node: 0, "zeros_like": lambda node: 0, "new_zeros": lambda node: 0,
+    "zero": lambda node: 0,
     "ones": lambda node: 1, "ones_like": lambda node: 1, "new_ones": lambda node: 1,
     "full": lambda node: node.args[1], "full_like": lambda node: node.args[1],
     "new_full": lambda node: node.args[2],

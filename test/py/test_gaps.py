@@ -1,0 +1,84 @@
+"""Values between kernels lie without the gaps of an input that is a part of something larger."""
+
+import pytest
+import torch
+from compiling import check
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from fuse_mlir.compiler.frontend.layouts import choose_layouts
+
+aten = torch.ops.aten
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+def rows(*shape):
+    """A part of rows that are twice as long."""
+    return torch.randn(*shape[:-1], 2 * shape[-1])[..., : shape[-1]]
+
+
+def strides_of_copy(function, *args, mode="fake"):
+    """Strides of the functional copy in a graph once layouts are chosen, and of the graph's results."""
+    graph = make_fx(function, tracing_mode=mode)(*args)
+    choose_layouts(graph, free=False)
+    copies = graph.graph.find_nodes(op="call_function", target=aten.copy.default)
+    (output,) = graph.graph.find_nodes(op="output")
+    results = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
+    return copies[0].meta["val"].stride(), [r.meta["val"].stride() for r in results]
+
+
+def test_what_kernels_read_has_none():
+    copy, _ = strides_of_copy(lambda x, y: aten.copy(x, y).sin(), rows(4, 8), torch.randn(4, 8))
+    assert copy == (8, 1)
+
+
+def test_the_order_of_strides_stays():
+    x = rows(3, 4, 8).permute(2, 0, 1)
+    copy, _ = strides_of_copy(lambda x, y: aten.copy(x, y).sin(), x, torch.randn(8, 3, 4))
+    assert copy == (1, 32, 8)
+
+
+def test_a_view_of_it_is_read():
+    copy, _ = strides_of_copy(lambda x, y: aten.copy(x, y)[1:].mT.sin(), rows(4, 8), torch.randn(4, 8))
+    assert copy == (8, 1)
+
+
+def test_sizes_that_are_unknown():
+    copy, _ = strides_of_copy(
+        lambda x, y: aten.copy(x, y).sin(), rows(4, 8), torch.randn(4, 8), mode="symbolic"
+    )
+    assert str(copy[0]) == "s1" or copy[0].node.hint == 8
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: aten.copy(x, y),
+        lambda x, y: aten.copy(x, y)[1:],
+        lambda x, y: aten.sort(aten.copy(x, y))[0].sin(),
+        lambda x, y: aten.sort(aten.copy(x, y)[1:])[0].sin(),
+        lambda x, y: x.copy_(aten.copy(x, y)).sin(),
+    ],
+    ids=["result", "view as result", "torch op", "torch op on a view", "copied into an argument"],
+)
+def test_where_the_gaps_stay(function):
+    copy, _ = strides_of_copy(function, rows(4, 8), torch.randn(4, 8))
+    assert copy == (16, 1)
+
+
+def test_what_has_no_gaps_stays():
+    x = torch.randn(1, 8).expand(4, 8)
+    copy, _ = strides_of_copy(lambda x, y: aten.copy(x, y).sin(), torch.randn(4, 8), x)
+    assert copy == (8, 1)
+    copy, _ = strides_of_copy(lambda x, y: aten.copy(x, y).sin(), rows(0, 8), torch.randn(0, 8))
+    assert copy == (16, 1)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_the_numbers(dynamic):
+    def shifted(x):
+        x[1:].copy_(x[:-1].clone())
+        x[:, 1:].copy_(x[:, :-1].clone())
+        return x.cumsum(0), x.mT.exp()
+
+    check(shifted, rows(6, 10), dynamic=dynamic)
