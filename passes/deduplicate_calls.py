@@ -1,20 +1,16 @@
 """``deduplicate-calls``: what is computed twice is computed once."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import (
-    Dependences,
-    callee_kind,
-    extern_mutated,
-    has_effect,
-)
+from ..compiler.analysis.dependences import callee_kind, extern_mutated, has_effect
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
 from ._kernels import Program, kernel_text, named_attributes
+from ._sharing import Sharing
 from .pass_base import Pass
 
 #: Extern ops that give equal results for equal operands, by the name before the overload.
@@ -58,21 +54,21 @@ class DeduplicateCalls(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
         earlier = _Earlier(program)
-        storage = _Storage.of(module)
+        sharing = Sharing.of(module)
         for op in [o.operation for o in program.block.operations]:
             key = _key(program, op)
             shared = (*op.results, *op.operands)
             if (
                 key is None
-                or not storage.kept.isdisjoint(op.results)
-                or not storage.moving.isdisjoint(shared)
+                or not sharing.kept.isdisjoint(op.results)
+                or not sharing.moving.isdisjoint(shared)
             ):
                 continue
             callee = callee_name(op) if op.name == "func.call" else ""
             same = earlier.find(key, callee, list(op.results))
             if same is None:
                 continue
-            if storage.returned_apart(same, op.results):
+            if sharing.returned_apart(same, op.results):
                 continue
             for old, new in zip(op.results, same, strict=True):
                 old.replace_all_uses_with(new)
@@ -107,46 +103,6 @@ class _Earlier:
         if name not in self._texts:
             self._texts[name] = kernel_text(self._program.functions[name])
         return self._texts[name]
-
-
-@dataclass(frozen=True)
-class _Storage:
-    """Which values must not be shared: ``kept`` are made in a storage that something overwrites later,
-    ``moving`` change in place.  ``roots``: the number of each value's storage; ``returned``: those that the
-    program hands out.
-    """
-
-    kept: frozenset[ir.Value]
-    moving: frozenset[ir.Value]
-    roots: dict[ir.Value, int]
-    returned: set[int]
-
-    def returned_apart(self, first: Sequence[ir.Value], again: Sequence[ir.Value]) -> bool:
-        """Whether the caller gets both and may write into one.  If not, ``first`` is handed out for both."""
-        pairs = [(self.roots[a], self.roots[b]) for a, b in zip(first, again, strict=True)]
-        if any(a != b and a in self.returned and b in self.returned for a, b in pairs):
-            return True
-        self.returned.update(a for a, b in pairs if b in self.returned)
-        return False
-
-    @staticmethod
-    def of(module: ir.Module) -> "_Storage":
-        graph = Dependences.of(module)
-        writers: dict[int, set[int]] = {}
-        mutated: set[int] = set()
-        for node in graph.nodes:
-            for value in (*node.destinations, *node.mutated):
-                writers.setdefault(graph.roots[value], set()).add(node.index)
-            mutated.update(graph.roots[v] for v in node.mutated)
-        kept, moving = set(), set()
-        for number, value in enumerate(graph.values):
-            if len(writers.get(graph.roots[number], ())) > 1:
-                kept.add(value)
-            if graph.roots[number] in mutated:
-                moving.add(value)
-        roots = {value: graph.roots[number] for number, value in enumerate(graph.values)}
-        returned = {roots[v] for v in graph.nodes[-1].op.operands}
-        return _Storage(frozenset(kept), frozenset(moving), roots, returned)
 
 
 def _key(program: Program, op: ir.Operation) -> Hashable | None:

@@ -9,6 +9,7 @@ from .combine_launches import CombineLaunches
 from .combine_reductions import CombineReductions
 from .deduplicate_calls import DeduplicateCalls
 from .deduplicate_kernels import DeduplicateKernels
+from .deduplicate_results import DeduplicateResults
 from .duplicate_cheap import DuplicateCheap
 from .eliminate_dead import EliminateDead
 from .fold_views import FoldViews
@@ -55,6 +56,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             FuseVertical(hardware=hardware),  # keep intermediates out of memory
             FuseHorizontal(hardware=hardware),  # read shared inputs once
             MaterializeFusion(),  # merge each group once
+            DeduplicateResults(),  # what is written into an argument is not written beside it, too
             EliminateDead(),  # results that only fused consumers read
             RecomputeProducers(hardware=hardware),  # what stayed apart may still cost less than to store
             MaterializeFusion(),  # merge each copy with its reader
