@@ -23,6 +23,7 @@ from .merge_arms import MergeArms
 from .pass_base import Pass
 from .plan_memory import PlanMemory
 from .recompute_producers import RecomputeProducers
+from .reinplace_updates import ReinplaceUpdates
 from .simplify_dims import SimplifyDims
 from .split_reductions import SplitReductions
 from .unroll_reductions import UnrollReductions
@@ -51,6 +52,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             EliminateDead(),  # do not analyse what nobody needs
             DeduplicateCalls(),  # equal work once, before it is spread over kernels
             FoldViews(),  # kernels read roots directly, so producers and consumers meet
+            ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything
             UnrollReductions(),  # a sum of a few reads fuses like pointwise work
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
             FuseVertical(hardware=hardware),  # keep intermediates out of memory
