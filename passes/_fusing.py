@@ -39,6 +39,7 @@ class Fuser:
     merging: Callable[[int, int], None] | None = None  #: told of each merge before it is made
     refused: dict[tuple[int, int, int, int], Refusal] = field(default_factory=dict)
     gains: list[tuple[int, Gain]] = field(default_factory=list)  #: a node of each merge, and what it saved
+    _microseconds: dict[int, float] = field(default_factory=dict)  #: by bytes, with a launch
 
     def run(self, candidates: Candidates) -> None:
         """To a fixed point.  The best pair goes first: time saved, then nearness, then program order.
@@ -70,15 +71,15 @@ class Fuser:
     def score(self, a: int, b: int) -> tuple[float, int, int, int]:
         """The least goes first; the pair, the first group first, ends it."""
         distance = self.graph.members[b][-1] - self.graph.members[a][0]
-        return (-self.gain(a, b).microseconds(self.hardware), distance, a, b)
+        saved = self.graph.saved_bytes(a, b)
+        known = self._microseconds.get(saved)
+        if known is None:
+            known = self._microseconds[saved] = Gain(saved, launches=1).microseconds(self.hardware)
+        return (-known, distance, a, b)
 
     def _key(self, a: int, b: int) -> tuple[int, int, int, int]:
         members = self.graph.members
         return a, len(members[a]), b, len(members[b])
-
-    def gain(self, a: int, b: int) -> Gain:
-        """What merging saves, as far as it is known without a plan."""
-        return Gain(self.graph.saved_bytes(a, b), launches=1)
 
     def attempt(self, a: int, b: int) -> bool:
         """Merges two groups if the rules allow it."""
@@ -92,7 +93,7 @@ class Fuser:
         if refusal is None:
             if self.merging is not None:
                 self.merging(a, b)
-            self.gains.append((a, self.gain(a, b) + Gain(slots=candidate.slots)))
+            self.gains.append((a, Gain(self.graph.saved_bytes(a, b), 1, candidate.slots)))
             self.graph.merge(a, b)
             return True
         self.refused[key] = refusal

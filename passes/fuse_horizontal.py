@@ -79,26 +79,25 @@ def sharing_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[in
     other's results.
     """
     for group in groups:
-        found: set[int] = set()
-        for node in graph.members[group]:
-            for value in dict.fromkeys(graph.deps.nodes[node].reads):
-                found.update(_neighbours(graph, value, node))
-        found.discard(group)
-        for other in found:
+        for other in _neighbours(graph, group):
             a, b = min(group, other), max(group, other)
             if not (graph.must_precede(a, b) or graph.must_precede(b, a)) or graph.only_ordered(a, b):
                 yield a, b
 
 
-def _neighbours(graph: GroupGraph, value: int, node: int) -> Iterator[int]:
-    """The groups that read ``value`` next to where ``node`` does."""
-    readers = graph.readers(value)
-    at = bisect_left(readers, node)
-    if at < len(readers) and readers[at] == node:
-        for other in readers[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]:
-            group = graph.group_of[other]
-            if value in graph.contents(group).read:
-                yield group
+def _neighbours(graph: GroupGraph, group: int) -> set[int]:
+    """The groups that read a tensor next to where ``group`` does."""
+    found: set[int] = set()
+    for node in graph.members[group]:
+        for value in dict.fromkeys(graph.deps.nodes[node].reads):
+            readers = graph.readers(value)
+            at = bisect_left(readers, node)
+            if at == len(readers) or readers[at] != node:
+                continue
+            near = {graph.group_of[r] for r in readers[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]}
+            near -= found
+            found.update([g for g in near if g != group and value in graph.contents(g).read])
+    return found
 
 
 def little_shared(c: Candidate) -> Refusal | None:

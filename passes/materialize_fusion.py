@@ -3,7 +3,7 @@
 import heapq
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..compiler.analysis.accesses import is_true
@@ -97,9 +97,10 @@ def _plan(graph: GroupGraph, group: int) -> Plan:
         )
     names = {d: sym(f"d{i}") for i, d in enumerate(plan.extents)}
     extents = {f"d{i}": e for i, e in enumerate(plan.extents.values())}
-    for instance in plan.instances:
-        instance.dims = {d: e.subs(names) for d, e in instance.dims.items()}
-    return Plan(plan.members, extents, plan.instances, graph.facts.with_extents(extents))
+    instances = tuple(
+        [replace(i, dims={d: e.subs(names) for d, e in i.dims.items()}) for i in plan.instances]
+    )
+    return Plan(plan.members, extents, instances, graph.facts.with_extents(extents))
 
 
 def _schedule(graph: GroupGraph) -> list[int]:

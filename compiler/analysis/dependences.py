@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from ..dialects import fuse
 from ..mlir import ir
-from .kernel import is_kernel, kernel_ties, string
+from .kernel import is_kernel, kernel_ties
 from .storage import aliased_operands, functions_of
 
 Strength = Literal["exact", "whole", "order"]
@@ -62,16 +62,12 @@ class Node:
     ties: tuple[int, ...]  #: positions of the destinations among the operands
     destinations: tuple[int, ...]  #: per tied result, the operand whose storage it takes over
     mutated: tuple[int, ...]  #: operands that an extern op writes in place
+    name: str  #: the callee's symbol name, or the operation's name
 
     @property
     def effect(self) -> bool:
         """Whether it is ordered against others of its kind, see ``has_effect``."""
         return has_effect(self.op, self.callee)
-
-    @property
-    def name(self) -> str:
-        """The callee's symbol name, or the operation's name."""
-        return self.op.name if self.callee is None else string(self.callee.attributes["sym_name"])
 
     @property
     def location(self) -> str:
@@ -153,28 +149,30 @@ class Dependences:
         operands = tuple([self.numbers[v] for v in values])
         for operand in dict.fromkeys(operands):
             self.users[operand].append(index)
-        callee, sharing = None, _OTHER.get(name) or _Sharing(name)
+        callee, sharing = None, _OTHER.get(name)
         if name == "func.call":
             called = symbol(op.attributes["callee"])
             callee = functions.get(called)
             if callee is not None:
-                if called not in self._sharing:
-                    self._sharing[called] = _Sharing.of(callee)
-                sharing = self._sharing[called]
+                name, sharing = called, self._sharing.get(called)
+                if sharing is None:
+                    sharing = self._sharing[called] = _Sharing.of(callee)
+        if sharing is None:
+            sharing = _Sharing(name)
         ties = sharing.ties
         destinations = tuple([operands[t] for t in ties])
         shared = {result: operands[i] for result, i in sharing.aliases}
-        if name == "fuse.view":
+        if sharing.kind == "fuse.view":
             shared[0] = operands[0]
         shared.update(enumerate(destinations))
         tensor = sharing.kind in ONLY_TENSORS
         results = tuple([self._define(r, shared.get(i), tensor) for i, r in enumerate(op.results)])
         reads: tuple[int, ...] = ()
-        if name not in NO_READS:
+        if sharing.kind not in NO_READS:
             reads = tuple([v for i, v in enumerate(operands) if self._is_tensor[v] and i not in ties])
         mutated = tuple([operands[i] for i in sharing.mutated])
         self.nodes.append(
-            Node(index, op, sharing.kind, callee, operands, results, reads, ties, destinations, mutated)
+            Node(index, op, sharing.kind, callee, operands, results, reads, ties, destinations, mutated, name)
         )
 
     def _connect(self) -> list[Edge]:
@@ -246,7 +244,7 @@ class _Sharing:
         return _Sharing(kind, ties, extern_mutated(callee), tuple(aliased_operands(callee).items()))
 
 
-_OTHER = {name: _Sharing(name) for name in ("func.call", "func.return", "fuse.view", "fuse.empty")}
+_OTHER = {name: _Sharing(name) for name in ("func.return", "fuse.view", "fuse.empty")}
 
 #: Operations of graphs that are known to capture nothing.
 WITHOUT_REGIONS = frozenset({"func.call", "func.return", "fuse.view", "fuse.empty"})

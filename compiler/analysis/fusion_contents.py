@@ -2,51 +2,54 @@
 members.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from .index import Expr
 
 #: Values with the nodes that use each, -1 among them where the storage must be written.
-Users = Sequence[tuple[int, frozenset[int]]]
+Users = Mapping[int, frozenset[int]]
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(NamedTuple):
     """Values are numbers of ``Dependences``.
 
     made, read: values that members make, and those that they read.
-    loads:      value and coordinates of each different load.
+    used:       values that members take, whatever for.
+    loads:      value and coordinates of each different load of what the group does not make.
     kept:       values that others use too, or whose storage must be written.
     devices:    where the members run, "" for the module's device.
     ops:        scalar operations at one point.
     """
 
-    made: frozenset[int] = frozenset()
-    read: frozenset[int] = frozenset()
-    loads: frozenset[tuple[int, tuple[Expr, ...]]] = frozenset()
-    kept: Users = ()
-    devices: frozenset[str] = frozenset()
-    ops: int = 0
+    made: frozenset[int]
+    read: frozenset[int]
+    used: frozenset[int]
+    loads: frozenset[tuple[int, tuple[Expr, ...]]]
+    kept: Users
+    devices: frozenset[str]
+    ops: int
 
     @staticmethod
-    def of(parts: Sequence["Contents"], group_of: Sequence[int], groups: tuple[int, int]) -> "Contents":
-        """Of several, all in the groups ``groups``."""
+    def of(parts: Sequence["Contents"], group_of: Sequence[int], group: int) -> "Contents":
+        """Of several that make up one group."""
+        made = frozenset().union(*[part.made for part in parts])
+        loads = frozenset().union(*[part.loads for part in parts])
+        used = frozenset().union(*[part.used for part in parts])
+        kept = {value: users for part in parts for value, users in part.kept.items()}
+        for value in [v for v in kept if v in used and all_in(kept[v], group_of, group, group)]:
+            del kept[value]
         return Contents(
-            frozenset().union(*[part.made for part in parts]),
+            made,
             frozenset().union(*[part.read for part in parts]),
-            frozenset().union(*[part.loads for part in parts]),
-            used_outside([each for part in parts for each in part.kept], group_of, groups),
+            used,
+            frozenset([each for each in loads if each[0] not in made]),
+            kept,
             frozenset().union(*[part.devices for part in parts]),
             sum([part.ops for part in parts]),
         )
 
 
-def used_outside(kept: Users, group_of: Sequence[int], groups: tuple[int, int]) -> Users:
-    """Those of ``kept`` that other groups than two use, or whose storage must be written."""
-    return [each for each in kept if not all_in(each[1], group_of, groups)]
-
-
-def all_in(nodes: Iterable[int], group_of: Sequence[int], groups: tuple[int, int]) -> bool:
+def all_in(nodes: frozenset[int], group_of: Sequence[int], a: int, b: int) -> bool:
     """Whether all nodes belong to one of two groups; -1 belongs to none."""
-    return all(node >= 0 and group_of[node] in groups for node in nodes)
+    return -1 not in nodes and {group_of[node] for node in nodes} <= {a, b}

@@ -5,15 +5,15 @@ of one that never grow.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..mlir import ir
 from .accesses import Summary
 from .dependences import Dependences
-from .fusion_contents import Contents, all_in, used_outside
-from .fusion_plan import Member
+from .fusion_contents import Contents, all_in
+from .fusion_plan import Member, Refusal
 from .group_order import GroupOrder
 from .index import Facts
 from .kernel import is_tiled, kernel_facts, string
@@ -42,8 +42,13 @@ class GroupGraph:
         default_factory=dict
     )  #: the nodes that an order edge puts behind one
     _calls: dict[int, Member] = field(default_factory=dict)
+    verdicts: dict[Hashable, tuple[Refusal | None, int]] = field(
+        default_factory=dict
+    )  #: by form of candidates
     _sizes: dict[int, int] = field(default_factory=dict)  #: bytes of values
     _bytes: dict[ir.Type, int] = field(default_factory=dict)
+    _kinds: dict[ir.Type, int] = field(default_factory=dict)
+    _kind_of: dict[int, int] = field(default_factory=dict)
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _contents: dict[int, Contents] = field(default_factory=dict)  #: by group
 
@@ -123,7 +128,7 @@ class GroupGraph:
         self.partners[keep].discard(keep)
         mine, theirs = self._contents.pop(keep, None), self._contents.pop(gone, None)
         if mine is not None and theirs is not None:
-            self._contents[keep] = Contents.of((mine, theirs), self.group_of, (keep, keep))
+            self._contents[keep] = Contents.of((mine, theirs), self.group_of, keep)
 
     def between(self, a: int, b: int) -> int | None:
         """A node outside both groups that must run after one and before the other, or None."""
@@ -145,22 +150,24 @@ class GroupGraph:
         known = self._contents.get(group)
         if known is None:
             parts = [self._contents_of(node) for node in self.members[group]]
-            known = self._contents[group] = Contents.of(parts, self.group_of, (group, group))
+            known = self._contents[group] = Contents.of(parts, self.group_of, group)
         return known
 
     def _contents_of(self, node: int) -> Contents:
         made, nodes, summary = self.deps.nodes[node], self.deps.nodes, self.summaries.get(node)
-        kept = []
+        kept = {}
         for result, destination in zip(made.results, made.destinations, strict=False):
             users = {u for u in self.deps.users[result] if nodes[u].kind != "fuse.after"}
             if not self.is_fresh(destination):
                 users.add(-1)
-            kept.append((result, frozenset(users)))
+            if users:
+                kept[result] = frozenset(users)
         return Contents(
             frozenset(made.results),
             frozenset(made.reads),
+            frozenset(made.operands),
             frozenset([(made.operands[r.argument], r.coords) for r in summary.reads] if summary else ()),
-            tuple(kept),
+            kept,
             frozenset([self.device(node)] if made.destinations else ()),
             summary.ops if summary else 0,
         )
@@ -169,8 +176,18 @@ class GroupGraph:
         """Values made by two groups, or one, that others use, or whose storage is not a fresh
         ``fuse.empty``.
         """
-        kept = [each for group in {a, b} for each in self.contents(group).kept]
-        return frozenset([value for value, _ in used_outside(kept, self.group_of, (a, b))])
+        if a == b:
+            return frozenset(self.contents(a).kept)
+        one, other = self.contents(a), self.contents(b)
+        kept = {*one.kept, *other.kept}
+        kept.difference_update(self._passed(one, one.made & other.used, a, b))
+        kept.difference_update(self._passed(other, other.made & one.used, a, b))
+        return frozenset(kept)
+
+    def _passed(self, maker: Contents, values: frozenset[int], a: int, b: int) -> list[int]:
+        """Those of ``values`` that one of two groups makes for the other alone."""
+        kept, group_of = maker.kept, self.group_of
+        return [v for v in values if v in kept and all_in(kept[v], group_of, a, b)]
 
     def is_fresh(self, value: int) -> bool:
         """Whether a destination is a ``fuse.empty`` itself."""
@@ -206,19 +223,25 @@ class GroupGraph:
             self._sizes[value] = known
         return known
 
+    def kind_of(self, value: int) -> int:
+        """A number for the type of a value: equal types have equal numbers."""
+        known = self._kind_of.get(value)
+        if known is None:
+            type_ = self.deps.values[value].type
+            known = self._kind_of[value] = self._kinds.setdefault(type_, len(self._kinds))
+        return known
+
     def saved_bytes(self, a: int, b: int) -> int:
         """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
         nobody else needs.
         """
-        both = self.contents(a).read & self.contents(b).read
-        reads = sum(map(self.bytes_of, self.shared(a, b))) + sum(map(self.bytes_of, both))
-        return reads + self._kept_bytes(a, b) + self._kept_bytes(b, a)
-
-    def _kept_bytes(self, group: int, other: int) -> int:
-        """Bytes that ``group`` makes for ``other`` alone."""
-        kept = self.contents(group).kept
-        groups = (group, other)
-        return sum([self.bytes_of(v) for v, users in kept if all_in(users, self.group_of, groups)])
+        one, other = self.contents(a), self.contents(b)
+        saved = [*one.read & other.read]
+        for maker, user in ((one, other), (other, one)):
+            passed = maker.made & user.used
+            if passed:
+                saved += [*passed & user.read, *self._passed(maker, passed, a, b)]
+        return sum(map(self.bytes_of, saved))
 
     def device(self, node: int) -> str:
         """Where a kernel runs: the device of its first destination, "" for the module's."""

@@ -1,7 +1,7 @@
 """What fusing a group of kernels comes to: instances of kernels over the dims of one space, or why not."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -39,8 +39,9 @@ class Refusal:
         assert self.rule in RULE_NAMES, f"no rule is named {self.rule}"
 
     def about(self, names: Sequence[str]) -> "Refusal":
-        """The same with ``names`` in the place of "{0}", "{1}", .. in the sentence."""
-        return replace(self, message=self.message.format(*names))
+        """The same with ``names`` in the place of "{0}", "{1}", .. in its texts."""
+        numbers = [(n, v.format(*names) if isinstance(v, str) else v) for n, v in self.numbers]
+        return Refusal(self.rule, self.message.format(*names), tuple(numbers))
 
 
 class Refused(Exception):
@@ -64,6 +65,11 @@ class Member:
     operands: tuple[int, ...]
     results: tuple[int, ...]
     roots: tuple[int, ...] = ()
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """The operands and the results."""
+        return self.operands + self.results
 
 
 @dataclass
@@ -101,14 +107,8 @@ class Plan:
         return placed(access.coords, items(instance.dims), self.facts)
 
     def of(self, members: Sequence[Member]) -> "Plan":
-        """The same plan of other kernels of the same forms; nothing mutable is shared."""
-        instances = tuple(
-            [
-                Instance(i.member, i.cluster, dict(i.dims), dict(i.sources), i.guard, i.inlined)
-                for i in self.instances
-            ]
-        )
-        plan = Plan(tuple(members), dict(self.extents), instances, self.facts)
+        """The same plan of other kernels of the same forms; both share the instances: nobody changes them."""
+        plan = Plan(tuple(members), self.extents, self.instances, self.facts)
         plan.__dict__.update(crossed=self.crossed, parallel=self.parallel, reached=self.reached)
         return plan
 

@@ -3,10 +3,14 @@
 ``RULES`` run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made,
 and planning itself refuses by ``order``, ``atomic`` and ``reduction-dims`` too.  What each rule refuses is
 said by ``fusion_plan.RULE_NAMES``; ``memory`` is in ``passes/fuse_horizontal.py``.
+
+From ``index_mismatch`` on, rules see nothing of a candidate but its *form*: its kernels as summaries, the
+types of their values, and which of these are equal, share storage or are needed by others.  Graphs repeat
+themselves, so the verdict on a form is kept; the kernels are "{0}", "{1}", .. in its texts.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .accesses import points
@@ -64,6 +68,24 @@ class Candidate:
         return self.graph.escaping(self.first, self.second)
 
     @property
+    def form(self) -> Hashable:
+        """What a verdict depends on, see above."""
+        graph, escaping = self.graph, self.escaping
+        members = [graph.member(n) for n in self.nodes]
+        numbers: dict[int, int] = {}
+        values = tuple([numbers.setdefault(v, len(numbers)) for m in members for v in m.values])
+        roots: dict[int, int] = {}
+        storages = tuple([roots.setdefault(graph.deps.roots[v], len(roots)) for v in numbers])
+        return (
+            self.limits,
+            tuple([m.summary for m in members]),
+            values,
+            storages,
+            tuple([graph.kind_of(v) for v in numbers]),
+            frozenset([numbers[v] for v in escaping]),
+        )
+
+    @property
     def planned(self) -> Plan:
         assert self.plan is not None, "index_mismatch makes the plan and runs first"
         return self.plan
@@ -116,7 +138,7 @@ def cycle(c: Candidate) -> Refusal | None:
 
 def index_mismatch(c: Candidate) -> Refusal | None:
     """One placement of every member serves all reads inside the group."""
-    members = tuple(c.graph.member(n) for n in c.nodes)
+    members = [replace(c.graph.member(n), name=f"{{{i}}}") for i, n in enumerate(c.nodes)]
     plan = plan_group(members, c.escaping, c.graph.facts)
     if isinstance(plan, Refusal):
         return plan
@@ -293,11 +315,9 @@ def overwritten(c: Candidate) -> Refusal | None:
     return None
 
 
-#: In this order.
-RULES: tuple[Rule, ...] = (
-    device,
-    size,
-    cycle,
+#: Of the groups; and of the form that both have together.  In this order.
+OF_GROUPS: tuple[Rule, ...] = (device, size, cycle)
+OF_FORMS: tuple[Rule, ...] = (
     index_mismatch,
     reduction_dims,
     lost_parallelism,
@@ -306,11 +326,23 @@ RULES: tuple[Rule, ...] = (
     recompute,
     overwritten,
 )
+RULES = OF_GROUPS + OF_FORMS
 
 
 def judge(candidate: Candidate) -> Refusal | None:
     """The first refusal, or None when the groups may merge."""
-    for rule in RULES:
+    refusal = _first(OF_GROUPS, candidate)
+    if refusal is not None:
+        return refusal
+    graph, form = candidate.graph, candidate.form
+    if form not in graph.verdicts:
+        graph.verdicts[form] = _first(OF_FORMS, candidate), candidate.slots
+    refusal, candidate.slots = graph.verdicts[form]
+    return refusal and refusal.about([graph.member(n).name for n in candidate.nodes])
+
+
+def _first(rules: tuple[Rule, ...], candidate: Candidate) -> Refusal | None:
+    for rule in rules:
         refusal = rule(candidate)
         if refusal is not None:
             return refusal
