@@ -10,10 +10,29 @@ not postpone them here.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from ..mlir import ext, ir
+from ._verify_tt import (
+    addptr,
+    broadcast,
+    expand_dims,
+    join,
+    make_range,
+    memory_access,
+    reduced,
+    same_element,
+    same_shape,
+    scanned,
+    verified,
+)
+from .tt_types import TT as TT
+from .tt_types import Ptr as Ptr
+from .tt_types import element_of as element_of
+from .tt_types import pointee_of as pointee_of
+from .tt_types import shape_of as shape_of
+from .tt_types import tile_type as tile_type
 
 Operand, Result = ext.Operand, ext.Result
 I32 = ir.IntegerType[32]
@@ -40,144 +59,6 @@ SCOPE = {"gpu": 1, "cta": 2, "sys": 3}
 #: Values of ``cache`` and ``evict`` on loads and stores.
 CACHE = {"none": 1, "ca": 2, "cg": 3, "wb": 4, "cs": 5, "wt": 6, "cv": 7}
 EVICT = {"normal": 1, "first": 2, "last": 3}
-
-
-def shape_of(type_: ir.Type) -> list[int]:
-    """The extents of a tile type; a scalar has none."""
-    return list(ir.RankedTensorType(type_).shape) if isinstance(type_, ir.RankedTensorType) else []
-
-
-def element_of(type_: ir.Type) -> ir.Type:
-    """The element type of a tile, or the scalar type itself."""
-    return ir.RankedTensorType(type_).element_type if isinstance(type_, ir.RankedTensorType) else type_
-
-
-def tile_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
-    """A tile of ``element``; the element type itself for an empty shape."""
-    return ir.RankedTensorType.get(list(shape), element) if shape else element
-
-
-def pointee_of(type_: ir.Type) -> ir.Type | None:
-    """What a pointer (or a tile of pointers) points to; None for another type."""
-    element = element_of(type_)
-    return ir.TypeAttr(element.params[0]).value if isinstance(element, Ptr) else None
-
-
-def _verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
-    """Turns a check that returns a complaint into the bindings' verifier: a located error and False."""
-
-    def verify_invariants(self: Any) -> bool:
-        with self.operation.location:  # a verifier runs in the parser too, where there is no current location
-            try:
-                complaint = check(self.operation)
-            except (KeyError, ValueError) as error:  # an attribute that is missing or of another kind
-                complaint = str(error)
-        if complaint is not None:
-            self.operation.location.emit_error(f"'{self.operation.name}' op {complaint}")
-        return complaint is None
-
-    return verify_invariants
-
-
-def _powers_of_two(op: ir.Operation) -> str | None:
-    for result in op.results:
-        for extent in shape_of(result.type):
-            if extent <= 0 or extent & (extent - 1):
-                return f"expected tile extents that are powers of two, got {result.type}"
-    return None
-
-
-def _same_shape(op: ir.Operation) -> str | None:
-    shapes = {tuple(shape_of(v.type)) for v in (*op.operands, *op.results)}
-    if len(shapes) > 1:
-        return "expected operands and results of one shape, got " + ", ".join(
-            str(v.type) for v in (*op.operands, *op.results)
-        )
-    return _powers_of_two(op)
-
-
-def _same_element(op: ir.Operation) -> str | None:
-    if element_of(op.operands[0].type) != element_of(op.results[0].type):
-        return f"expected result elements {element_of(op.operands[0].type)}, got {op.results[0].type}"
-    return _powers_of_two(op)
-
-
-def _memory(value: Callable[[ir.Operation], ir.Type]) -> Callable[[ir.Operation], str | None]:
-    def check(op: ir.Operation) -> str | None:
-        pointee = pointee_of(op.operands[0].type)
-        if pointee is None:
-            return f"expected a pointer, got {op.operands[0].type}"
-        if pointee != element_of(value(op)):
-            return f"expected values of {pointee}, got {value(op)}"
-        return _same_shape(op)
-
-    return check
-
-
-def _addptr(op: ir.Operation) -> str | None:
-    if pointee_of(op.operands[0].type) is None:
-        return f"expected a pointer, got {op.operands[0].type}"
-    if str(element_of(op.operands[1].type)) not in ("i32", "i64"):
-        return f"expected i32 or i64 offsets, got {op.operands[1].type}"
-    return _same_shape(op)
-
-
-def _range(op: ir.Operation) -> str | None:
-    start, end = (ir.IntegerAttr(op.attributes[n]).value for n in ("start", "end"))
-    if shape_of(op.results[0].type) != [end - start] or str(element_of(op.results[0].type)) != "i32":
-        return f"expected tensor<{end - start}xi32>, got {op.results[0].type}"
-    return _powers_of_two(op)
-
-
-def _broadcast(op: ir.Operation) -> str | None:
-    source, result = shape_of(op.operands[0].type), shape_of(op.results[0].type)
-    if len(source) != len(result) or any(a not in (1, b) for a, b in zip(source, result, strict=True)):
-        return f"cannot broadcast {op.operands[0].type} to {op.results[0].type}"
-    return _same_element(op)
-
-
-def _expand(op: ir.Operation) -> str | None:
-    expected = shape_of(op.operands[0].type)
-    expected.insert(ir.IntegerAttr(op.attributes["axis"]).value, 1)
-    if shape_of(op.results[0].type) != expected:
-        return f"expected a result of shape {expected}, got {op.results[0].type}"
-    return _same_element(op)
-
-
-def _reduced(op: ir.Operation) -> str | None:
-    axis = ir.IntegerAttr(op.attributes["axis"]).value
-    for operand, result in zip(op.operands, op.results, strict=True):
-        shape = shape_of(operand.type)
-        if not 0 <= axis < len(shape):
-            return f"axis {axis} is outside {operand.type}"
-        expected = tile_type(shape[:axis] + shape[axis + 1 :], element_of(operand.type))
-        if result.type != expected:
-            return f"expected a result of type {expected}, got {result.type}"
-    return _combiner(op, len(op.operands))
-
-
-def _scanned(op: ir.Operation) -> str | None:
-    for operand, result in zip(op.operands, op.results, strict=True):
-        if operand.type != result.type:
-            return f"expected a result of type {operand.type}, got {result.type}"
-    return _combiner(op, len(op.operands))
-
-
-def _combiner(op: ir.Operation, operands: int) -> str | None:
-    blocks = list(op.regions[0].blocks)
-    if len(blocks) != 1 or len(blocks[0].arguments) != 2 * operands:
-        return f"expected one block with {2 * operands} scalar arguments"
-    return None
-
-
-class TT(ext.Dialect, name="tt"):
-    """Namespace of the mirror; ``register`` loads it."""
-
-
-class Ptr(TT.Type, name="ptr"):
-    """Address of an element in global memory."""
-
-    pointee: ir.TypeAttr
 
 
 class Func(TT.Operation, name="func"):
@@ -213,7 +94,7 @@ class MakeRange(TT.Operation, name="make_range", traits=[ext.Pure]):
     start: ir.IntegerAttr
     end: ir.IntegerAttr
     result: Result[Any]
-    verify_invariants = _verified(_range)
+    verify_invariants = verified(make_range)
 
 
 class Splat(TT.Operation, name="splat", traits=[ext.Pure]):
@@ -221,7 +102,7 @@ class Splat(TT.Operation, name="splat", traits=[ext.Pure]):
 
     src: Operand[Any]
     result: Result[Any]
-    verify_invariants = _verified(_same_element)
+    verify_invariants = verified(same_element)
 
 
 class ExpandDims(TT.Operation, name="expand_dims", traits=[ext.Pure]):
@@ -230,7 +111,7 @@ class ExpandDims(TT.Operation, name="expand_dims", traits=[ext.Pure]):
     src: Operand[Any]
     axis: ir.IntegerAttr
     result: Result[Any]
-    verify_invariants = _verified(_expand)
+    verify_invariants = verified(expand_dims)
 
 
 class Broadcast(TT.Operation, name="broadcast", traits=[ext.Pure]):
@@ -238,7 +119,7 @@ class Broadcast(TT.Operation, name="broadcast", traits=[ext.Pure]):
 
     src: Operand[Any]
     result: Result[Any]
-    verify_invariants = _verified(_broadcast)
+    verify_invariants = verified(broadcast)
 
 
 class Reshape(TT.Operation, name="reshape", traits=[ext.Pure]):
@@ -246,7 +127,7 @@ class Reshape(TT.Operation, name="reshape", traits=[ext.Pure]):
 
     src: Operand[Any]
     result: Result[Any]
-    verify_invariants = _verified(_same_element)
+    verify_invariants = verified(same_element)
 
 
 class Trans(TT.Operation, name="trans", traits=[ext.Pure]):
@@ -255,16 +136,7 @@ class Trans(TT.Operation, name="trans", traits=[ext.Pure]):
     src: Operand[Any]
     order: Any
     result: Result[Any]
-    verify_invariants = _verified(_same_element)
-
-
-def _join(op: ir.Operation) -> str | None:
-    shapes = [tuple(shape_of(v.type)) for v in (*op.operands, *op.results)]
-    if shapes[0] != shapes[1] or shapes[2] != (*shapes[0], 2):
-        return "expected two tiles of one shape and a new last axis of 2, got " + ", ".join(
-            str(v.type) for v in (*op.operands, *op.results)
-        )
-    return _same_element(op)
+    verify_invariants = verified(same_element)
 
 
 class Join(TT.Operation, name="join", traits=[ext.Pure]):
@@ -273,7 +145,7 @@ class Join(TT.Operation, name="join", traits=[ext.Pure]):
     lhs: Operand[T]
     rhs: Operand[T]
     result: Result[Any]
-    verify_invariants = _verified(_join)
+    verify_invariants = verified(join)
 
 
 class AddPtr(TT.Operation, name="addptr", traits=[ext.Pure]):
@@ -282,7 +154,7 @@ class AddPtr(TT.Operation, name="addptr", traits=[ext.Pure]):
     ptr: Operand[T]
     offset: Operand[Any]
     result: Result[T]
-    verify_invariants = _verified(_addptr)
+    verify_invariants = verified(addptr)
 
 
 class Load(TT.Operation, name="load"):
@@ -294,7 +166,7 @@ class Load(TT.Operation, name="load"):
     mask: Operand[Any] | None
     other: Operand[Any] | None
     result: Result[Any]
-    verify_invariants = _verified(_memory(lambda op: op.results[0].type))
+    verify_invariants = verified(memory_access(lambda op: op.results[0].type))
 
 
 class Store(TT.Operation, name="store"):
@@ -303,7 +175,7 @@ class Store(TT.Operation, name="store"):
     ptr: Operand[Any]
     value: Operand[Any]
     mask: Operand[Any] | None
-    verify_invariants = _verified(_memory(lambda op: op.operands[1].type))
+    verify_invariants = verified(memory_access(lambda op: op.operands[1].type))
 
 
 class AtomicRmw(TT.Operation, name="atomic_rmw"):
@@ -318,7 +190,7 @@ class AtomicRmw(TT.Operation, name="atomic_rmw"):
     sem: ir.IntegerAttr
     scope: ir.IntegerAttr
     result: Result[Any]
-    verify_invariants = _verified(_memory(lambda op: op.operands[1].type))
+    verify_invariants = verified(memory_access(lambda op: op.operands[1].type))
 
 
 class AtomicCas(TT.Operation, name="atomic_cas"):
@@ -330,7 +202,7 @@ class AtomicCas(TT.Operation, name="atomic_cas"):
     sem: ir.IntegerAttr
     scope: ir.IntegerAttr
     result: Result[T]
-    verify_invariants = _verified(_memory(lambda op: op.operands[1].type))
+    verify_invariants = verified(memory_access(lambda op: op.operands[1].type))
 
 
 class Dot(TT.Operation, name="dot", traits=[ext.Pure]):
@@ -351,7 +223,7 @@ class Reduce(TT.Operation, name="reduce", traits=[ext.Pure]):
     axis: ir.IntegerAttr
     body: ir.Region
     result: Result[Any]
-    verify_invariants = _verified(_reduced)
+    verify_invariants = verified(reduced)
 
 
 class Reduce2(TT.Operation, name="reduce_2", traits=[ext.Pure]):
@@ -363,7 +235,7 @@ class Reduce2(TT.Operation, name="reduce_2", traits=[ext.Pure]):
     body: ir.Region
     result0: Result[Any]
     result1: Result[Any]
-    verify_invariants = _verified(_reduced)
+    verify_invariants = verified(reduced)
 
 
 class Reduce3(TT.Operation, name="reduce_3", traits=[ext.Pure]):
@@ -377,7 +249,7 @@ class Reduce3(TT.Operation, name="reduce_3", traits=[ext.Pure]):
     result0: Result[Any]
     result1: Result[Any]
     result2: Result[Any]
-    verify_invariants = _verified(_reduced)
+    verify_invariants = verified(reduced)
 
 
 class ReduceReturn(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait]):
@@ -409,7 +281,7 @@ class Scan(TT.Operation, name="scan", traits=[ext.Pure]):
     reverse: Any
     body: ir.Region
     result: Result[T]
-    verify_invariants = _verified(_scanned)
+    verify_invariants = verified(scanned)
 
 
 class ScanReturn(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]):
@@ -434,7 +306,7 @@ class ExternElementwise(TT.Operation, name="extern_elementwise", traits=[ext.Pur
     symbol: ir.StringAttr
     pure: Any
     result: Result[Any]
-    verify_invariants = _verified(_same_shape)
+    verify_invariants = verified(same_shape)
 
 
 class Clampf(TT.Operation, name="clampf", traits=[ext.Pure]):
@@ -452,7 +324,7 @@ class FpToFp(TT.Operation, name="fp_to_fp", traits=[ext.Pure]):
 
     src: Operand[Any]
     result: Result[Any]
-    verify_invariants = _verified(_same_shape)
+    verify_invariants = verified(same_shape)
 
 
 class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
@@ -460,7 +332,7 @@ class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
 
     src: Operand[Any]
     result: Result[Any]
-    verify_invariants = _verified(_same_shape)
+    verify_invariants = verified(same_shape)
 
 
 class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[ext.Pure]):
@@ -472,7 +344,7 @@ class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[
     packed_element: ir.IntegerAttr
     pure: Any
     result: Result[Any]
-    verify_invariants = _verified(_same_shape)
+    verify_invariants = verified(same_shape)
 
 
 def parameter_text(kernel: str, first: int) -> str:
@@ -498,7 +370,7 @@ class IntToPtr(TT.Operation, name="int_to_ptr", traits=[ext.Pure]):
 
     src: Operand[Any]
     result: Result[Any]
-    verify_invariants = _verified(_same_shape)
+    verify_invariants = verified(same_shape)
 
 
 class PreciseSqrt(TT.Operation, name="precise_sqrt", traits=[ext.Pure]):
