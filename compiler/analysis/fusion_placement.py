@@ -237,31 +237,35 @@ class _Planner:
             self.spaces.instances[reader.instance].sources[reader.position] = index
 
     def refine(self, number: int, cluster: int, dims: dict[str, Expr], must: bool) -> None:
-        """Rewrites the cluster over the member's finer dims; changes ``dims`` to name the new ones."""
+        """Rewrites the cluster over the member's dims where they are the finer ones; changes ``dims`` to name
+        the new ones.  Dims that share none of the cluster's are rewritten each for themselves: a member may
+        have one dim in two pieces and two others as one.
+        """
         name, summary = self.members[number].name, self.members[number].summary
-        extents = self.spaces.clusters[cluster]
-        finer = {d: summary.dims[d] for d, e in dims.items() if not e.is_constant}
-        coarse = {d: extents[d] for d in extents if d in image(dims, finer, extents)}
-        found = solved(
-            tuple(dims[d] for d in finer),
-            tuple(sym(d) for d in finer),
-            items(coarse),
-            items(finer),
-            self.facts,
-        )
-        usable = found is not None and bijective(
-            items(found.mapping), items(coarse), items(finer), self.facts
-        )
-        if not usable or found is None or not (must or is_plain(found.mapping)):
-            if must:
-                raise Refused(
-                    "index-mismatch",
-                    f"{name} reduces over part of a dim that its reader has merged: split that dim",
-                )
-            return
-        names = {d: self.spaces.dim(e, True, extents) for d, e in finer.items()}
-        self.spaces.substitute(cluster, {d: e.subs(names) for d, e in found.mapping.items()})
-        dims.update(names)
+        for group in _sharing(dims, self.spaces.clusters[cluster]):
+            extents = self.spaces.clusters[cluster]
+            finer = {d: summary.dims[d] for d in group}
+            coarse = {d: extents[d] for d in extents if d in image(dims, finer, extents)}
+            found = solved(
+                tuple(dims[d] for d in finer),
+                tuple(sym(d) for d in finer),
+                items(coarse),
+                items(finer),
+                self.facts,
+            )
+            usable = found is not None and bijective(
+                items(found.mapping), items(coarse), items(finer), self.facts
+            )
+            if not usable or found is None or not (must or is_plain(found.mapping)):
+                if must:
+                    raise Refused(
+                        "index-mismatch",
+                        f"{name} reduces over part of a dim that its reader has merged: split that dim",
+                    )
+                continue
+            names = {d: self.spaces.dim(e, True, extents) for d, e in finer.items()}
+            self.spaces.substitute(cluster, {d: e.subs(names) for d, e in found.mapping.items()})
+            dims.update(names)
 
     def inline(
         self, number: int, cluster: int, mappings: Mapping[tuple, list[tuple[_Reader, Solution]]]
@@ -327,6 +331,20 @@ class _Planner:
                     reads=reads,
                 )
         return first
+
+
+def _sharing(dims: Mapping[str, Expr], extents: Mapping[str, Expr]) -> list[list[str]]:
+    """The dims that stand for points of the cluster's, in groups that share none of its dims."""
+    groups: list[tuple[list[str], frozenset[str]]] = []
+    for dim in dims:
+        own, reached = [dim], image(dims, (dim,), extents)
+        if not reached:
+            continue
+        for group in [g for g in groups if g[1] & reached]:
+            groups.remove(group)
+            own, reached = [*group[0], *own], reached | group[1]
+        groups.append((own, reached))
+    return [group for group, _ in groups]
 
 
 def _show(coords: Iterable[Expr]) -> str:

@@ -64,6 +64,28 @@ def test_a_reduction_joins_readers_in_another_order() -> None:
     check(g, y, g.pointwise("sin", turned), g.reduce("max", turned, (0,)), kernels=1, passes=SCHEDULED)
 
 
+def test_a_norm_of_groups_joins_what_has_one_of_its_dims_in_pieces_and_two_as_one() -> None:
+    """Group norm as torch writes it for a GPU: channels are two dims where groups are reduced, and the pixels
+    one; where weights of the channels are multiplied it is the other way round.
+    """
+    g = Graph()
+    x, w = g.input(2, 6, 4, 5), g.input(1, 6, 1, 1)
+    grouped = g.view(
+        x,
+        (2, 3, 2, 20),
+        ["v0", "v1*2 + v2", "v3 floordiv 5", "v3 mod 5"],
+        (120, 40, 20, 1),
+    )
+    normal = g.pointwise("sub", grouped, g.reduce("sum", grouped, (2, 3)))
+    images = g.view(
+        normal,
+        (2, 6, 4, 5),
+        ["v0", "v1 floordiv 2", "v1 mod 2", "v2*5 + v3"],
+        (120, 20, 5, 1),
+    )
+    check(g, g.pointwise("exp", g.pointwise("mul", images, w)), kernels=1)
+
+
 def test_a_long_chain_with_turns_is_one_kernel() -> None:
     """What a kernel keeps to itself is no access: only two are left of eighty."""
     g = Graph()
