@@ -81,7 +81,7 @@ def _combine_softmax(total: ir.Operation) -> str | None:
     """``total`` is sum(exp(x - max(x)))."""
     power = _defining(total.operands[0], "math.exp")
     difference = _defining(power.operands[0], "arith.subf") if power is not None else None
-    if difference is None:
+    if power is None or difference is None:
         return None
     top = _defining(difference.operands[1], "fuse.reduce")
     if top is None or string(top.attributes["kind"]) != "max" or _over(top) != _over(total):
@@ -92,7 +92,7 @@ def _combine_softmax(total: ir.Operation) -> str | None:
     combined = _replacement("fuse.online_softmax", value, top)
     top.results[0].replace_all_uses_with(combined.results[0])
     total.results[0].replace_all_uses_with(combined.results[1])
-    _erase_unused(total, top)
+    _erase_unused(total, power, difference, top)
     return "online-softmax"
 
 
@@ -119,7 +119,7 @@ def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
     combined = _replacement("fuse.welford", value, first)
     mean.results[0].replace_all_uses_with(combined.results[0])
     total.results[0].replace_all_uses_with(combined.results[1])
-    _erase_unused(total, mean, first)
+    _erase_unused(total, square, deviation, mean, first)
     return "welford"
 
 

@@ -139,6 +139,83 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Rows that no program holds are read twice: two programs an SM, whose rows fit in the cache, read 64 KB at a
+// time between them.
+// CHECK-LABEL: @rows_read_again
+// CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 16384 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 16 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @rows_read_again(%x: tensor<1024x49152xbf16>, %o: tensor<1024x49152xbf16>) -> tensor<1024x49152xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "49152"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x49152xbf16>, i1, bf16) -> bf16
+    %v = arith.extf %h : bf16 to f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %y = arith.subf %v, %s : f32
+    %w = arith.truncf %y : f32 to bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<1024x49152xbf16>, bf16, i1) -> tensor<1024x49152xbf16>
+    return %r : tensor<1024x49152xbf16>
+  }
+}
+
+// -----
+
+// In float32 a row takes twice the room: one program of 32 warps.
+// CHECK-LABEL: @wide_rows_read_again
+// CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 16384 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 32 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @wide_rows_read_again(%x: tensor<1024x65536xf32>, %o: tensor<1024x65536xf32>) -> tensor<1024x65536xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "65536"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x65536xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %y = arith.subf %v, %s : f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<1024x65536xf32>, f32, i1) -> tensor<1024x65536xf32>
+    return %r : tensor<1024x65536xf32>
+  }
+}
+
+// -----
+
+// Blocks of 49 * 1024 points that a fold counts would be cut: small ones, whose threads hold 16 bytes each.
+// CHECK-LABEL: @counted_rows_read_again
+// CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @counted_rows_read_again(%x: tensor<1024x50176xbf16>, %o: tensor<1024x50176xbf16>) -> tensor<1024x50176xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "50176"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x50176xbf16>, i1, bf16) -> bf16
+    %v = arith.extf %h : bf16 to f32
+    %s:2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+    %y = arith.mulf %v, %s#1 : f32
+    %w = arith.truncf %y : f32 to bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<1024x50176xbf16>, bf16, i1) -> tensor<1024x50176xbf16>
+    return %r : tensor<1024x50176xbf16>
+  }
+}
+
+// -----
+
+// A search for a position in odd rows: 32 bytes for each thread.
+// CHECK-LABEL: @odd_rows_searched
+// CHECK-SAME: {block = 4096 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 8 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @odd_rows_searched(%x: tensor<4096x50257xbf16>, %o: tensor<4096xi64>) -> tensor<4096xi64>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "50257"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x50257xbf16>, i1, bf16) -> bf16
+    %i = "fuse.index"() {expr = "d1"} : () -> i64
+    %m:2 = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (bf16, i64) -> (bf16, i64)
+    %r = "fuse.store"(%o, %m#1, %true) {at = ["d0"], mode = "set"} : (tensor<4096xi64>, i64, i1) -> tensor<4096xi64>
+    return %r : tensor<4096xi64>
+  }
+}
+
+// -----
+
 // The length of a row is not known: the axis is looped over, whatever the hint.
 // CHECK-LABEL: @unknown_rows
 // CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 512 : i64, dims = ["d1"], kind = "looped"}

@@ -30,6 +30,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK: %[[V:.*]] = "fuse.load"
 // CHECK: %[[W:.*]]:2 = "fuse.welford"(%[[V]]) {over = ["d1", "d2"]} : (f32) -> (f32, f32)
 // CHECK-NOT: fuse.reduce
+// CHECK-NOT: arith
 // CHECK: "fuse.store"(%{{.*}}, %[[W]]#1,
 module attributes {fuse.device = "cpu"} {
   func.func private @variance(%x: tensor<8x64x2xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
