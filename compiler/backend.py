@@ -9,6 +9,8 @@ functionalises and splits the captured graph (min-cut partitioner); each of its 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import count
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -341,6 +343,7 @@ def _boxed(
     constants = [held(gm, name) for name in interface.constants]
     in_order = inputs == tuple(range(len(inputs)))
     plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
+    pick = _outputs(interface)
     placeholders = len(gm.graph.find_nodes(op="placeholder"))
     as_it_is = in_order and plain and not constants and len(inputs) == placeholders
     if as_it_is and isinstance(run, LaunchPlan):
@@ -349,8 +352,7 @@ def _boxed(
     def call(args: list[Any]) -> list[Any]:
         given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]
         args.clear()
-        results = run(given)
-        return [results[o.index] if isinstance(o, OutputResult) else o.value for o in outputs]
+        return pick(run(given))
 
     def call_as_it_is(args: list[Any]) -> list[Any]:
         results = run(args)
@@ -360,6 +362,17 @@ def _boxed(
     chosen = call_as_it_is if as_it_is else call
     chosen._boxed_call = True  # type: ignore[attr-defined]
     return chosen
+
+
+def _outputs(interface: Interface) -> Callable[[list[Any]], list[Any]]:
+    """From the results of ``@main`` to the outputs of the graph, which a training graph has hundreds of."""
+    fixed = [o.value for o in interface.outputs if not isinstance(o, OutputResult)]
+    after = count(interface.results)
+    places = [o.index if isinstance(o, OutputResult) else next(after) for o in interface.outputs]
+    if len(places) < 2:  # `itemgetter` gives one item as it is
+        return lambda results: [[*results, *fixed][place] for place in places]
+    pick = itemgetter(*places)
+    return lambda results: [*pick([*results, *fixed])]
 
 
 def _report(compiled: CompiledGraph, options: Options) -> None:

@@ -287,6 +287,16 @@ def extern_mutated(callee: ir.Operation) -> tuple[int, ...]:
     )
 
 
+def returned_operands(call: ir.Operation, callee: ir.Operation) -> set[ir.Value]:
+    """Results of a call of an extern op that are the operand which it wrote, the same tensor."""
+    written = extern_mutated(callee)
+    return {
+        call.results[result]
+        for result, operand in aliased_operands(callee).items()
+        if operand in written and call.results[result].type == call.operands[operand].type
+    }
+
+
 def has_effect(op: ir.Operation, callee: ir.Operation | None) -> bool:
     """Whether the operation is ordered against others of its kind and never dead, whatever its results."""
     if op.name in ("fuse.rng", "scf.while", "scf.for", "scf.if"):

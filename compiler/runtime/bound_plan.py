@@ -77,9 +77,10 @@ class LaunchPlan:
     def __post_init__(self) -> None:
         #: AOTAutograd may hand over its list of arguments.  Of the instance: wrappers copy its attributes.
         self._boxed_call = True
-        on_gpu = torch.cuda.is_initialized()
-        #: The current device; what ``torch.cuda.current_device`` asks after it made sure that there is one.
-        self._current = torch._C._cuda_getDevice if on_gpu else lambda: self.plan.device
+        several = torch.cuda.is_initialized() and torch.cuda.device_count() > 1
+        #: Gives the current device where there are several; what ``torch.cuda.current_device`` asks after it
+        #: made sure that there is one.
+        self._current = torch._C._cuda_getDevice if several else None
 
     @staticmethod
     def bind(
@@ -140,6 +141,8 @@ class LaunchPlan:
     def of_arguments(self) -> Callable[..., list[Any]]:
         """The plan as a function of its arguments, with no call between."""
         current, device = self._current, self.plan.device
+        if current is None:
+            return lambda *args: self.run(list(args))
 
         def call(*args: Any) -> list[Any]:
             return self.run(list(args)) if current() == device else self(list(args))
@@ -147,7 +150,7 @@ class LaunchPlan:
         return call
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        if self._current() == self.plan.device:
+        if self._current is None or self._current() == self.plan.device:
             return self.run(args)
         with torch.cuda.device(self.plan.device):
             return self.run(args)

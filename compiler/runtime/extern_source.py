@@ -16,6 +16,8 @@ from .extern_calls import literal, torch_name
 from .extern_function import ExternFunction
 from .torch_names import resolve
 
+_NUMBERS = (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)
+
 
 def extern_function(declaration: ir.Operation) -> ExternFunction:
     """What a plan calls for an extern declaration.
@@ -41,6 +43,7 @@ class _Writer:
         self.declaration = declaration
         self.op = string(declaration.attributes["fuse.extern"])
         self.function = resolve(self.op, declaration.location)
+        self.boxed = isinstance(self.function, torch._ops.OpOverload)  # C++ takes any sequence for a list
         self.type = ir.FunctionType(ir.TypeAttr(declaration.attributes["function_type"]).value)
         self.operands = [f"o{i}" for i, t in enumerate(self.type.inputs) if str(t) != "!fuse.token"]
         self.constants: dict[str, str] = {}
@@ -56,7 +59,10 @@ class _Writer:
         if isinstance(attribute, fuse.Arg):
             return self.operands[ir.IntegerAttr(attribute.params[0]).value]
         if isinstance(attribute, ir.ArrayAttr):
-            return "[" + ", ".join(map(self.text, attribute)) + "]"
+            parts = list(map(self.text, attribute))
+            if parts and self.boxed and all(isinstance(a, _NUMBERS) for a in attribute):
+                return f"({', '.join(parts)},)"  # a constant of the code; a list is made at every call
+            return f"[{', '.join(parts)}]"
         if isinstance(attribute, ir.DictAttr):
             return "{" + ", ".join(f"{n!r}: {self.text(a)}" for n, a in attribute_items(attribute)) + "}"
         named = torch_name(attribute)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import torch
 
+from ..analysis.dependences import returned_operands
 from ..analysis.index import Expr, parse
 from ..analysis.kernel import attribute_items, string, strings
 from ..analysis.layout import TensorSpec
@@ -315,8 +316,9 @@ class _Writer:
         results = self._results(op, callee)
         self.emit(self._extern_text(name, callee, operands, results))
         what = string(callee.attributes["fuse.extern"])
+        known = returned_operands(op, callee)
         for result, variable in zip(op.results, results, strict=True):
-            if isinstance(result.type, ir.RankedTensorType):
+            if isinstance(result.type, ir.RankedTensorType) and result not in known:
                 spec = TensorSpec.of(result.type)
                 if not (what in _ROW_MAJOR and spec.is_contiguous):
                     self._check(variable, spec, what)

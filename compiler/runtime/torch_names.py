@@ -52,6 +52,7 @@ _UNBOXED = frozenset(
         "aten._scaled_dot_product_efficient_attention.default",
         "aten._scaled_dot_product_flash_attention.default",
         "aten.addmm.default",
+        "aten.addmm_.default",
         "aten.baddbmm.default",
         "aten.bmm.default",
         "aten.convolution.default",
@@ -64,7 +65,9 @@ def fastest(name: str) -> Callable[..., Any]:
     """``resolve`` for one who calls the op often: the same op by the shortest way there is from Python."""
     found: Any = resolve(name)
     if name in _UNBOXED:
-        return getattr(torch._C._VariableFunctions, name.split(".")[1], found)
+        short = name.split(".")[1]
+        method = getattr(torch._C.TensorBase, short, found)  # torch has ops that write in place as methods
+        return getattr(torch._C._VariableFunctions, short, method)
     return found._op if type(found) is torch._ops.OpOverload else found  # what its `__call__` would call
 
 

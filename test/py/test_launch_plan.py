@@ -2,6 +2,7 @@
 replaced by Python).
 """
 
+import contextlib
 import ctypes
 
 import pytest
@@ -117,6 +118,31 @@ def test_a_plan_is_loaded_once_at_its_first_call(module: ir.Module) -> None:
     assert len(loaded) == 1 and plan.run is loaded[0].run
 
 
+@pytest.mark.parametrize(
+    ("devices", "current", "asked", "switched"), [(1, 0, 0, 0), (2, 0, 2, 0), (2, 1, 2, 2)]
+)
+def test_the_current_device_is_asked_where_there_are_several(
+    module: ir.Module, monkeypatch, devices, current, asked, switched
+) -> None:
+    asks: list[int] = []
+    switches: list[int] = []
+
+    def switch(device: int) -> contextlib.nullcontext[None]:
+        switches.append(device)
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: devices)
+    monkeypatch.setattr(torch.cuda, "device", switch)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: asks.append(1) or current, raising=False)
+    run, double, _ = bind(module)
+    run([torch.randn(5, 4), 5, torch.randn(4)])
+    run.of_arguments()(torch.randn(5, 4), 5, torch.randn(4))
+    assert len(double.grids) == 4
+    # `of_arguments` asks once more on its way to another device
+    assert (len(asks), len(switches)) == (asked + bool(switched), switched)
+
+
 def test_misaligned_arguments_are_copied_and_copied_back(module: ir.Module) -> None:
     run, double, state_launches = bind(module)
     storage, state_storage = torch.randn(21), torch.arange(5.0)
@@ -173,6 +199,28 @@ def test_products_are_row_major_without_being_asked(op, strides, checks) -> None
     assert plan.source.count("check(") == checks
 
 
+@pytest.mark.parametrize(
+    ("op", "written", "strides", "checks"),
+    [("addmm_", True, "4,1", 0), ("addmm_", True, "1,4", 1), ("view_as", False, "4,1", 1)],
+)
+def test_a_written_operand_is_not_asked_for_its_layout(op, written, strides, checks) -> None:
+    result = IN if strides == "4,1" else f'tensor<4x4xf32, #fuse.layout<"4,4", "{strides}", "0", "">>'
+    mutated = "fuse.mutated = array<i64: 0>," if written else ""
+    text = f"""module attributes {{fuse.device = "cpu"}} {{
+      func.func @main(%s: {IN}, %x: {IN}) -> {result} {{
+        %y = call @product(%s, %x) : ({IN}, {IN}) -> {result}
+        return %y : {result}
+      }}
+      func.func private @product({IN}, {IN}) -> {result} attributes {{fuse.extern = "aten.{op}.default",
+          {mutated} fuse.aliases = {{"0" = 0 : i64}}, fuse.args = [{X}, #fuse.arg<1 : i64>],
+          fuse.kwargs = {{}}}}
+    }}"""
+    context = make_context()
+    with context, ir.Location.unknown():
+        plan = write_plan(ir.Module.parse(text))
+    assert plan.source.count("check(") == checks
+
+
 def test_aligned_keeps_values_that_are_spread_out() -> None:
     data = torch.arange(12.0).reshape(3, 4)
     for x in (data[0, 1:2].expand(5), data[:, 1:2].expand(3, 7), data[1, 1].expand(2, 2), data[1:2, 1]):
@@ -214,6 +262,7 @@ def test_externs_are_called_with_their_constants() -> None:
     }
     x = torch.randn(4, 4)
     assert calls["mm"] is torch._C._VariableFunctions.mm
+    assert (1,) in calls["sum"].__code__.co_consts, "a list would be made at every call"
     torch.testing.assert_close(calls["sum"](x), x.double().sum(1))
     torch.testing.assert_close(calls["topk"](x), x.topk(2).indices)
     torch.testing.assert_close(calls["both"](x), tuple(x.topk(2)))
@@ -242,6 +291,7 @@ def test_the_shortest_way_to_an_op_is_the_same_op(name):
     args, kwargs = {
         "convolution": ((x, x, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1), {}),
         "addmm": ((square[0], square, square), {"beta": 2, "alpha": 3}),
+        "addmm_": ((square, square, square), {"beta": 2, "alpha": 3}),
         "_addmm_activation": ((square[0], square, square), {"use_gelu": True}),
         "baddbmm": ((x[0], x[0], x[0]), {"beta": 2, "alpha": 3}),
         "bmm": ((x[0], x[0]), {}),
