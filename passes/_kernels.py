@@ -61,6 +61,17 @@ class Program:
         """The ``func.call`` operations of ``@main`` in program order."""
         return [op.operation for op in self.block.operations if op.operation.name == "func.call"]
 
+    def arrange(self, ops: Sequence[ir.Operation]) -> None:
+        """Puts the operations of ``@main`` in this order: all of them, the return last.
+
+        Raises PassError where there is no return.
+        """
+        last = ops[-1]
+        if last.name != "func.return":
+            raise PassError("@main does not end in a return", self.main.location)
+        for op in ops[:-1]:
+            op.move_before(last)
+
     def callee(self, call: ir.Operation) -> ir.Operation:
         return self.functions[symbol(call.attributes["callee"])]
 

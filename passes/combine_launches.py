@@ -9,8 +9,9 @@ from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.index import parse
 from ..compiler.analysis.kernel import is_tiled, strings
 from ..compiler.analysis.launch_groups import Part, refusal
-from ..compiler.analysis.launch_order import FLOATING, LaunchOrder
+from ..compiler.analysis.launch_order import LaunchOrder
 from ..compiler.analysis.layout import TensorSpec
+from ..compiler.analysis.program_order import FLOATING
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate, hints_of
 from ..compiler.analysis.tile import Tile
@@ -214,13 +215,7 @@ class _Rewriter:
 
     def rewrite(self, order: LaunchOrder, groups: Sequence[Sequence[int]]) -> None:
         """Lays the operations of ``@main`` out as ``order`` says and replaces each group by one call."""
-        nodes = self.deps.nodes
-        sequence = order.sequence()
-        if nodes[sequence[-1]].kind != "func.return":
-            raise PassError("combine-launches: @main does not end in a return", self.program.main.location)
-        last = nodes[sequence[-1]].op
-        for node in sequence[:-1]:
-            nodes[node].op.move_before(last)
+        self.program.arrange([self.deps.nodes[node].op for node in order.sequence()])
         for group in groups:
             self._combine(group)
         self.program.erase_unused()

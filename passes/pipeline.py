@@ -24,6 +24,7 @@ from .pass_base import Pass
 from .plan_memory import PlanMemory
 from .recompute_producers import RecomputeProducers
 from .reinplace_updates import ReinplaceUpdates
+from .reorder_for_peak import ReorderForPeak
 from .simplify_dims import SimplifyDims
 from .split_reductions import SplitReductions
 from .unroll_reductions import UnrollReductions
@@ -65,6 +66,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             EliminateDead(),  # originals that nobody reads any more
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             LowerDeviceAssert(),  # guards become part of the condition
+            ReorderForPeak(),  # what is launched is known: the order in which least is alive
         ),
         "tiled": (
             MergeArms(),  # one read for the two halves of a row

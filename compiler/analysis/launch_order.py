@@ -4,21 +4,12 @@ A *slot* is the place of one launch, numbered by the node that stands there; slo
 joins another slot in one of two ways.  It *rises* to an earlier one when everything that it depends on lies
 before that slot.  Or the slot *sinks* to the call: all that is in it runs there, as long as nothing placed so
 far depends on it.  Both keep every dependence, and the slots stay in one line, so no circle can arise.
-
-Operations that do nothing when they run (views, sizes, ``fuse.empty``, times) have no place: they follow what
-they are made from.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 
-from ..mlir import ir
 from .dependences import Dependences
-from .layout import TensorSpec
-from .sizes import estimate
-
-#: Kinds of nodes without a place of their own.
-FLOATING = frozenset({"fuse.empty", "fuse.view", "fuse.after", "fuse.size", "fuse.sym", "arith.constant"})
+from .program_order import FLOATING, direct_dependences, root_bytes, sequence
 
 
 class LaunchOrder:
@@ -30,11 +21,11 @@ class LaunchOrder:
 
     def __init__(self, deps: Dependences, hints: Mapping[str, int], effects: Iterable[int] = ()) -> None:
         self.deps = deps
-        self.before = _direct(deps, effects)
+        self.before = direct_dependences(deps, effects)
         self.slot_of: dict[int, int] = {}
         self.members: dict[int, list[int]] = {}
         self._pinned: set[int] = set()  #: slots with users: they cannot sink any more
-        self._bytes = _root_bytes(deps, hints)
+        self._bytes = root_bytes(deps, hints)
         self._first, self._last = _lifetimes(deps, self._bytes)
         self._touched = [
             sorted({deps.roots[v] for v in _values(deps, n)} & self._bytes.keys())
@@ -132,65 +123,11 @@ class LaunchOrder:
     # --- the result ---------------------------------------------------------------------------------------
     def sequence(self) -> list[int]:
         """All nodes in their new order: those without a place right before the first that needs them."""
-        order: list[int] = []
-        done: set[int] = set()
-        made = {r: node.index for node in self.deps.nodes for r in node.results}
-
-        def emit(node: int) -> None:
-            stack = [(node, False)]
-            while stack:
-                current, ready = stack.pop()
-                if ready:
-                    order.append(current)
-                    continue
-                if current in done:
-                    continue
-                done.add(current)
-                stack.append((current, True))
-                operands = self.deps.nodes[current].operands
-                needed = sorted({made[v] for v in operands if v in made} - done, reverse=True)
-                stack += [(n, False) for n in needed if self.deps.nodes[n].kind in FLOATING]
-
-        for slot in sorted(self.members):
-            for member in self.members[slot]:
-                emit(member)
-        emit_last = [n for n in range(len(self.deps.nodes)) if n not in done]
-        end = order.pop() if order and self.deps.nodes[order[-1]].kind == "func.return" else None
-        for node in emit_last:
-            emit(node)
-        return order if end is None else [*order, end]
-
-
-def _direct(deps: Dependences, effects: Iterable[int]) -> list[frozenset[int]]:
-    """For each node the nodes with a place that it must follow, directly or through floating ones."""
-    edges: list[set[int]] = [set() for _ in deps.nodes]
-    for edge in deps.edges:
-        edges[edge.after].add(edge.before)
-    ordered = sorted({*effects, *(n.index for n in deps.nodes if n.effect)})
-    for earlier, later in pairwise(ordered):
-        edges[later].add(earlier)
-    found: list[frozenset[int]] = []
-    for node in deps.nodes:
-        near: set[int] = set()
-        for before in edges[node.index]:
-            near |= found[before] if deps.nodes[before].kind in FLOATING else {before}
-        found.append(frozenset(near))
-    return found
+        return sequence(self.deps, [m for slot in sorted(self.members) for m in self.members[slot]])
 
 
 def _values(deps: Dependences, node: int) -> tuple[int, ...]:
     return (*deps.nodes[node].operands, *deps.nodes[node].results)
-
-
-def _root_bytes(deps: Dependences, hints: Mapping[str, int]) -> dict[int, int]:
-    """Bytes of every storage by its root."""
-    found: dict[int, int] = {}
-    for root in sorted(set(deps.roots)):
-        type_ = deps.values[root].type
-        if isinstance(type_, ir.RankedTensorType):
-            spec = TensorSpec.of(type_)
-            found[root] = estimate(spec.storage_elements, dict(hints)) * spec.element_bytes
-    return found
 
 
 def _lifetimes(deps: Dependences, roots: Mapping[int, int]) -> tuple[dict[int, int], dict[int, int]]:

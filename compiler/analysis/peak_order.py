@@ -1,0 +1,165 @@
+"""An order of ``@main`` in which fewer bytes are alive at the worst moment.
+
+Nodes that give back at least as many bytes as they take run as soon as they can, all others as the program
+has them: a result is used up before the next one is made.  The same rule from the last operation to the first
+puts off what only takes until somebody needs it.  Each order is found in near-linear time, keeps every
+dependence, and is judged by the peak that it would have.
+
+What the caller does with arguments is unknown: a parameter stays, an activation that was saved for the
+backward pass is freed after its last use.  So an order counts as better only where neither account has a
+higher peak.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from .dependences import Dependences
+from .program_order import FLOATING, direct_dependences, root_bytes
+
+
+class Peaks(NamedTuple):
+    """Bytes alive at the worst moment, where the caller keeps all arguments and where it keeps none.
+
+    Arguments count only in the second figure.
+    """
+
+    kept: int
+    given: int
+
+
+class PeakOrder:
+    """The nodes of ``@main`` with a place of their own, all but the return, and the storage they touch."""
+
+    def __init__(self, deps: Dependences, hints: Mapping[str, int]) -> None:
+        placed = [n.index for n in deps.nodes if n.kind not in FLOATING]
+        self.nodes = [n for n in placed if deps.nodes[n].kind != "func.return"]
+        self.program = list(self.nodes)
+        self._bytes = root_bytes(deps, hints)
+        self._arguments = {root for root in self._bytes if root < deps.arguments}
+        self._touched: dict[int, tuple[int, ...]] = {}
+        self._users: dict[int, list[int]] = {root: [] for root in self._bytes}
+        for n in placed:
+            node = deps.nodes[n]
+            roots = {deps.roots[v] for v in chain(node.operands, node.results)} & self._bytes.keys()
+            self._touched[n] = tuple(sorted(roots))
+            for root in roots:
+                self._users[root].append(n)
+        inside = set(self.nodes)
+        direct = direct_dependences(deps)
+        self._before = {n: sorted(direct[n] & inside) for n in self.nodes}
+        self._after: dict[int, list[int]] = {n: [] for n in self.nodes}
+        for n, before in self._before.items():
+            for b in before:
+                self._after[b].append(n)
+
+    def peaks(self, order: Sequence[int]) -> Peaks:
+        """What an order of all nodes comes to."""
+        place = {n: i for i, n in enumerate(order)}
+        change = {True: [0] * (len(order) + 2), False: [0] * (len(order) + 2)}
+        for root, users in self._users.items():
+            if not users:
+                continue
+            places = [place.get(n, len(order)) for n in users]  # the return uses what it hands out
+            for arguments_count, changes in change.items():
+                if root in self._arguments and not arguments_count:
+                    continue
+                changes[0 if root in self._arguments else min(places)] += self._bytes[root]
+                changes[max(places) + 1] -= self._bytes[root]
+        return Peaks(kept=_highest(change[False]), given=_highest(change[True]))
+
+    def best(self) -> tuple[list[int], Peaks]:
+        """The order with the least peaks of those that are found; the program's where none is better."""
+        order, peaks = self.program, self.peaks(self.program)
+        for found in self._orders():
+            reached = self.peaks(found)
+            if all(new <= old for new, old in zip(reached, peaks, strict=True)) and reached != peaks:
+                order, peaks = found, reached
+        return order, peaks
+
+    def _orders(self) -> Iterator[list[int]]:
+        for arguments_count in (False, True):
+            counted = self._bytes.keys() if arguments_count else self._bytes.keys() - self._arguments
+            yield _Walk(self, frozenset(counted), backwards=False).order()
+            yield _Walk(self, frozenset(counted), backwards=True).order()[::-1]
+
+
+class _Walk:
+    """One order.  Backwards, a storage is taken by its last user and given back by its first."""
+
+    def __init__(self, program: PeakOrder, counted: frozenset[int], *, backwards: bool) -> None:
+        self.backwards = backwards
+        self.program, self.counted = program, counted
+        before, after = program._before, program._after
+        self.waiting = {n: len(b) for n, b in (after if backwards else before).items()}
+        self.following = before if backwards else after
+        self.rank = {n: -i if backwards else i for i, n in enumerate(program.nodes)}
+        self.left = {root: len(program._users[root]) for root in counted}
+        #: Storage that is alive; at one end of the program stand the arguments, at the other the return.
+        self.alive: set[int] = set()
+        self.growing: list[tuple[int, int]] = []
+        self.shrinking: list[tuple[int, int]] = []
+        self.done: set[int] = set()
+        if not backwards:
+            self.alive |= counted & program._arguments
+        else:
+            inside = set(program.nodes)
+            for root in counted:
+                returned = sum(n not in inside for n in program._users[root])
+                self.left[root] -= returned
+                if returned:
+                    self.alive.add(root)
+                if root in program._arguments:
+                    self.left[root] += 1  # its first use gives nothing back
+
+    def order(self) -> list[int]:
+        for n, count in self.waiting.items():
+            if not count:
+                self._ready(n)
+        found: list[int] = []
+        while self.shrinking or self.growing:
+            _, n = heapq.heappop(self.shrinking or self.growing)
+            if n in self.done:
+                continue
+            found.append(n)
+            self._run(n)
+        return found
+
+    def _ready(self, n: int) -> None:
+        heapq.heappush(self.shrinking if self._net(n) <= 0 else self.growing, (self.rank[n], n))
+
+    def _net(self, n: int) -> int:
+        """Bytes alive after the node less those before.  It never grows while other nodes run."""
+        net = 0
+        for root in self.program._touched[n]:
+            if root in self.counted:
+                net += self.program._bytes[root] * ((root not in self.alive) - (self.left[root] == 1))
+        return net
+
+    def _run(self, n: int) -> None:
+        self.done.add(n)
+        changed: list[int] = []
+        for root in self.program._touched[n]:
+            if root not in self.counted:
+                continue
+            self.left[root] -= 1
+            if root not in self.alive or self.left[root] == 1:
+                changed.append(root)
+            self.alive.add(root)
+        for follower in self.following[n]:
+            self.waiting[follower] -= 1
+            if not self.waiting[follower]:
+                self._ready(follower)
+        for root in changed:  # its other users may shrink from now on
+            for user in self.program._users[root]:
+                if self.waiting.get(user) == 0 and user not in self.done and self._net(user) <= 0:
+                    heapq.heappush(self.shrinking, (self.rank[user], user))
+
+
+def _highest(changes: Sequence[int]) -> int:
+    live = highest = 0
+    for change in changes:
+        live += change
+        highest = max(highest, live)
+    return highest
