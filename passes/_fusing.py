@@ -14,7 +14,8 @@ from ..compiler.analysis.fusion_score import Gain
 from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._left_groups import groups_before
+from ._kernels import Program
+from ._left import leave, left_before
 from .pass_base import PassError
 
 Pair = tuple[int, int]
@@ -143,6 +144,12 @@ def read_groups(module: ir.Module, grouped_only: bool = False) -> GroupGraph:
     ``grouped_only``: the caller does not ask about kernels of calls without a group.
     """
     try:
-        return groups_before(module) or GroupGraph.of(module, grouped_only)
+        return left_before(module, GroupGraph) or GroupGraph.of(module, grouped_only)
     except ValueError as error:
         raise PassError(str(error), module.operation.location) from error
+
+
+def assign(module: ir.Module, graph: GroupGraph) -> None:
+    """Writes the groups onto the calls, all that a fusing pass changes, and leaves them to the next pass."""
+    graph.assign()
+    leave(module, graph, left_before(module, Program))

@@ -21,7 +21,11 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.nesting import modules_in
 from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir, passmanager
+from ._left import leave, left_before
 from .pass_base import PassError
+
+#: The most frequent operations of ``@main``, which refer to no function.
+WITHOUT_REFERENCES = frozenset({"fuse.empty", "fuse.view", "fuse.size", "fuse.sym", "func.return"})
 
 
 @dataclass
@@ -31,23 +35,39 @@ class Program:
     module: ir.Module
     functions: dict[str, ir.Operation] = field(default_factory=dict)
     callers: dict[str, int] = field(default_factory=dict)  #: calls of each function in ``@main``
+    _named: set[str] = field(default_factory=set)  #: what other operations of ``@main`` refer to
+    _nested: bool = True  #: whether there may be modules inside
+    _scalar: set[str] = field(default_factory=set)  #: functions known to be scalar kernels
+    _ends: set[str] = field(default_factory=set)  #: functions known to refer to none
 
     @staticmethod
     def of(module: ir.Module) -> "Program":
-        """Reads the module.
+        """Reads the module, unless the pass before left its program.
 
         Raises PassError when there is no ``@main``, or a call of ``@main`` names no function.
         """
-        program = Program(module, functions_of(module))
+        left = left_before(module, Program)
+        if left is not None:
+            return left
+        program = Program(module, functions_of(module), _nested=bool(modules_in(module)))
         if "main" not in program.functions:
             raise PassError("the module has no function @main", module.operation.location)
+        _references(program.main, program._named)
         program.callers = dict.fromkeys(program.functions, 0)
-        for call in program.calls():
-            name = symbol(call.attributes["callee"])
+        for op in (o.operation for o in program.block.operations):
+            if op.name != "func.call":
+                if op.name not in WITHOUT_REFERENCES:
+                    _collect(op, program._named)
+                continue
+            name = symbol(op.attributes["callee"])
             if name not in program.functions:
-                raise PassError(f"a call of @{name}, which the module does not define", call.location)
+                raise PassError(f"a call of @{name}, which the module does not define", op.location)
             program.callers[name] += 1
         return program
+
+    def leave(self) -> None:
+        """To the next pass: the module stays as it is now."""
+        leave(self.module, self)
 
     @property
     def main(self) -> ir.Operation:
@@ -82,14 +102,15 @@ class Program:
         """
         found = []
         for call in self.calls():
-            kernel = self.callee(call)
-            if is_kernel(kernel):
+            name = symbol(call.attributes["callee"])
+            if name not in self._scalar:
+                kernel = self.functions[name]
+                if not is_kernel(kernel):
+                    continue
                 if is_tiled(kernel):
-                    raise PassError(
-                        f"@{string(kernel.attributes['sym_name'])} is tile code: schedule before tiling",
-                        kernel.location,
-                    )
-                found.append((call, kernel))
+                    raise PassError(f"@{name} is tile code: schedule before tiling", kernel.location)
+                self._scalar.add(name)
+            found.append((call, self.functions[name]))
         return found
 
     def unique_name(self, base: str) -> str:
@@ -120,11 +141,14 @@ class Program:
         if self.callers[name] == 1:
             return kernel
         new = self.copy(kernel)
-        self.callers[name] -= 1
-        fresh = string(new.attributes["sym_name"])
-        self.callers[fresh] = 1
-        call.attributes["callee"] = ir.FlatSymbolRefAttr.get(fresh)
+        self.redirect(call, string(new.attributes["sym_name"]))
         return new
+
+    def redirect(self, call: ir.Operation, name: str) -> None:
+        """Makes ``call`` one of another function."""
+        self.callers[symbol(call.attributes["callee"])] -= 1
+        self.callers[name] += 1
+        call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
 
     def recall(
         self,
@@ -154,20 +178,31 @@ class Program:
 
     def erase_unused(self) -> None:
         """Erases the private functions and the sub-graphs that no public function leads to."""
-        used: set[str] = set()
-        waiting = [n for n, f in self.functions.items() if "sym_visibility" not in f.attributes]
+        used = self._named | {name for name, count in self.callers.items() if count}
+        waiting = [name for name in self.functions if name in used or self._is_public(name)]
         while waiting:
-            found: set[str] = set()
-            _collect(self.functions[waiting.pop()], found)
+            name = waiting.pop()
+            if name == "main" or name in self._ends:
+                continue
+            function, found = self.functions[name], set[str]()
+            if is_kernel(function) or "fuse.extern" in function.attributes:
+                self._ends.add(name)
+            else:
+                _collect(function, found)
             waiting += [n for n in found - used if n in self.functions]
             used |= found
-        for name in [n for n in self.functions if n != "main" and n not in used]:
-            if "sym_visibility" in self.functions[name].attributes:
-                self.functions.pop(name).erase()
-                self.callers.pop(name, None)
-        for name, graph in modules_in(self.module).items():
-            if name not in used:
-                graph.operation.erase()
+        for name in [n for n in self.functions if n not in used and not self._is_public(n)]:
+            self.functions.pop(name).erase()
+            self.callers.pop(name, None)
+            self._scalar.discard(name)
+            self._ends.discard(name)
+        if self._nested:
+            for name, graph in modules_in(self.module).items():
+                if name not in used:
+                    graph.operation.erase()
+
+    def _is_public(self, name: str) -> bool:
+        return name == "main" or "sym_visibility" not in self.functions[name].attributes
 
     def clean(self, kernel: ir.Operation) -> None:
         """Upstream's canonicalise and CSE on one kernel: constants, equal loads, and what nothing uses."""
@@ -224,14 +259,13 @@ def named_attributes(op: ir.Operation) -> Iterable[ir.NamedAttribute]:
 
 
 def _collect(op: ir.Operation, used: set[str]) -> None:
-    """Adds the functions that ``op`` refers to: a kernel and an extern op refer to none."""
+    """Adds the functions that ``op`` and what is inside refer to."""
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         _references(inner.operation, used)
         return ir.WalkResult.ADVANCE
 
-    if not is_kernel(op) and "fuse.extern" not in op.attributes:
-        op.walk(visit)
+    op.walk(visit)
 
 
 def _references(op: ir.Operation, used: set[str]) -> None:

@@ -77,6 +77,7 @@ class DeduplicateCalls(Pass):
             else:
                 op.erase()
         program.erase_unused()
+        program.leave()
 
 
 class _Earlier:

@@ -39,5 +39,5 @@ class DeduplicateKernels(Pass):
         for call in program.calls():
             name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
             if chosen.get(name, name) != name:
-                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(chosen[name])
+                program.redirect(call, chosen[name])
         program.erase_unused()

@@ -40,6 +40,7 @@ class DeduplicateResults(Pass):
         program = Program.of(module)
         several = [(call, kernel) for call, kernel in program.kernel_calls() if len(call.results) > 1]
         equal = [(call, kernel, group) for call, kernel in several for group in _equal_results(kernel)]
+        program.leave()
         if not equal:
             return
         sharing = Sharing.of(module)

@@ -58,6 +58,7 @@ class DuplicateCheap(Pass):
             summary = summaries[name]
             if summary is not None and self.is_cheap(program, call, summary, hints):
                 _split(program, call, kernel)
+        program.leave()
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
         """Whether a copy of ``call`` costs less than loading its result."""

@@ -49,6 +49,7 @@ class EliminateDead(Pass):
         for op in reversed([o.operation for o in program.block.operations]):
             _visit(program, op, roots)
         program.erase_unused()
+        program.leave()
 
 
 def _storage(program: Program) -> dict[ir.Value, bool]:

@@ -61,6 +61,7 @@ class FoldViews(Pass):
             if op.name == "fuse.view" and not list(op.results[0].uses):
                 op.erase()
         program.erase_unused()
+        program.leave()
 
 
 def _view(value: ir.Value) -> ir.Operation | None:

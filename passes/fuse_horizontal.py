@@ -10,8 +10,7 @@ from ..compiler.analysis.fusion_memory import LiveBytes
 from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._fusing import Fuser, read_groups
-from ._left_groups import leave_groups
+from ._fusing import Fuser, assign, read_groups
 from .pass_base import Pass, hardware_of
 
 
@@ -63,8 +62,7 @@ class FuseHorizontal(Pass):
         )
         fuser.run(sharing_pairs)
         fuser.report(sharing_pairs, remarks)
-        fuser.graph.assign()
-        leave_groups(module, fuser.graph)
+        assign(module, fuser.graph)
 
 
 #: Two kernels share little where one moves more than so many times the bytes that both read.

@@ -8,8 +8,7 @@ from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Limits
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._fusing import Fuser, read_groups
-from ._left_groups import leave_groups
+from ._fusing import Fuser, assign, read_groups
 from .pass_base import Pass, hardware_of
 
 
@@ -46,8 +45,7 @@ class FuseVertical(Pass):
         fuser = Fuser(self.name, read_groups(module), limits, hardware_of(self.hardware, self, module))
         fuser.run(producer_consumer_pairs)
         fuser.report(producer_consumer_pairs, remarks)
-        fuser.graph.assign()
-        leave_groups(module, fuser.graph)
+        assign(module, fuser.graph)
 
 
 def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:

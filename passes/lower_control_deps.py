@@ -44,6 +44,7 @@ class LowerControlDeps(Pass):
         while waiting:
             waiting = [c for call in waiting for c in _inline(program, call, variants)]
         program.erase_unused()
+        program.leave()
 
 
 def _is_group(function: ir.Operation) -> bool:

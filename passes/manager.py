@@ -13,7 +13,7 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects.verifier import Verifier
 from ..compiler.mlir import ir
 from ..compiler.timing import PassTime
-from ._left_groups import groups_left
+from ._left import leaving
 from .pass_base import Pass
 
 
@@ -44,12 +44,16 @@ class PassManager:
         """Runs the passes in place.  Raises what a pass, the verifier or an observer raises."""
         remarks = Remarks() if remarks is None else remarks
         verifier = Verifier()
-        with module.context, ir.Location.unknown(module.context), groups_left() as next_pass:
+        nested = bool(nested_modules(module))  # passes make none
+        with module.context, ir.Location.unknown(module.context), leaving() as next_pass:
             for number, p in enumerate(self.passes):
                 for observer in self.observers:
                     observer.before_pass(number, p, module)
                 start = self.clock()
-                for part in (*nested_modules(module), module):  # a graph before those inside it are gone
+                for part in (
+                    *(nested_modules(module) if nested else ()),
+                    module,
+                ):  # a graph before those inside it are gone
                     p.run(part, remarks)
                 next_pass()
                 ran = self.clock()

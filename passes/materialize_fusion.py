@@ -13,6 +13,7 @@ from ..compiler.analysis.fusion_plan import Instance, Plan, Refusal
 from ..compiler.analysis.index import Expr, parse, simplify, sym
 from ..compiler.analysis.kernel import REDUCTIONS, Kernel, natural, over, string, strings
 from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.storage import functions_of
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
 from ._fusing import read_groups
@@ -59,12 +60,13 @@ class MaterializeFusion(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
         if not any("fuse.group" in call.attributes for call in program.calls()):
+            program.leave()
             return
         graph = read_groups(module, grouped_only=True)
         plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
         end = graph.deps.nodes[-1].op
         made: list[ir.Operation] = []
-        places = {name: i for i, name in enumerate(program.functions)}
+        places = {name: i for i, name in enumerate(functions_of(module))}
         counts: dict[str, int] = {}
         for group in _schedule(graph):
             nodes = [graph.deps.nodes[n] for n in graph.members[group]]
@@ -85,6 +87,7 @@ class MaterializeFusion(Pass):
         program.erase_unused()
         for kernel in made:
             program.clean(kernel)
+        program.leave()
 
 
 def _plan(graph: GroupGraph, group: int) -> Plan:

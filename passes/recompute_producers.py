@@ -17,6 +17,7 @@ from ..compiler.analysis.sizes import estimate
 from ..compiler.mlir import ir
 from ._fusing import read_groups
 from ._kernels import Program, kernel_body
+from ._left import leave, left_before
 from ._results import drop_results
 from .pass_base import Pass, hardware_of
 
@@ -60,6 +61,7 @@ class RecomputeProducers(Pass):
         graph = read_groups(module)
         found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0])
         if not found:
+            leave(module, left_before(module, Program))
             return
         program = Program.of(module)
         copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
@@ -78,6 +80,7 @@ class RecomputeProducers(Pass):
         judged.assign()
         for left in refused:
             left.undo(program)
+        program.leave()
 
 
 @dataclass(frozen=True, eq=False)

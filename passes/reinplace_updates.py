@@ -52,6 +52,7 @@ class ReinplaceUpdates(Pass):
                 copies[call] = copied
         chains = [chain for call in copies if (chain := _Chain.back_from(program, copies, call)) is not None]
         if not chains:
+            program.leave()
             return
         uses = _Uses.of(Dependences.of(module))
         for chain in chains:
@@ -70,6 +71,7 @@ class ReinplaceUpdates(Pass):
                 program.erase_call(stage.copy)
                 stage.empty.erase()
         program.erase_unused()
+        program.leave()
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ class UnrollReductions(Pass):
                 )
                 forget_tiling(func)
                 program.clean(func)
+        program.leave()
 
     def may_unroll(self, kernel: Kernel, dims: frozenset[str]) -> bool:
         """Whether every use of ``dims`` ends in a reduction over just these that can be unrolled."""

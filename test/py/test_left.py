@@ -1,4 +1,4 @@
-"""The groups that a fusing pass leaves to the next are those that the next would read."""
+"""What a pass leaves to the next is what the next would read."""
 
 import pytest
 import torch
@@ -9,12 +9,14 @@ from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.frontend.importer import import_graph
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes._left_groups import groups_before, groups_left, leave_groups
+from fuse_mlir.passes._kernels import Program
+from fuse_mlir.passes._left import leave, leaving, left_before
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.pass_base import Pass
+from fuse_mlir.passes.pipeline import default_pipeline
 
 FUSING = (FuseVertical(max_ops=16), FuseHorizontal(), MaterializeFusion())
 
@@ -56,17 +58,17 @@ def test_a_pipeline_gives_what_single_passes_give(name: str, monkeypatch: pytest
 def test_what_was_left_reaches_the_next_pass_only() -> None:
     module = imported("chain", 4)
     graph = GroupGraph.of(module)
-    leave_groups(module, graph)
-    assert groups_before(module) is None  # no pipeline runs
-    with groups_left() as next_pass:
-        leave_groups(module, graph)
-        assert groups_before(module) is None
+    leave(module, graph)
+    assert left_before(module, GroupGraph) is None  # no pipeline runs
+    with leaving() as next_pass:
+        leave(module, graph)
+        assert left_before(module, GroupGraph) is None
         next_pass()
-        assert groups_before(module) is graph
-        assert groups_before(imported("chain", 4)) is None
+        assert left_before(module, GroupGraph) is graph
+        assert left_before(imported("chain", 4), GroupGraph) is None
         next_pass()
-        assert groups_before(module) is None
-    assert groups_before(module) is None
+        assert left_before(module, GroupGraph) is None
+    assert left_before(module, GroupGraph) is None
 
 
 class Idle(Pass):
@@ -81,3 +83,24 @@ def test_a_pass_between_makes_the_next_read_again(monkeypatch: pytest.MonkeyPatc
     reads = Reads(monkeypatch)
     PassManager([FUSING[0], Idle(), FUSING[2]]).run(module)
     assert reads.count == 2
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_program_is_left_as_it_would_be_read(name: str) -> None:
+    left = []
+
+    class Compare:
+        def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+            program = left_before(module, Program)
+            if program is not None:
+                left.append(p.name)
+                with leaving():  # nothing is left in here
+                    again = Program.of(module)
+                assert program.functions == again.functions
+                assert program.callers == again.callers
+
+        def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+            pass
+
+    PassManager(default_pipeline("scheduled"), observers=[Compare()]).run(imported(name))
+    assert {"fold-views", "fuse-horizontal", "materialize-fusion", "eliminate-dead"} <= set(left)
