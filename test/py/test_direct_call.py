@@ -1,5 +1,8 @@
 """Which graphs dynamo calls without AOTAutograd's wrappers, and that those which need them keep them."""
 
+import sys
+from collections import Counter
+
 import pytest
 import torch
 from compiling import check
@@ -8,7 +11,7 @@ from torch import nn
 
 from fuse_mlir.compiler import backend
 from fuse_mlir.compiler.frontend.interface import OutputConstant, OutputResult
-from fuse_mlir.compiler.program import Interface
+from fuse_mlir.compiler.program import CompiledGraph, Interface
 
 
 @pytest.fixture
@@ -113,3 +116,34 @@ def test_outputs_are_picked_from_results_and_constants(spec):
         picked = pick(results)
         assert picked == [results[s] if s in (0, 1, 2) else s for s in spec] and type(picked) is list
     assert results == ["a", "b", "c"]
+
+
+def test_what_a_call_does_for_each_tensor(tmp_path, fresh_dynamo):
+    """One address a tensor, one allocation a result, and no more Python around them than one function."""
+    seen: list[CompiledGraph] = []
+    options = {"cache_dir": str(tmp_path), "on_compiled": seen.append}
+    given = [torch.randn(64, 64) for _ in range(32)]
+    with made_up_gpu() as launched:
+        call = torch.compile(
+            lambda *xs: [torch.relu(x * 2 + 1) for x in xs], backend=backend.fuse, options=options
+        )
+        call(*given)
+        launched.clear()
+        made: Counter[str] = Counter()
+
+        def count(frame: object, event: str, what: object) -> None:
+            if event == "call":
+                made["python"] += 1
+            elif event == "c_call":
+                made[what.__name__] += 1  # type: ignore[attr-defined]
+
+        plan = seen[0].call.of_arguments()  # type: ignore[attr-defined]
+        sys.setprofile(count)
+        try:
+            plan(*given)
+        finally:
+            sys.setprofile(None)
+    assert len(launched) == 1
+    assert made.pop("data_ptr") == 64 and made.pop("_empty_strided_cpu") == 32
+    assert made.pop("python") == 3, "the plan, what dynamo calls, and the launch made up here"
+    assert made == {"clear": 1, "append": 1, "setprofile": 1}
