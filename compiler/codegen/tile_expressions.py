@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from ..analysis.index import Expr, Facts, FloorDiv, Mod, const, simplify, sym
 from ..analysis.index_facts import is_indirect
+from ..analysis.row_start import RowStart
 from ..analysis.tile import Axis, Tile
 from ..dialects import tt
 from ..mlir import ir
-from .row_start import RowStart
 from .tile_builder import Shape, TileBuilder, shape_of
 
 _LIMIT = 1 << 31

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from ..analysis.index import Expr, Mod, const, offset, sym
 from ..analysis.index_facts import is_indirect
 from ..analysis.layout import TensorSpec
+from ..analysis.row_start import RowStart
 from ..dialects import tt
 from ..mlir import ir
-from .row_start import RowStart
 from .tile_builder import Shape, shape_of
 from .tile_expressions import ALIGNED, PHASE, Split, TileExpressions, block_symbol, lane_symbol
 
@@ -76,10 +76,11 @@ class TileIndex(TileExpressions):
         if found is not None:
             return found
         builder = self.builder
-        if self._starts_early(axis) is not None:
+        start = self._starts_early(axis)
+        if start is not None:
             point = self._sum(self.position(axis), 32, {})  # below 0 is a large unsigned number
-            end = self._emit(self.extents[axis], 32)
-            return builder.remember(key, builder.cmpi("ult", point, end))
+            mask = builder.cmpi("ult", point, self._emit(self.extents[axis], 32))
+            return builder.remember(key, self._in_any_row(start, mask))
         axis_ = self.tile.axes[axis]
         extent = self.extents[axis] if extent is None else extent
         left = extent if axis_.kind == "resident" else extent - sym(block_symbol(axis)) * axis_.block
@@ -116,8 +117,55 @@ class TileIndex(TileExpressions):
         """
         behind = self.extents[start.axis] + sym(PHASE) + (start.vector - 1)
         end = behind.floordiv(start.vector) * start.vector
-        left = end - sym(block_symbol(start.axis)) * self.tile.axes[start.axis].block
-        return self.builder.cmpi("slt", self._lanes(start.axis, 32), self._emit(left, 32))
+        mask = self.builder.cmpi("slt", self._lanes(start.axis, 32), self._in_block(start, end))
+        return self._in_any_row(start, mask)
+
+    def inner_vectors(self, axes: Sequence[int]) -> ir.Value | None:
+        """Of a tile over ``axes`` along which a row in registers starts early, the lanes of vectors all of
+        whose elements are in the row; None where rows start where they start.
+        """
+        start = self.start
+        if start is None or start.axis not in axes:
+            return None
+        key = ("inner vectors", start.axis)
+        found = self.builder.recall(key)
+        if found is not None:
+            return found
+        vector, builder, lanes = start.vector, self.builder, self._lanes(start.axis, 32)
+        first = (sym(PHASE) + (vector - 1)).floordiv(vector) * vector
+        end = (self.extents[start.axis] + sym(PHASE)).floordiv(vector) * vector
+        behind = builder.cmpi("sge", lanes, self._in_block(start, first))
+        before = builder.cmpi("slt", lanes, self._in_block(start, end))
+        mask = builder.elementwise("arith.andi", [behind, before])
+        return builder.remember(key, self._in_any_row(start, mask))
+
+    def _in_block(self, start: RowStart, lane: Expr) -> ir.Value:
+        """A lane of a row, counted in the block at hand."""
+        axis = self.tile.axes[start.axis]
+        return self._emit(
+            lane if axis.kind == "resident" else lane - sym(block_symbol(start.axis)) * axis.block, 32
+        )
+
+    def _in_any_row(self, start: RowStart, mask: ir.Value) -> ir.Value:
+        """The same mask of a row in registers, known to be true where a row reaches wherever it starts and
+        false where none does: the compiler leaves comparisons and lanes out.
+        """
+        extent = self.extents[start.axis].constant
+        if self.tile.axes[start.axis].kind != "resident" or extent is None:
+            return mask
+        builder, lanes, vector = self.builder, self._lanes(start.axis, 32), start.vector
+        most = -(-(extent + vector - 1) // vector) * vector
+        mask = builder.elementwise(
+            "arith.andi", [mask, builder.cmpi("slt", lanes, builder.fill(most, lanes))]
+        )
+        always = builder.elementwise(
+            "arith.andi",
+            [
+                builder.cmpi("sge", lanes, builder.fill(vector, lanes)),
+                builder.cmpi("slt", lanes, builder.fill(extent // vector * vector, lanes)),
+            ],
+        )
+        return builder.elementwise("arith.ori", [mask, always])
 
     def fills_vectors(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> bool:
         """Whether a load at ``coords`` reads its axis, rows that are longer, 16 bytes at a time."""

@@ -10,11 +10,11 @@ from ..analysis.index import Expr, const, parse, sym
 from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
 from ..analysis.kernel_shape import KernelShape
 from ..analysis.precision import beside_one_ops, coarse_ops
+from ..analysis.row_start import PLAIN_FOLDS, row_start
 from ..analysis.tile import Tile
 from ..dialects import tt
 from ..mlir import ir, scf
 from . import philox, tile_ops
-from .row_start import PLAIN_FOLDS, row_start
 from .tile_builder import Shape, TileBuilder, shape_of
 from .tile_index import TileIndex, block_symbol
 from .tile_memory import store_value
@@ -336,11 +336,22 @@ class TileKernel:
         return tuple(sorted({*own, *vectors}))
 
     def _store(self, op: ir.Operation) -> None:
+        """One store; of a row that starts early two: whole vectors, and elements of those at its ends."""
         builder = self.builder
         value = to_memory(builder, self._operand(op.operands[1]))
         mask = builder.both(self._operand(op.operands[2]), self._active(op))
-        mode = string(op.attributes["mode"])
-        store_value(builder, self._address(op, 3), value, mask, mode, self._evict(op))
+        mode, address, evict = string(op.attributes["mode"]), self._address(op, 3), self._evict(op)
+        start = self.index.start
+        inner = self.index.inner_vectors(self.plan.axes[op])
+        if start is None or inner is None:
+            store_value(builder, address, value, mask, mode, evict)
+            return
+        others = [axis for axis in self.plan.axes[op] if axis != start.axis]
+        row = builder.both(self._operand(op.operands[2]), self._active(op, others))
+        store_value(builder, address, value, builder.both(row, inner), mode, evict)
+        true = builder.to(builder.constant(1, "i1"), shape_of(inner))
+        ends = builder.elementwise("arith.xori", [inner, true])
+        store_value(builder, address, value, builder.both(mask, ends), mode, evict)
 
     def _evict(self, op: ir.Operation) -> str:
         """Where a row is looped over more than once: what a later loop reads again leaves the cache last,
@@ -350,10 +361,10 @@ class TileKernel:
             return "normal"
         return "first" if self.stage == self.loops[-1] or op.name == "fuse.store" else "last"
 
-    def _active(self, op: ir.Operation) -> ir.Value | None:
-        """Lanes and programs in which a store or assert happens."""
+    def _active(self, op: ir.Operation, axes: Sequence[int] | None = None) -> ir.Value | None:
+        """Lanes, along ``axes`` or all, and programs in which a store or assert happens."""
         builder = self.builder
-        mask = self.index.mask(self.plan.axes[op])
+        mask = self.index.mask(self.plan.axes[op] if axes is None else axes)
         for axis in self.plan.missing_grid_axes(op):
             if self.index.block_count(axis).constant != 1:
                 mask = builder.both(

@@ -117,6 +117,7 @@ MAIN = (
     Main("swiglu_8192x4096", {WIDE: 4}, {WIDE: 2}),
     Main("softmax_8192x4096", {WIDE: 4}, {WIDE: 4}),
     Main("softmax_8192x4096", {WIDE: 4}, {WIDE: 4}, dtype=torch.float32, divisions=1),
+    Main("softmax_8192x4097", {WIDE: 8}, {WIDE: 8, "b16": 64}),
     Main("softmax_65536x1024", {WIDE: 2}, {WIDE: 2}),
     Main("softmax_512x131072", {WIDE: 8}, {WIDE: 4}),
     Main("layer_norm_8192x4096", {WIDE: 12}, {WIDE: 4}),

@@ -1,10 +1,12 @@
-"""Rows that are longer than what is read of them: vectors reach behind the end, and nobody uses that."""
+"""Rows that are longer than what is read of them, and rows in registers that start anywhere: vectors reach in
+front of the start and behind the end, and nobody uses that.
+"""
 
 import math
 
 import pytest
 import torch
-from compiling import check
+from compiling import Compiled, check
 from torch.nn import functional as F
 
 FUNCTIONS = {
@@ -30,3 +32,30 @@ def test_what_stands_behind_the_end_is_not_used(name, behind):
     x = torch.randn(6, 48)
     x[:, 37:] = behind
     check(lambda x: function(x[:, :37]), x, interpret_level="tiled")
+
+
+#: Of rows [16, 1501] in 16 bits, which start 0 to 7 elements behind a multiple of 16 bytes.
+ROWS = {
+    "softmax": lambda x: F.softmax(x, -1),
+    "log_softmax": lambda x: F.log_softmax(x, -1),
+    "norm": lambda x: F.layer_norm(x, (x.shape[-1],)),
+    "gradient": lambda x: torch.ops.aten._softmax_backward_data(x, x.flip(0), -1, x.dtype),
+    "two results": lambda x: (x - x.amax(-1, keepdim=True), x.argmax(-1), x / x.float().sum(-1, True)),
+    "masked": lambda x: F.softmax(x.masked_fill(torch.arange(x.shape[-1]) > 700, -math.inf), -1),
+    "part": lambda x: F.softmax(x[:, :1400], -1),
+    "later": lambda x: F.softmax(x[:, 3:], -1),
+    "weighted": lambda x: F.softmax(x, -1) * x[0],
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_in_registers_that_start_anywhere(name, dtype):
+    check(ROWS[name], torch.randn(16, 1501).to(dtype), interpret_level="tiled")
+
+
+def test_a_row_between_rows_of_other_numbers_keeps_them_out():
+    x = torch.full((16, 1501), math.inf, dtype=torch.bfloat16)
+    x[::2] = torch.randn(8, 1501).to(torch.bfloat16)
+    found = Compiled(ROWS["softmax"], {"interpret_level": "tiled"}, False)(x)[::2].double()
+    torch.testing.assert_close(found, x[::2].double().softmax(-1), rtol=2**-8, atol=0.0)
