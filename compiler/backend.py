@@ -9,6 +9,7 @@ functionalises and splits the captured graph (min-cut partitioner); each of its 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .collector import collector_paused
-from .direct_call import direct_call, needs_no_wrapper, plain_inputs
+from .direct_call import differentiable_results, direct_call, needs_gradients, needs_no_wrapper, plain_inputs
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_mask_layout import lay_out_masks
@@ -32,6 +33,16 @@ from .frontend.one_hot import sum_one_hots
 from .frontend.partition import partition
 from .frontend.product_epilogues import fuse_epilogues
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, kept_strides, report_strides
+from .frontend.stand_in import (
+    StandInMismatch,
+    StoredStep,
+    TrainingStep,
+    backward_call,
+    cut,
+    forward_call,
+    stand_in,
+    training_step,
+)
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, captured_key, program_key
@@ -82,12 +93,17 @@ def _compile_captured(
         lay_out_masks(gm)
 
     direct: list[Callable[..., Any]] = []
+    cuts: dict[str, Any] = {}  #: what was learnt of the two graphs of a training step
+    differentiated = needs_gradients(example_inputs)
     autocast = torch._C._is_any_autocast_enabled()
     plain = plain_inputs(example_inputs)  # AOTAutograd keeps the compilers, which must not keep the inputs
 
     def compiler(name: str) -> Callable[..., Any]:
         def compile_one(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
             bare = name == "inference" and not autocast and needs_no_wrapper(graph, plain)
+            step = None
+            if name == "forward" and captured is not None and not autocast:
+                step = _training_step(graph, cuts.pop("backward"), plain)
             with _algorithms(chosen):  # a backward graph is compiled when it first runs
                 kept = kept_strides(name, padded=chosen.output_strides == "padded")
                 compiled = compile_graph(graph, inputs, chosen, name=name, kept=kept)
@@ -95,15 +111,23 @@ def _compile_captured(
             call = compiled.call
             if bare:
                 direct.append(_direct(call))
-            if bare and captured is not None and compiled.key is not None:
-                ProgramCache(chosen).link(captured, compiled.key)
+            if captured is not None and compiled.key is not None:
+                if bare and not differentiated:
+                    ProgramCache(chosen).link(captured, compiled.key)
+                if step is not None:
+                    cuts["forward"] = step, compiled.key
+                if name == "backward" and "forward" in cuts:
+                    first, forward = cuts["forward"]
+                    ProgramCache(chosen).link_training(captured, first, forward, compiled.key)
             return call
 
         return compile_one
 
     def part(joint: torch.fx.GraphModule, joint_inputs: Sequence[Any], **given: Any) -> Any:
         on_gpu = runs_on_gpu(graph_device(joint), chosen)
-        return partition(joint, joint_inputs, epilogues=chosen.library_epilogues(on_gpu), **given)
+        both = partition(joint, joint_inputs, epilogues=chosen.library_epilogues(on_gpu), **given)
+        cuts["backward"] = both[1]
+        return both
 
     wrapped: Callable[..., Any] = aot_autograd(
         fw_compiler=compiler("forward"),
@@ -121,28 +145,94 @@ def _direct(call: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:
     return call.of_arguments() if isinstance(call, LaunchPlan) else direct_call(call)
 
 
+def _training_step(
+    forward: torch.fx.GraphModule, backward: torch.fx.GraphModule, inputs: int | None
+) -> TrainingStep | None:
+    differentiable = differentiable_results(forward, inputs)
+    if differentiable is None:
+        return None
+    return training_step(forward, backward, differentiable)
+
+
 def _from_cache(
     gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options
 ) -> tuple[str | None, Callable[..., Any] | None]:
     """The name of a captured graph in the program cache, None where only what AOTAutograd makes of it has
-    one, and what Dynamo calls where the program is there.
+    one, and what Dynamo calls where what it became is there.
     """
     device = graph_device(gm)
     if not runs_on_gpu(device, options):
         return None, None
-    timing = Timing("inference")
+    training = needs_gradients(example_inputs)
+    timing = Timing("forward" if training else "inference")
     with timing.measured("cache"):
         try:
             key = captured_key(gm, example_inputs, options, device)
         except NotCacheable as reason:
             log.debug("a captured graph is not looked up: %s", reason)
             return None, None
-        program = ProgramCache(options).read_captured(key)
+        cache = ProgramCache(options)
+        trained = cache.read_training(key) if training else None
+        program = cache.read_captured(key) if not training else None
+    if trained is not None:
+        try:
+            return key, _stand_in(gm, example_inputs, options, key, *trained, timing)
+        except StandInMismatch as reason:
+            log.warning("a stored training step is passed by: %s", reason)
     if program is None:
         return key, None
-    compiled = _load(gm, program, options, "inference", timing, key)
+    compiled = _load(program, options, "inference", timing, key, len(example_inputs))
     _report(compiled, options)
     return key, _direct(compiled.call)
+
+
+def _stand_in(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    key: str,
+    step: TrainingStep,
+    forward: GpuProgram,
+    backward: GpuProgram,
+    timing: Timing,
+) -> Callable[..., Any]:
+    """What Dynamo calls: the programs of a training step, wrapped by AOTAutograd."""
+    inputs, tangents = len(example_inputs), sum(step.differentiable)
+
+    @cache
+    def load(name: str) -> CompiledGraph:
+        with unset_fake_temporarily():  # AOTAutograd asks for them under fake tensors
+            if name == "forward":
+                compiled = _load(forward, options, name, timing, key, inputs)
+            else:
+                compiled = _load(backward, options, name, Timing(name), key, len(step.saved) + tangents)
+        _report(compiled, options)
+        return compiled
+
+    programs = StoredStep(
+        step, lambda args: load("forward").call(args), lambda args: load("backward").call(args)
+    )
+
+    def compile_forward(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        call, numbers = forward_call(graph.graph, programs)
+        strides = load("forward").strides
+        report_strides(tuple(strides[number] for number in numbers))
+        return call
+
+    def compile_backward(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        load("backward")
+        return backward_call(graph.graph, programs)
+
+    def refuse(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        raise StandInMismatch("AOTAutograd sees no gradients")
+
+    wrapped: Callable[..., Any] = aot_autograd(
+        fw_compiler=compile_forward,
+        bw_compiler=compile_backward,
+        inference_compiler=refuse,
+        partition_fn=cut,
+    )(stand_in(gm, programs, key), example_inputs)
+    return wrapped
 
 
 @unset_fake_temporarily()  # AOTAutograd compiles under fake tensors; the constants of a program are real ones
@@ -175,7 +265,8 @@ def compile_graph(
             key = _key(gm, example_inputs, options, device, name, static, kept)
             program = ProgramCache(options).read(key) if key is not None else None
     if program is not None:
-        compiled = _load(gm, program, options, name, timing, key)
+        placeholders = len(gm.graph.find_nodes(op="placeholder"))
+        compiled = _load(program, options, name, timing, key, placeholders, gm)
     else:
         compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept)
     _report(compiled, options)
@@ -199,14 +290,17 @@ def _key(
 
 
 def _load(
-    gm: torch.fx.GraphModule,
     program: GpuProgram,
     options: Options,
     name: str,
     timing: Timing,
     key: str | None,
+    placeholders: int,
+    gm: torch.fx.GraphModule | None = None,
 ) -> CompiledGraph:
-    """A program from the cache: neither MLIR nor Triton is loaded."""
+    """A program from the cache: neither MLIR nor Triton is loaded.  ``placeholders``: how many its graph has.
+    ``gm``: the graph, which holds the program's constants if there are any.
+    """
 
     def module() -> "ir.Module":
         from .compilation import read_module
@@ -215,7 +309,7 @@ def _load(
 
     with timing.measured("load"):
         run = load_plan(program.plan, program.kernels, {}, options, name, program.account.launches)
-    call = _boxed(run, program.interface, gm)
+    call = _boxed(run, program.interface, placeholders, gm)
     return _told(
         name, program.account, program.interface, program.plan, call, timing, module, key=key, cached=True
     )
@@ -256,7 +350,8 @@ def _compile(
         done.executable.when_loaded.append(
             lambda kernels: ProgramCache(options).write(key, done.program(kernels))
         )
-    call = _boxed(done.executable.run, done.interface, gm)
+    placeholders = len(gm.graph.find_nodes(op="placeholder"))
+    call = _boxed(done.executable.run, done.interface, placeholders, gm)
     plan = done.executable.plan
     return _told(
         name,
@@ -331,7 +426,10 @@ def graph_device(gm: torch.fx.GraphModule) -> str:
 
 
 def _boxed(
-    run: Callable[[list[Any]], list[Any]], interface: Interface, gm: torch.fx.GraphModule
+    run: Callable[[list[Any]], list[Any]],
+    interface: Interface,
+    placeholders: int,
+    gm: torch.fx.GraphModule | None,
 ) -> Callable[[list[Any]], list[Any]]:
     """AOTAutograd's calling convention: takes (and empties) a list of arguments, gives the flat list of
     outputs.
@@ -340,11 +438,10 @@ def _boxed(
     results also hold the mutated arguments.
     """
     inputs, outputs = interface.inputs, interface.outputs
-    constants = [held(gm, name) for name in interface.constants]
+    constants = [held(gm, name) for name in interface.constants] if gm is not None else []
     in_order = inputs == tuple(range(len(inputs)))
     plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
     pick = _outputs(interface)
-    placeholders = len(gm.graph.find_nodes(op="placeholder"))
     as_it_is = in_order and plain and not constants and len(inputs) == placeholders
     if as_it_is and isinstance(run, LaunchPlan):
         return run  # it empties the list itself

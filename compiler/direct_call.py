@@ -19,20 +19,37 @@ def plain_inputs(example_inputs: Sequence[Any]) -> int | None:
     return len(example_inputs)
 
 
+def needs_gradients(example_inputs: Sequence[Any]) -> bool:
+    """Whether autograd records a captured graph with these inputs, as far as they say."""
+    return torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in example_inputs)
+
+
 def needs_no_wrapper(gm: torch.fx.GraphModule, inputs: int | None) -> bool:
     """Whether what AOTAutograd made of the captured graph, ``gm``, can be called with its inputs as they are
     and gives the graph's results as they are.  ``inputs``: of ``plain_inputs``.  Ask while AOTAutograd
     compiles ``gm``, and only where autocast was off before.
     """
-    context = torch._guards.TracingContext.try_get()
-    metadata = context.fw_metadata if context is not None else None
-    if metadata is None:
-        return False
+    metadata = _plain_metadata(gm, inputs)
     (output,) = gm.graph.find_nodes(op="output")
     results = output.args[0]
     return (
-        isinstance(results, (tuple, list))
-        and len(results) == metadata.num_outputs
+        metadata is not None and isinstance(results, (tuple, list)) and len(results) == metadata.num_outputs
+    )
+
+
+def differentiable_results(gm: torch.fx.GraphModule, inputs: int | None) -> list[bool] | None:
+    """For each result of a captured graph whether it has a gradient.  None where AOTAutograd, which compiles
+    its forward graph, ``gm``, does more than to hand inputs and results on.  ``inputs``: as above.
+    """
+    metadata = _plain_metadata(gm, inputs)
+    return None if metadata is None else [info.requires_grad for info in metadata.output_info]
+
+
+def _plain_metadata(gm: torch.fx.GraphModule, inputs: int | None) -> Any:
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    plain = (
+        metadata is not None
         and len(gm.graph.find_nodes(op="placeholder")) == inputs
         and all(type(m).__name__ == "PlainTensorMeta" for m in metadata.subclass_fw_graph_out_meta or ())
         and not any(i.mutates_data or i.mutates_metadata for i in metadata.input_info)
@@ -43,6 +60,7 @@ def needs_no_wrapper(gm: torch.fx.GraphModule, inputs: int | None) -> bool:
         and not metadata.is_rng_op_functionalized
         and metadata.grad_enabled_mutation is None
     )
+    return metadata if plain else None
 
 
 def direct_call(call: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:

@@ -5,8 +5,9 @@ device, the versions of Python, torch, MLIR and Triton, and the compiler's own s
 launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells.  Entries check
 themselves; one that is damaged, of another form or without its kernels is a miss.
 
-A graph without gradients that AOTAutograd needs no wrappers for (``direct_call.py``) is also known by the
-text of what Dynamo captured: then a hit runs neither AOTAutograd nor any rewrite of FX graphs.
+A graph is also known by the text of what Dynamo captured. One without gradients that AOTAutograd needs no
+wrappers for (``direct_call.py``) runs without it; one with gradients is wrapped by AOTAutograd as a graph of
+one op (``frontend/stand_in.py``). No rewrite of FX graphs runs then.
 """
 
 import hashlib
@@ -20,13 +21,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from .frontend.captured_text import captured_text
 from .frontend.graph_text import NotCacheable, graph_text
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
+from .frontend.stand_in import TrainingStep
 from .frontend.torch_state import torch_state
 from .options import Options
 from .program import Account, GpuProgram, Interface
@@ -38,6 +40,7 @@ from .runtime.triton_version import triton_fingerprint
 log = logging.getLogger(__name__)
 
 _MAGIC = b"FUSEPROGRAM1\n"
+_Kind = TypeVar("_Kind")
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -50,6 +53,15 @@ class _Entry:
     plan: Plan
     kernels: dict[str, tuple[str, tuple[str, ...]]]
     module: bytes
+
+
+@dataclass(frozen=True)
+class _Training:
+    """What a captured graph with gradients became: the names of two programs."""
+
+    step: TrainingStep
+    forward: str
+    backward: str
 
 
 def program_key(
@@ -76,17 +88,15 @@ def program_key(
 def captured_key(
     gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, device: str
 ) -> str:
-    """The name under which the cache knows what becomes of a graph that Dynamo captured, without gradients.
+    """The name under which the cache knows what becomes of a graph that Dynamo captured.
 
-    Raises NotCacheable where the options or the graph hold what no key can say, where autograd or autocast
-    would change the graph, and for CUDA graphs, whose static inputs AOTAutograd names.
+    Raises NotCacheable where the options or the graph hold what no key can say, under autocast, and for CUDA
+    graphs, whose static inputs AOTAutograd names.
     """
     if options.fx_pass is not None or options.cudagraphs:
         raise NotCacheable("an option that asks what AOTAutograd makes of the graph")
     if torch._C._is_any_autocast_enabled():
         raise NotCacheable("autocast")
-    if torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in example_inputs):
-        raise NotCacheable("gradients")
     surroundings = _surroundings(options, device)
     return _digest("captured", captured_text(gm, example_inputs), *surroundings, torch_state())
 
@@ -144,6 +154,7 @@ class ProgramCache:
     def __init__(self, options: Options) -> None:
         self._folder = CacheFolder(Path(options.cache_dir or default_directory()), ".program")
         self._captured = CacheFolder(self._folder.directory, ".captured")
+        self._trained = CacheFolder(self._folder.directory, ".trained")
         self._options = options
 
     def read_captured(self, key: str) -> GpuProgram | None:
@@ -152,19 +163,31 @@ class ProgramCache:
         program = self.read(data.decode()) if re.fullmatch(rb"[0-9a-f]{64}", data) else None
         return program if program is not None and not program.interface.constants else None
 
+    def read_training(self, key: str) -> tuple[TrainingStep, GpuProgram, GpuProgram] | None:
+        """The programs, forward and backward, that a captured graph with gradients became; None as in
+        ``read``.
+        """
+        entry = self._entry(self._trained, key, _Training)
+        if entry is None:
+            return None
+        forward, backward = self.read(entry.forward), self.read(entry.backward)
+        if forward is None or backward is None:
+            return None
+        held = forward.interface.constants or backward.interface.constants
+        return None if held else (entry.step, forward, backward)
+
+    def link_training(self, key: str, step: TrainingStep, forward: str, backward: str) -> None:
+        """Says that the captured graph ``key`` becomes two programs, by their names."""
+        self._trained.write(key, _to_bytes(_Training(step, forward, backward)))
+
     def link(self, key: str, program: str) -> None:
         """Says that the captured graph ``key`` becomes the program of the name ``program``."""
         self._captured.write(key, program.encode())
 
     def read(self, key: str) -> GpuProgram | None:
         """The program of that name; None where there is none or it cannot be used, which the log says."""
-        data = self._folder.read(key)
-        if data is None:
-            return None
-        try:
-            entry = _from_bytes(data)
-        except Exception as error:  # whatever is wrong with the bytes, compiling mends it
-            log.warning("the cached program %s is unreadable and will be compiled again: %s", key, error)
+        entry = self._entry(self._folder, key, _Entry)
+        if entry is None:
             return None
         kernels, stored = kernel_cache(self._options), {}
         for name, (kernel, signature) in entry.kernels.items():
@@ -174,6 +197,16 @@ class ProgramCache:
                 return None
             stored[name] = Kernel(kernel, signature, cubin)
         return GpuProgram(entry.interface, entry.account, entry.plan, stored, entry.module)
+
+    def _entry(self, folder: CacheFolder, key: str, kind: type[_Kind]) -> _Kind | None:
+        data = folder.read(key)
+        if data is None:
+            return None
+        try:
+            return _from_bytes(data, kind)
+        except Exception as error:  # whatever is wrong with the bytes, compiling mends it
+            log.warning("the cached program %s is unreadable and will be compiled again: %s", key, error)
+            return None
 
     def write(self, key: str, program: GpuProgram) -> None:
         """Stores a program, whose kernels are stored already.  What cannot be written is logged and left."""
@@ -187,25 +220,25 @@ class ProgramCache:
         self._folder.write(key, data)
 
 
-def _to_bytes(entry: _Entry) -> bytes:
+def _to_bytes(entry: _Entry | _Training) -> bytes:
     body = pickle.dumps(entry, protocol=5)
-    _from_body(body)  # what may not be read may not be written
+    _from_body(body, type(entry))  # what may not be read may not be written
     return _MAGIC + hashlib.sha256(body).digest() + body
 
 
-def _from_bytes(data: bytes) -> _Entry:
+def _from_bytes(data: bytes, kind: type[_Kind]) -> _Kind:
     start = len(_MAGIC) + 32
     body = data[start:]
     if not data.startswith(_MAGIC):
         raise ValueError("it does not begin as a stored program does")
     if hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
         raise ValueError("its bytes do not match their checksum")
-    return _from_body(body)
+    return _from_body(body, kind)
 
 
-def _from_body(body: bytes) -> _Entry:
+def _from_body(body: bytes, kind: type[_Kind]) -> _Kind:
     entry = _Unpickler(io.BytesIO(body)).load()
-    if not isinstance(entry, _Entry):
+    if not isinstance(entry, kind):
         raise ValueError(f"it holds a {type(entry).__name__}")
     return entry
 

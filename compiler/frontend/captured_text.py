@@ -33,12 +33,16 @@ def captured_text(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> str:
     """
     if torch._C._len_torch_dispatch_stack():
         raise NotCacheable("a dispatch mode")
+    if next(gm.children(), None) is not None:
+        raise NotCacheable("a graph inside the graph")
     writer = Writer(gm)
     examples = iter(example_inputs)
     storages: dict[Any, str] = {}
     for node in gm.graph.nodes:
         value = node.meta.get("example_value")
         _require_static(value)
+        if "recompute" in node.meta:
+            raise NotCacheable("a choice of what is computed again")
         if node.op == "placeholder":
             target = _placeholder(next(examples), value, node.name, storages, writer)
         elif node.op == "call_function":

@@ -29,7 +29,7 @@ def partition(
     (``pool_offsets.py``), and masks of ReLUs are computed again (``relu_masks.py``).  ``epilogues``: a
     product computes the ReLU behind it, so that the ReLU is kept and not the product.
     """
-    _drop_detached(joint)
+    drop_detached(joint)
     sink_gathers(joint)
     save_offsets(joint.graph)
     recompute_relu_masks(joint)
@@ -39,7 +39,7 @@ def partition(
     return min_cut_rematerialization_partition(joint, joint_inputs, **options)
 
 
-def _drop_detached(joint: GraphModule) -> None:
+def drop_detached(joint: GraphModule) -> None:
     for node in joint.graph.find_nodes(op="call_function", target=torch.ops.aten.detach.default):
         node.replace_all_uses_with(node.args[0])
         joint.graph.erase_node(node)

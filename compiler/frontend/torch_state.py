@@ -32,6 +32,7 @@ def torch_state() -> str:
         mkldnn.enabled,
         functorch_config.get_hash().hex(),
         inductor_config.get_hash().hex(),
+        getattr(functorch_config, "joint_custom_pass", None),
         [type(mode).__qualname__ for mode in torch.overrides._get_current_function_mode_stack()],
     )
     return " ".join(map(str, settings))

@@ -146,10 +146,9 @@ class Tagged(torch.Tensor):
 
 
 REFUSED: dict[str, tuple[Callable[[], str], str]] = {
-    "gradients": (lambda: key(normed, X, W.clone().requires_grad_()), "gradients"),
     "sizes that vary": (lambda: key(torch.sin, X, dynamic=True), "a size that is not known|an input of type"),
     "an operator of another library": (lambda: key(lambda x: half(x), X), "half"),
-    "a sub-graph": (lambda: key(branched, X), "a node get_attr|cond"),
+    "a sub-graph": (lambda: key(branched, X), "a graph inside the graph"),
     "a subclass": (lambda: key(lambda x: x + 1, X.as_subclass(Tagged)), "Tagged|function"),
     "complex conjugate": (lambda: key(lambda x: x + 1, torch.ones(3, dtype=torch.cfloat).conj()), "conjug"),
 }
@@ -210,6 +209,7 @@ GRAPHS: dict[str, Callable[[], str]] = {
     "another size": lambda: key(doubled, torch.ones(8, 7)),
     "other strides": lambda: key(doubled, torch.ones(24, 6).T),
     "another result": lambda: key(lambda x: (x * 2.0, x + 0), X),
+    "gradients": lambda: key(doubled, torch.ones(6, 24).requires_grad_()),
     "a parameter": lambda: key_without_gradients(torch.nn.Parameter(X)),
     "no grad": lambda: key_without_gradients(X),
     "two inputs": lambda: key(added, X, X.clone()),
