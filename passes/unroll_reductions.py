@@ -1,12 +1,12 @@
 """``unroll-reductions``: a sum of a few elements becomes a few loads and additions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
 from ..compiler.analysis.index import Expr
-from ..compiler.analysis.kernel import REDUCTIONS, Kernel, over, string
+from ..compiler.analysis.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._kernels import Program, dims_attribute, forget_tiling, kernel_body, rewrite_dims
@@ -45,7 +45,8 @@ class UnrollReductions(Pass):
     Does not fire where the dim is needed for anything else: a store, an assertion, a scan, another kind of
     reduction; nor where what is reduced has a reduction inside, nor where the copies would be more than
     ``max_ops`` operations, nor on the largest and smallest of integers, whose signs the operation does not
-    say.
+    say.  Nor in a kernel that reads an argument into which something is written: as a reduction, each element
+    is read at the point that overwrites it, and both can be one kernel (``x.sub_(x.mean(0))``).
     """
 
     name: ClassVar[str] = "unroll-reductions"
@@ -55,8 +56,12 @@ class UnrollReductions(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
-        kernels = {string(func.attributes["sym_name"]): func for _, func in program.kernel_calls()}
-        for func in kernels.values():
+        calls = program.kernel_calls()
+        kernels = {string(func.attributes["sym_name"]): func for _, func in calls}
+        updating = _updating(calls)
+        for name, func in kernels.items():
+            if name in updating:
+                continue
             if not any(op.name == "fuse.reduce" for op in kernel_body(func)):
                 continue
             kernel = Kernel.of(func)
@@ -102,6 +107,17 @@ class UnrollReductions(Pass):
         ):
             return False
         return all(_join(op) is not None and set(over(op)) == dims for op in reductions)
+
+
+def _updating(calls: Sequence[tuple[ir.Operation, ir.Operation]]) -> set[str]:
+    """The names of kernels that read an argument of ``@main`` into which some kernel writes."""
+    destinations = {call.operands[tie] for call, func in calls for tie in kernel_ties(func)}
+    written = {value for value in destinations if isinstance(value.owner, ir.Block)}
+    return {
+        string(func.attributes["sym_name"])
+        for call, func in calls
+        if written and not written.isdisjoint(call.operands)
+    }
 
 
 def _join(op: ir.Operation) -> str | None:

@@ -77,10 +77,13 @@ def permuted(x: Tensor, n: int) -> Tensor:
 
 
 def indices(y: Tensor, n: int, size: int) -> Tensor:
-    """Integers of `y`'s shape (or three made of `n`) that index a dim of `size`."""
+    """Integers of `y`'s shape (or three made of `n`) that index a dim of `size`.
+
+    They are contiguous: see `test_indices_in_another_order_give_eagers_strides`.
+    """
     need(size > 0)
     if kind(y) == "int" and 0 < y.ndim <= 2:  # a scalar index is a number, on which dynamo breaks the graph
-        return y.to(torch.int64).remainder(size)
+        return y.to(torch.int64).remainder(size).contiguous()
     return some(n, size)
 
 

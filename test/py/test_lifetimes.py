@@ -75,6 +75,9 @@ FOUND = {
     "a part of a part is set to zero": Program(
         (Input((2, 2, 8, 2), torch.int8, "strided"),), (Step("shift_"), Step("view_"))
     ),
+    "a mean of two is subtracted from both": Program(
+        (Input((2, 17, 33, 1)),), (Step("sub_sum_"), Step("index_pair", n=24))
+    ),
 }
 
 

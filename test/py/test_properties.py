@@ -110,5 +110,12 @@ def test_an_empty_tensor_is_read_and_written_nowhere():
     assert check_program(Program((x,), steps), dynamic=True, verify="numeric") is not None
 
 
+@pytest.mark.xfail(strict=True, reason="torch's meta function of index does not ask how the index lies")
+def test_indices_in_another_order_give_eagers_strides():
+    """Graphs, and so all compilers, are told that the result is contiguous."""
+    x, i = torch.empty(8, 5), torch.zeros(4, 3, dtype=torch.int64).t()
+    assert x.to("meta")[i.to("meta")].stride() == x[i].stride()
+
+
 def test_exact_ops_are_in_the_table():
     assert OPS.keys() > EXACT

@@ -121,6 +121,52 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: it reads an argument into which the centred values are written. A kernel beside it is unrolled.
+// CHECK-LABEL: func.func @main
+// CHECK-LABEL: func.func private @sum(
+// CHECK: "fuse.reduce"
+// CHECK-LABEL: func.func private @other(
+// CHECK-NOT: "fuse.reduce"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x2xf32>, %w: tensor<8x2xf32>) -> (tensor<8xf32>, tensor<8x2xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %s = call @sum(%x, %o) : (tensor<8x2xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %t = call @other(%w, %p) : (tensor<8x2xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %y = call @add(%s, %t, %x) : (tensor<8xf32>, tensor<8xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+    return {fuse.mutates = {"1" = 0 : i64}} %t, %y : tensor<8xf32>, tensor<8x2xf32>
+  }
+  func.func private @sum(%x: tensor<8x2xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @other(%x: tensor<8x2xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @add(%a: tensor<8xf32>, %b: tensor<8xf32>, %x: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %u = "fuse.load"(%a, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %v = "fuse.load"(%b, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %c = arith.subf %w, %u : f32
+    %e = arith.addf %c, %v : f32
+    %r = "fuse.store"(%x, %e, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x2xf32>, f32, i1) -> tensor<8x2xf32>
+    return %r : tensor<8x2xf32>
+  }
+}
+
+// -----
+
 // Bad input: there is nothing to schedule.
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
