@@ -9,11 +9,11 @@ from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_facts, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
+from ._conditions import comparison, negates
 from ._kernels import Program, kernel_body, text_list
 from .pass_base import Pass
 
-#: ``predicate`` of arith.cmpi -> its negation; lt, ge: the signed comparisons that cut a dim in two.
-_NEGATION = {0: 1, 1: 0, 2: 5, 3: 4, 4: 3, 5: 2, 6: 9, 7: 8, 8: 7, 9: 6}
+#: ``predicate`` of the signed comparisons of arith.cmpi, which cut a dim in two.
 _SLT, _SLE, _SGT, _SGE = 2, 3, 4, 5
 #: Operations that may stand on one arm only.
 _UNARY = ("arith.negf", "arith.extf", "arith.truncf")
@@ -170,7 +170,7 @@ class _Arms:
         """Whether a condition holds on an arm; None where that is not known."""
         if condition == self.op.operands[0]:
             return arm == 0
-        return arm == 1 if _negates(condition, self.op.operands[0]) else None
+        return arm == 1 if negates(condition, self.op.operands[0]) else None
 
     def _same(self, first: ir.Value, second: ir.Value) -> Build | None:
         """How to build one value that is ``first`` on the first arm and ``second`` on the other."""
@@ -260,25 +260,11 @@ def _attributes(op: ir.Operation) -> list[tuple[str, str]]:
     return [(name, str(op.attributes[name])) for name in op.attributes]
 
 
-def _comparison(value: ir.Value) -> tuple[int, ir.Value, ir.Value] | None:
-    """(predicate, left, right) of an integer comparison."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.cmpi":
-        return None
-    op = value.owner.operation
-    return ir.IntegerAttr(op.attributes["predicate"]).value, op.operands[0], op.operands[1]
-
-
-def _negates(condition: ir.Value, other: ir.Value) -> bool:
-    """Whether one comparison holds exactly where the other does not."""
-    one, two = _comparison(condition), _comparison(other)
-    return one is not None and two is not None and _NEGATION[one[0]] == two[0] and one[1:] == two[1:]
-
-
 def _cut(condition: ir.Value, facts: Facts) -> tuple[str, int, bool, int] | None:
     """(dim, cut, whether the condition holds below it, extent) of a condition ``dim < cut`` or its negation;
     the cut lies inside the dim, whose extent is a number.
     """
-    compared = _comparison(condition)
+    compared = comparison(condition)
     if compared is None or compared[0] not in (_SLT, _SLE, _SGT, _SGE):
         return None
     predicate, left, right = compared

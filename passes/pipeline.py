@@ -20,6 +20,7 @@ from .lower_device_assert import LowerDeviceAssert
 from .lower_to_tt import LowerToTt
 from .materialize_fusion import MaterializeFusion
 from .merge_arms import MergeArms
+from .narrow_stores import NarrowStores
 from .pass_base import Pass
 from .plan_memory import PlanMemory
 from .recompute_producers import RecomputeProducers
@@ -64,6 +65,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             RecomputeProducers(hardware=hardware),  # what stayed apart may still cost less than to store
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
+            NarrowStores(),  # of an argument only the part that changes, once nothing fuses with the whole
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             LowerDeviceAssert(),  # guards become part of the condition
             ReorderForPeak(),  # what is launched is known: the order in which least is alive

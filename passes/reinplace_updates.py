@@ -9,6 +9,7 @@ from ..compiler.analysis.kernel import Kernel, is_kernel, kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import callee_name
 from ..compiler.mlir import ir
+from ._conditions import is_true
 from ._kernels import Program
 from .pass_base import Pass
 
@@ -179,7 +180,7 @@ def _copied(kernel: ir.Operation) -> tuple[int, int] | None:
     same = store.operands[0].type == load.operands[0].type and store.attributes["at"] == load.attributes["at"]
     if not same or store.operands[1] != load.results[0] or string(store.attributes["mode"]) != "set":
         return None
-    if not (_is_true(load.operands[1]) and _is_true(store.operands[2])):
+    if not (is_true(load.operands[1]) and is_true(store.operands[2])):
         return None
     read = Kernel.of(kernel)
     source, into = read.loads[0], read.stores[0]
@@ -188,10 +189,6 @@ def _copied(kernel: ir.Operation) -> tuple[int, int] | None:
         if not at == const(0) == size - 1 and extents.pop(at, None) != size:
             return None
     return None if extents else (source.argument, into.argument)
-
-
-def _is_true(guard: ir.Value) -> bool:
-    return str(guard.owner.operation.attributes["value"]) == "true"
 
 
 def _call(value: ir.Value) -> ir.Operation | None:

@@ -1,0 +1,109 @@
+"""``narrow-stores``: what lies in memory already is not written again."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.kernel import string
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from ._conditions import is_true, made_by, negates
+from ._kernels import Program, kernel_body
+from .pass_base import Pass
+
+
+@dataclass(frozen=True)
+class NarrowStores(Pass):
+    """A store of either a new value or of what it overwrites becomes a store of the new value, where there is
+    one.
+
+    Before (``x[3:5] = k``, whose functional form makes all of x)::
+
+        %old = "fuse.load"(%x, %not_c, %zero) {at = ["d0", "d1"]} : (..) -> f32
+        %v = arith.select %c, %new, %old : f32
+        %r = "fuse.store"(%x, %v, %true) {at = ["d0", "d1"], mode = "set"} : (..) -> ..
+
+    After::
+
+        %r = "fuse.store"(%x, %new, %c) {at = ["d0", "d1"], mode = "set"} : (..) -> ..
+
+    The rest of x is neither read nor written.
+
+    Does not fire on a condition that reads memory: a whole vector is stored faster than those of its elements
+    that data selects; where the old value is that of another tensor, or is guarded by anything but the
+    condition; on stores that add; nor on coordinates with loaded indices: two points may be one element.
+    """
+
+    name: ClassVar[str] = "narrow-stores"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        program = Program.of(module)
+        kernels = {string(kernel.attributes["sym_name"]): kernel for _, kernel in program.kernel_calls()}
+        for name, kernel in kernels.items():
+            count = sum(_narrow(op) for op in kernel_body(kernel) if op.name == "fuse.store")
+            if count:
+                program.clean(kernel)
+                remarks.add(
+                    self.name, "passed", "narrowed", "what lies there already is not written again",
+                    ops=(name,), locations=(str(kernel.location),), stores=count,
+                )  # fmt: skip
+
+
+def _narrow(store: ir.Operation) -> bool:
+    """Narrows one store; whether it did."""
+    value, guard = store.operands[1], store.operands[2]
+    choice = made_by(value, "arith.select")
+    if choice is None or len(store.operands) != 3 or string(store.attributes["mode"]) != "set":
+        return False
+    condition, *arms = choice.operands
+    if not _is_known(condition):
+        return False
+    for new, old, holds in ((*arms, True), (*reversed(arms), False)):
+        if _reads_back(store, old, condition, holds):
+            wanted = condition if holds else _not(condition, store)
+            store.operands[1] = new
+            store.operands[2] = _both(guard, wanted, store)
+            return True
+    return False
+
+
+def _reads_back(store: ir.Operation, value: ir.Value, condition: ir.Value, new_where: bool) -> bool:
+    """Whether a value is what the store overwrites, at least where the condition is not ``new_where``.
+
+    A kernel reads what it overwrites at the coordinates of the store only.
+    """
+    load = made_by(value, "fuse.load")
+    if load is None or len(load.operands) != 3 or load.operands[0] != store.operands[0]:
+        return False
+    guard = load.operands[1]
+    if is_true(guard):
+        return True
+    return negates(guard, condition) if new_where else guard == condition
+
+
+def _is_known(value: ir.Value) -> bool:
+    """Whether coordinates and sizes decide a value."""
+    if isinstance(value.owner, ir.Block):
+        return True
+    op = value.owner.operation
+    return op.name != "fuse.load" and all(_is_known(operand) for operand in op.operands)
+
+
+def _both(first: ir.Value, second: ir.Value, before: ir.Operation) -> ir.Value:
+    return second if is_true(first) else _op("arith.andi", [first, second], before)
+
+
+def _not(value: ir.Value, before: ir.Operation) -> ir.Value:
+    true = ir.Operation.create(
+        "arith.constant",
+        [value.type],
+        [],
+        {"value": ir.BoolAttr.get(True)},
+        loc=before.location,
+        ip=ir.InsertionPoint(before),
+    )
+    return _op("arith.xori", [value, true.results[0]], before)
+
+
+def _op(name: str, operands: list[ir.Value], before: ir.Operation) -> ir.Value:
+    ip = ir.InsertionPoint(before)
+    return ir.Operation.create(name, [operands[0].type], operands, loc=before.location, ip=ip).results[0]
