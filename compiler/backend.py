@@ -19,7 +19,14 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .collector import collector_paused
-from .direct_call import differentiable_results, direct_call, needs_gradients, needs_no_wrapper, plain_inputs
+from .direct_call import (
+    differentiable_results,
+    direct_call,
+    needs_gradients,
+    plain_inputs,
+    share_storage,
+    written_inputs,
+)
 from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_mask_layout import lay_out_masks
@@ -95,12 +102,15 @@ def _compile_captured(
     direct: list[Callable[..., Any]] = []
     cuts: dict[str, Any] = {}  #: what was learnt of the two graphs of a training step
     differentiated = needs_gradients(example_inputs)
+    shared = share_storage(example_inputs)
     autocast = torch._C._is_any_autocast_enabled()
     plain = plain_inputs(example_inputs)  # AOTAutograd keeps the compilers, which must not keep the inputs
 
     def compiler(name: str) -> Callable[..., Any]:
         def compile_one(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-            bare = name == "inference" and not autocast and needs_no_wrapper(graph, plain)
+            written = written_inputs(graph, plain) if name == "inference" and not autocast else None
+            if written and (shared or differentiated):
+                written = None  # AOTAutograd guards on what overlaps, and switches grad mode off
             step = None
             if name == "forward" and captured is not None and not autocast:
                 step = _training_step(graph, cuts.pop("backward"), plain)
@@ -109,11 +119,11 @@ def _compile_captured(
                 compiled = compile_graph(graph, inputs, chosen, name=name, kept=kept)
             report_strides(compiled.strides)
             call = compiled.call
-            if bare:
-                direct.append(_direct(call))
+            if written is not None:
+                direct.append(_direct(call, written))
             if captured is not None and compiled.key is not None:
-                if bare and not differentiated:
-                    ProgramCache(chosen).link(captured, compiled.key)
+                if written is not None and not differentiated:
+                    ProgramCache(chosen).link(captured, compiled.key, written)
                 if step is not None:
                     cuts["forward"] = step, compiled.key
                 if name == "backward" and "forward" in cuts:
@@ -140,9 +150,9 @@ def _compile_captured(
     return direct[0] if direct else wrapped
 
 
-def _direct(call: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:
-    """What Dynamo calls where no wrapper of AOTAutograd is needed."""
-    return call.of_arguments() if isinstance(call, LaunchPlan) else direct_call(call)
+def _direct(call: Callable[[list[Any]], list[Any]], written: tuple[int, ...]) -> Callable[..., Any]:
+    """What Dynamo calls where no wrapper of AOTAutograd is needed.  ``written``: as in ``direct_call``."""
+    return call.of_arguments() if isinstance(call, LaunchPlan) and not written else direct_call(call, written)
 
 
 def _training_step(
@@ -173,17 +183,17 @@ def _from_cache(
             return None, None
         cache = ProgramCache(options)
         trained = cache.read_training(key) if training else None
-        program = cache.read_captured(key) if not training else None
+        found = cache.read_captured(key) if not training else None
     if trained is not None:
         try:
             return key, _stand_in(gm, example_inputs, options, key, *trained, timing)
         except StandInMismatch as reason:
             log.warning("a stored training step is passed by: %s", reason)
-    if program is None:
+    if found is None:
         return key, None
-    compiled = _load(program, options, "inference", timing, key, len(example_inputs))
+    compiled = _load(found[0], options, "inference", timing, key, len(example_inputs))
     _report(compiled, options)
-    return key, _direct(compiled.call)
+    return key, _direct(compiled.call, found[1])
 
 
 def _stand_in(

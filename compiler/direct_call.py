@@ -1,8 +1,9 @@
 """Inference graphs that need none of AOTAutograd's wrappers: the compiled graph is what dynamo calls.
 
-The wrappers, about 3 us a call, switch grad mode and autocast off, count versions of mutated inputs, make
-views of inputs and intermediates again, unpack tensor subclasses, thread tokens and take out duplicate
-inputs.  Dynamo guards on all that decides which of it is needed, so it is known when the graph is compiled.
+The wrappers, about 3 us a call, switch grad mode and autocast off, make views of inputs and intermediates
+again, unpack tensor subclasses, thread tokens and take out duplicate inputs.  They also count versions of
+mutated inputs, which is all that a step of an optimiser needs of them.  Dynamo guards on all that decides
+which of it is needed, so it is known when the graph is compiled.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +11,9 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+#: How an input may be mutated: not at all, or by the graph itself.
+_BY_THE_GRAPH = ("NOT_MUTATED", "MUTATED_IN_GRAPH")
 
 
 def plain_inputs(example_inputs: Sequence[Any]) -> int | None:
@@ -19,22 +23,30 @@ def plain_inputs(example_inputs: Sequence[Any]) -> int | None:
     return len(example_inputs)
 
 
+def share_storage(example_inputs: Sequence[Any]) -> bool:
+    """Whether two inputs of a captured graph lie in one storage, or one may that says nothing of it."""
+    tensors = [x for x in example_inputs if isinstance(x, torch.Tensor)]
+    if any(x.layout is not torch.strided or is_traceable_wrapper_subclass(x) for x in tensors):
+        return True
+    return len({x.untyped_storage()._cdata for x in tensors}) < len(tensors)
+
+
 def needs_gradients(example_inputs: Sequence[Any]) -> bool:
     """Whether autograd records a captured graph with these inputs, as far as they say."""
     return torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in example_inputs)
 
 
-def needs_no_wrapper(gm: torch.fx.GraphModule, inputs: int | None) -> bool:
-    """Whether what AOTAutograd made of the captured graph, ``gm``, can be called with its inputs as they are
-    and gives the graph's results as they are.  ``inputs``: of ``plain_inputs``.  Ask while AOTAutograd
-    compiles ``gm``, and only where autocast was off before.
+def written_inputs(gm: torch.fx.GraphModule, inputs: int | None) -> tuple[int, ...] | None:
+    """Which inputs ``gm``, what AOTAutograd made of the captured graph, writes to, where it can be called
+    with inputs as they are and gives the graph's results as they are; None where it cannot.  ``inputs``: of
+    ``plain_inputs``.  Ask while AOTAutograd compiles ``gm``, and only where autocast was off before.
     """
     metadata = _plain_metadata(gm, inputs)
     (output,) = gm.graph.find_nodes(op="output")
     results = output.args[0]
-    return (
-        metadata is not None and isinstance(results, (tuple, list)) and len(results) == metadata.num_outputs
-    )
+    if metadata is None or not isinstance(results, (tuple, list)) or len(results) != metadata.num_outputs:
+        return None
+    return tuple(metadata.mutated_graph_handled_indices_seen_by_autograd)
 
 
 def differentiable_results(gm: torch.fx.GraphModule, inputs: int | None) -> list[bool] | None:
@@ -42,7 +54,9 @@ def differentiable_results(gm: torch.fx.GraphModule, inputs: int | None) -> list
     its forward graph, ``gm``, does more than to hand inputs and results on.  ``inputs``: as above.
     """
     metadata = _plain_metadata(gm, inputs)
-    return None if metadata is None else [info.requires_grad for info in metadata.output_info]
+    if metadata is None or any(info.mutates_data for info in metadata.input_info):
+        return None
+    return [info.requires_grad for info in metadata.output_info]
 
 
 def _plain_metadata(gm: torch.fx.GraphModule, inputs: int | None) -> Any:
@@ -52,7 +66,8 @@ def _plain_metadata(gm: torch.fx.GraphModule, inputs: int | None) -> Any:
         metadata is not None
         and len(gm.graph.find_nodes(op="placeholder")) == inputs
         and all(type(m).__name__ == "PlainTensorMeta" for m in metadata.subclass_fw_graph_out_meta or ())
-        and not any(i.mutates_data or i.mutates_metadata for i in metadata.input_info)
+        and all(i.mutation_type.name in _BY_THE_GRAPH for i in metadata.input_info)
+        and not any(i.mutates_metadata for i in metadata.input_info)
         and not metadata.num_outputs_aliased
         and not metadata.num_intermediate_bases
         and not metadata.tokens
@@ -63,10 +78,16 @@ def _plain_metadata(gm: torch.fx.GraphModule, inputs: int | None) -> Any:
     return metadata if plain else None
 
 
-def direct_call(call: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:
-    """What dynamo calls: takes the graph's inputs and gives the list of its results."""
+def direct_call(call: Callable[[list[Any]], list[Any]], written: tuple[int, ...] = ()) -> Callable[..., Any]:
+    """What dynamo calls: takes the graph's inputs and gives the list of its results.  ``written``: the inputs
+    whose versions count the call.
+    """
 
     def direct(*args: Any) -> list[Any]:
         return call(list(args))
 
-    return direct
+    def counted(*args: Any) -> list[Any]:
+        torch.autograd.graph.increment_version([args[i] for i in written])
+        return call(list(args))
+
+    return counted if written else direct

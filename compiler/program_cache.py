@@ -14,7 +14,6 @@ import hashlib
 import io
 import logging
 import pickle
-import re
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -53,6 +52,14 @@ class _Entry:
     plan: Plan
     kernels: dict[str, tuple[str, tuple[str, ...]]]
     module: bytes
+
+
+@dataclass(frozen=True)
+class _Inference:
+    """What a captured graph without gradients became: the name of a program, and the inputs it writes to."""
+
+    program: str
+    written: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -157,11 +164,15 @@ class ProgramCache:
         self._trained = CacheFolder(self._folder.directory, ".trained")
         self._options = options
 
-    def read_captured(self, key: str) -> GpuProgram | None:
-        """The program that a captured graph became, by ``captured_key``; None as in ``read``."""
-        data = self._captured.read(key) or b""
-        program = self.read(data.decode()) if re.fullmatch(rb"[0-9a-f]{64}", data) else None
-        return program if program is not None and not program.interface.constants else None
+    def read_captured(self, key: str) -> tuple[GpuProgram, tuple[int, ...]] | None:
+        """The program that a captured graph became, by ``captured_key``, and the inputs that it writes to;
+        None as in ``read``.
+        """
+        entry = self._entry(self._captured, key, _Inference)
+        program = self.read(entry.program) if entry is not None else None
+        if entry is None or program is None or program.interface.constants:
+            return None
+        return program, entry.written
 
     def read_training(self, key: str) -> tuple[TrainingStep, GpuProgram, GpuProgram] | None:
         """The programs, forward and backward, that a captured graph with gradients became; None as in
@@ -180,9 +191,11 @@ class ProgramCache:
         """Says that the captured graph ``key`` becomes two programs, by their names."""
         self._trained.write(key, _to_bytes(_Training(step, forward, backward)))
 
-    def link(self, key: str, program: str) -> None:
-        """Says that the captured graph ``key`` becomes the program of the name ``program``."""
-        self._captured.write(key, program.encode())
+    def link(self, key: str, program: str, written: tuple[int, ...]) -> None:
+        """Says that the captured graph ``key`` becomes the program of the name ``program``, which writes to
+        the inputs ``written``.
+        """
+        self._captured.write(key, _to_bytes(_Inference(program, written)))
 
     def read(self, key: str) -> GpuProgram | None:
         """The program of that name; None where there is none or it cannot be used, which the log says."""
@@ -220,7 +233,7 @@ class ProgramCache:
         self._folder.write(key, data)
 
 
-def _to_bytes(entry: _Entry | _Training) -> bytes:
+def _to_bytes(entry: _Entry | _Inference | _Training) -> bytes:
     body = pickle.dumps(entry, protocol=5)
     _from_body(body, type(entry))  # what may not be read may not be written
     return _MAGIC + hashlib.sha256(body).digest() + body

@@ -19,9 +19,9 @@ def direct(monkeypatch):
     """How many graphs were handed out without wrappers."""
     count, real = [0], backend.direct_call
 
-    def counted(call):
+    def counted(*args):
         count[0] += 1
-        return real(call)
+        return real(*args)
 
     monkeypatch.setattr(backend, "direct_call", counted)
     return count
@@ -44,14 +44,11 @@ def test_with_sizes_and_parameters(direct):
 
 
 def wrapped_cases():
-    def mutates(x):
-        x.add_(1)
-        return x * 2
-
-    yield "mutates", mutates, (torch.randn(4),)
     yield "a view of an input", lambda x: (x.view(2, 2), x * 2), (torch.randn(4),)
     yield "a gradient", lambda x: x * 2, (torch.randn(4, requires_grad=True),)
     same = torch.randn(4)
+    leaf = torch.randn(4, requires_grad=True)
+    yield "mutates a leaf", torch.no_grad()(lambda x, y: (x.mul_(2), y + 1)[1]), (leaf, torch.randn(4))
     yield "mutates a view", lambda x, y: (x.mul_(2), y + 1)[1], (same[:2], same[2:])
 
 
@@ -62,6 +59,25 @@ CASES = list(wrapped_cases())
 def test_wrappers_stay(direct, name, function, args):
     check(function, *args)
     assert direct == [0], name
+
+
+def test_versions_of_what_a_graph_writes_are_counted(direct, fresh_dynamo):
+    def step(x, y):
+        x.add_(y)
+        return x * 2
+
+    x, y = torch.randn(4), torch.randn(4, requires_grad=True)
+    run = torch.compile(step, backend=backend.fuse)
+    kept = (x * y).sum()  # its gradient needs x as it is
+    before = x._version
+    with torch.no_grad():
+        assert direct == [0]
+        wanted = x + y
+        torch.testing.assert_close(run(x, y), wanted * 2)
+    assert direct == [1] and x._version > before
+    torch.testing.assert_close(x, wanted.detach())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        kept.backward()
 
 
 def test_autocast_stays_outside(direct):
@@ -84,7 +100,7 @@ def test_results_need_no_gradient_while_grad_mode_is_on():
 
 def test_a_graph_that_takes_a_list_keeps_the_wrapper_that_opens_it():
     graph = torch.fx.symbolic_trace(lambda xs: (xs[0] * 2,))
-    assert not backend.needs_no_wrapper(graph, backend.plain_inputs([[torch.randn(4)]]))
+    assert backend.written_inputs(graph, backend.plain_inputs([[torch.randn(4)]])) is None
     call = backend.fuse(graph, [[torch.randn(4)]])
     x = torch.randn(4)
     torch.testing.assert_close(call([x])[0], x * 2, rtol=0, atol=0)
