@@ -25,6 +25,9 @@ PLAIN_FOLDS = ("fuse.reduce", "fuse.dot", "fuse.argreduce", "fuse.online_softmax
 
 #: Elements up to which a row in registers gains: lanes side by side that read 4 bytes each are fast enough.
 _NARROW = 2
+#: A row in registers: fewest vectors of a thread, its registers for what is not the row, and those of a
+#: program of which four share an SM.
+_FEWEST_VECTORS, _OTHER_REGISTERS, _PROGRAM_REGISTERS = 4, 24, 16384
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def row_start(kernel: Kernel, tile: Tile) -> RowStart | None:
     ends = {_end(kernel.spec(a.argument)) for a in loads}
     if vector == 1 or block % vector or any(end is None or end % vector for end in ends):
         return None
-    if not looped and not _fits_row(kernel, dim, block, extent + vector - 1, element):
+    if not looped and not _gains_in_registers(shapes, tile, dim, extent + vector - 1, start):
         return None
     return RowStart(axis, row, vector, max(end for end in ends if end is not None))
 
@@ -87,12 +90,26 @@ def _row_axis(tile: Tile) -> int | None:
     return held[0] if len(held) == 1 else None
 
 
-def _fits_row(kernel: Kernel, dim: str, block: int, lanes: int, element: int) -> bool:
-    """Whether a row in registers that takes ``lanes`` fits its block and gains from whole vectors.  Random
-    numbers are drawn for lanes that count from a multiple of four.
+def _gains_in_registers(
+    shapes: KernelShape, tile: Tile, dim: str, lanes: int, start: tuple[Expr, int]
+) -> bool:
+    """Whether a row in registers that takes ``lanes`` fits its block and gains from whole vectors: where the
+    two at its ends, whose lanes are masked and stored one by one, are few among those of a thread, hardly a
+    lane is idle, and several programs share an SM.  Random numbers are drawn for lanes that count from a
+    multiple of four.
     """
-    drawn = any(op.name == "fuse.rand" and dim in dims for op, dims in kernel.op_dims.items())
-    return element <= _NARROW and lanes <= block and not drawn
+    kernel, element = shapes.kernel, start[1]
+    vector, threads = _WIDEST // element, 32 * tile.num_warps
+    vectors = -(-lanes // (threads * vector))
+    registers = vectors * vector * shapes.live_values + _OTHER_REGISTERS
+    return (
+        element <= _NARROW
+        and lanes <= tile.elements
+        and vectors >= _FEWEST_VECTORS
+        and lanes * 5 >= vectors * threads * vector * 4
+        and threads * registers <= _PROGRAM_REGISTERS
+        and not any(op.name == "fuse.rand" and dim in dims for op, dims in kernel.op_dims.items())
+    )
 
 
 def _row(kernel: Kernel, shapes: KernelShape, access: Access, dim: str) -> tuple[Expr, int] | None:

@@ -232,8 +232,8 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
         if bound * shape.widest < SHORT_ROW_BYTES:
             return _short_rows(shape, dims, width, hardware)
         if width * shape.widest < _WARP_ROW_BYTES:
-            axis = Axis(dims, width, "resident")
-            return Choice(Tile(_axes(shape.parallel, 1, (axis,)), 2), "row-resident")
+            tile = Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), 2)
+            return Choice(_in_vectors(tile, shape), "row-resident")
         if width > _LONG_ROW and not shape.rereads:
             return _looped_rows(shape, dims, length, hardware)
         if width > _LONG_ROW and shape.live_values <= _LONG_ROW_VALUES:
@@ -247,7 +247,7 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
             return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, block, "looped"),))), "row-looped")
         if width // (warps * hardware.warp) * shape.live_values <= LARGE_REGISTERS:
             tile = Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), warps)
-            return Choice(_fewer_idle(tile, shape, length, hardware), "row-resident")
+            return Choice(_in_vectors(tile, shape), "row-resident")
     if both_ways(shape):
         return _resident_scan(shape, dims, hardware)
     return _looped_rows(shape, dims, length, hardware)
@@ -292,23 +292,18 @@ def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
     return warps
 
 
-def _fewer_idle(tile: Tile, shape: KernelShape, length: int, hardware: Hardware) -> Tile:
-    """Half the warps, once or more, where a row that is accessed in whole vectors although it starts anywhere
-    would leave more than a fifth of all lanes idle: a round of all threads for 8 of 4104 elements costs what
-    another costs.
+def _in_vectors(tile: Tile, shape: KernelShape) -> Tile:
+    """The tile of a row in registers, with fewer warps where that lets it be accessed in whole vectors
+    although it starts anywhere: a round of 256 threads for the last 8 of 4104 elements costs what another
+    costs.
     """
-    start = row_start(shape.kernel, tile)
-    if start is None:
-        return tile
-    lanes, warps = length + start.vector - 1, tile.num_warps
-    while warps > 1:
-        step = warps * hardware.warp * start.vector
-        rounds = -(-lanes // step)
-        held = 2 * rounds * start.vector * shape.live_values
-        if lanes * 5 >= rounds * step * 4 or held > ROW_REGISTERS:
-            break
+    warps = tile.num_warps
+    while warps >= 1:
+        fewer = Tile(tile.axes, warps, tile.num_stages)
+        if row_start(shape.kernel, fewer) is not None:
+            return fewer
         warps //= 2
-    return Tile(tile.axes, warps, tile.num_stages)
+    return tile
 
 
 def _counts(shape: KernelShape) -> bool:

@@ -216,6 +216,25 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Half the warps for a row in registers that is accessed in whole vectors wherever it starts: with eight, most of
+// the third round of 2048 elements would be idle.
+// CHECK-LABEL: @odd_rows_held
+// CHECK-SAME: {block = 8192 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @odd_rows_held(%x: tensor<8192x4097xbf16>, %o: tensor<8192x4097xbf16>) -> tensor<8192x4097xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "4097"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x4097xbf16>, i1, bf16) -> bf16
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (bf16) -> bf16
+    %s = arith.subf %v, %m : bf16
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8192x4097xbf16>, bf16, i1) -> tensor<8192x4097xbf16>
+    return %r : tensor<8192x4097xbf16>
+  }
+}
+
+// -----
+
 // The length of a row is not known: the axis is looped over, whatever the hint.
 // CHECK-LABEL: @unknown_rows
 // CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 512 : i64, dims = ["d1"], kind = "looped"}
