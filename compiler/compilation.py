@@ -31,6 +31,7 @@ from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
+from .frontend.concat_products import write_products_into_concats
 from .frontend.frames import user_frame
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
@@ -101,6 +102,7 @@ def compile_program(
         padded = choose_layouts(gm, example_inputs, free=_has_free_layouts(options, on_gpu), kept=kept)
         if options.library_epilogues(on_gpu) and name != "forward":  # which saves its sums for the backward
             add_products_in_place(gm)
+        write_products_into_concats(gm)
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     module, remarks = imported.module, imported.remarks
     _report_padded(padded, remarks)

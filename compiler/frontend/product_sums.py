@@ -103,12 +103,12 @@ def _refusal(total: Node, kept: Node, product: Node, order: dict[Node, int]) -> 
         return "it is broadcast"
     if not all(v.is_contiguous() for v in values):
         return "its layout is another one"
-    root = _root(kept)
+    root = storage_root(kept)
     if not _is_fresh(root):
         return "its storage is not fresh"
-    if any(_root(operand) is root for operand in (left, right)):
+    if any(storage_root(operand) is root for operand in (left, right)):
         return "the product reads it"
-    readers = _readers(root)
+    readers = storage_readers(root)
     if any(order.get(user, len(order)) > order[total] for user in readers):
         return "it is read later"
     if root.target not in _PRODUCTS and len(readers) < 2:
@@ -136,14 +136,14 @@ def _add(total: Node, kept: Node, product: Node) -> Node:
     return made
 
 
-def _root(node: Any) -> Any:
+def storage_root(node: Any) -> Any:
     """What a value is a view of."""
     while isinstance(node, Node) and _is_view(node) and isinstance(node.args[0], Node):
         node = node.args[0]
     return node
 
 
-def _readers(root: Node) -> list[Node]:
+def storage_readers(root: Node) -> list[Node]:
     """Whatever reads a value or a view of it, results included."""
     found: list[Node] = []
     waiting = [root]
@@ -179,4 +179,4 @@ def _is_fresh(node: Node) -> bool:
     return lowering is not None and not _is_view(node) and not node.target._schema.is_mutable  # type: ignore[union-attr]
 
 
-__all__ = ["add_products_in_place"]
+__all__ = ["add_products_in_place", "storage_readers", "storage_root"]
