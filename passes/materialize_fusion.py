@@ -2,14 +2,14 @@
 
 import heapq
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..compiler.analysis.accesses import is_true
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_placement import plan_group
-from ..compiler.analysis.fusion_plan import Instance, Plan, Refusal
+from ..compiler.analysis.fusion_plan import Instance, Plan, Refusal, items
 from ..compiler.analysis.index import Expr, parse, simplify, sym
 from ..compiler.analysis.kernel import REDUCTIONS, Kernel, natural, over, string, strings
 from ..compiler.analysis.remarks import Remarks
@@ -26,6 +26,11 @@ from ._kernels import (
     vary,
 )
 from .pass_base import Numerics, Pass, PassError
+
+_NO_DIMS: frozenset[str] = frozenset()
+
+#: Operations whose attributes name no dims.
+WITHOUT_DIMS = ("arith.", "math.")
 
 #: Longest part of a kernel's name that lists what it does.
 NAME_LENGTH = 64
@@ -66,6 +71,7 @@ class MaterializeFusion(Pass):
         plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
         end = graph.deps.nodes[-1].op
         made: list[ir.Operation] = []
+        rewrites: Rewrites = {}
         places = {name: i for i, name in enumerate(functions_of(module))}
         counts: dict[str, int] = {}
         for group in _schedule(graph):
@@ -74,7 +80,7 @@ class MaterializeFusion(Pass):
                 name = _name(program, graph, group, counts)
                 last = max((graph.deps.nodes[n].name for n in graph.members[group]), key=places.__getitem__)
                 place = Place(name, program.functions[last], end)
-                made.append(_merge(program, graph, group, plans[group], place))
+                made.append(_merge(program, graph, group, plans[group], place, rewrites))
             else:
                 op = nodes[0].op
                 if "fuse.group" in op.attributes:
@@ -163,7 +169,15 @@ def _name(program: Program, graph: GroupGraph, group: int, counts: dict[str, int
     return f"fused{text}_{number}"
 
 
-def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, place: Place) -> ir.Operation:
+#: Attributes of a kernel, by name -> those of its copy, and the dims of the space that coordinates name.
+Placed = dict[tuple[str, ir.Attribute], tuple[ir.Attribute, frozenset[str]]]
+#: By the dims of an instance and the extents of the space.
+Rewrites = dict[Hashable, Placed]
+
+
+def _merge(
+    program: Program, graph: GroupGraph, group: int, plan: Plan, place: Place, rewrites: Rewrites
+) -> ir.Operation:
     """Builds the group's kernel and its call; erases the old calls."""
     nodes = [graph.deps.nodes[n] for n in graph.members[group]]
     escaping = graph.escaping(group, group)
@@ -192,6 +206,7 @@ def _merge(program: Program, graph: GroupGraph, group: int, plan: Plan, place: P
         escaping,
         dict(zip(inputs.values, block.arguments, strict=True)),
         ir.InsertionPoint(block),
+        rewrites,
     )
     for index, instance in enumerate(plan.instances):
         if instance.guard is None:  # the others are copied where their reader has computed its guard
@@ -288,6 +303,7 @@ class _Body:
     escaping: frozenset[int]
     arguments: dict[int, ir.Value]
     ip: ir.InsertionPoint
+    rewrites: Rewrites
     done: set[int] = field(default_factory=set)
     stored: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, result) -> the scalar
     guards: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, read) -> its guard
@@ -305,28 +321,33 @@ class _Body:
         assert node.callee is not None, "a member is a call of a kernel"
         block = node.callee.regions[0].blocks[0]
         values: dict[ir.Value, ir.Value] = {}
-        operands = {argument: v for argument, v in zip(block.arguments, member.operands, strict=True)}
-        for argument, value in operands.items():
+        positions: dict[ir.Value, int] = {}
+        for argument, value in zip(block.arguments, member.operands, strict=True):
+            positions[argument] = len(positions)
             if value in self.arguments:
                 values[argument] = self.arguments[value]
         guard = self.guards[instance.guard] if instance.guard is not None else None
         loads = 0
         stores = {w.argument: w for w in member.summary.writes}
-        positions = {argument: i for i, argument in enumerate(block.arguments)}
+        known = self.rewrites.setdefault((items(instance.dims), items(self.plan.extents)), {})
         for op in kernel_body(node.callee):
-            if op.name == "func.return":
+            name = op.name
+            if name == "func.return":
                 continue
-            if op.name == "fuse.load":
-                values[op.results[0]] = self.load(op, index, loads, values, guard)
+            operands = list(op.operands)
+            if name == "fuse.load":
+                values[op.results[0]] = self.load(op, index, loads, values, guard, known)
                 loads += 1
-            elif op.name == "fuse.store":
-                result = stores[positions[op.operands[0]]].result
-                self.stored[index, result] = values[op.operands[1]]
+            elif name == "fuse.store":
+                result = stores[positions[operands[0]]].result
+                self.stored[index, result] = values[operands[1]]
                 number = member.results[result]
                 if number in self.escaping:
-                    self.results[number] = self.copy(op, instance, values).results[0]
+                    taken = [values[o] for o in operands]
+                    self.results[number] = self.copy(op, name, instance, taken, known).results[0]
             else:
-                values.update(zip(op.results, self.copy(op, instance, values).results, strict=True))
+                new = self.copy(op, name, instance, [values[o] for o in operands], known)
+                values.update(zip(op.results, new.results, strict=True))
 
     def load(
         self,
@@ -335,15 +356,18 @@ class _Body:
         position: int,
         values: dict[ir.Value, ir.Value],
         extra: ir.Value | None,
+        known: Placed,
     ) -> ir.Value:
         """The value of a load: a copy of it, or what the group stored there."""
         instance = self.plan.instances[index]
-        guard = values[op.operands[1]]
+        operands = list(op.operands)
+        guard = values[operands[1]]
         if extra is not None:
             guard = self.binary("arith.andi", guard, extra, op.location)
         source = instance.sources.get(position)
         if source is None:
-            return self.copy(op, instance, {**values, op.operands[1]: guard}).results[0]
+            taken = [guard if i == 1 else values[o] for i, o in enumerate(operands)]
+            return self.copy(op, "fuse.load", instance, taken, known).results[0]
         self.guards[index, position] = guard
         self.emit(source)
         member = self.plan.members[instance.member]
@@ -356,25 +380,61 @@ class _Body:
             )
         if is_true(guard):
             return value
-        other = values[op.operands[2]]
+        other = values[operands[2]]
         select = ir.Operation.create(
             "arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip
         )
         return self.note(select).results[0]
 
-    def copy(self, op: ir.Operation, instance: Instance, values: dict[ir.Value, ir.Value]) -> ir.Operation:
-        """A copy of an operation over the dims of the space."""
+    def copy(
+        self,
+        op: ir.Operation,
+        name: str,
+        instance: Instance,
+        operands: list[ir.Value],
+        known: Placed,
+    ) -> ir.Operation:
+        """A copy of an operation with other operands, over the dims of the space.  ``known``: attributes that
+        were rewritten for equal instances.
+        """
         new = op.clone(self.ip)
-        for i, operand in enumerate(op.operands):
-            new.operands[i] = values[operand]
-        rewrite_dims(new, lambda e: self.expression(e, instance), lambda names: self.crossed(names, instance))
-        if op.name in REDUCTIONS or op.name == "fuse.scan":
+        taken, dims = new.operands, _NO_DIMS
+        for i, operand in enumerate(operands):
+            taken[i] = operand
+            dims |= self.dims.get(operand, _NO_DIMS)
+        if not name.startswith(WITHOUT_DIMS):
+            dims |= self.place(new, instance, known)
+        if name in REDUCTIONS or name == "fuse.scan":
             for i in range(len(new.operands)):
-                if op.name != "fuse.dot":
+                if name != "fuse.dot":
                     new.operands[i] = self.spread(new, new.operands[i], over(new))
-        if op.name == "fuse.store" and string(op.attributes["mode"]) != "set":
+            return self.note(new)
+        if name == "fuse.store" and string(op.attributes["mode"]) != "set":
             self.repeat(op, new, instance)
-        return self.note(new)
+            return self.note(new)
+        for result in new.results:
+            self.dims[result] = dims
+        return new
+
+    def place(
+        self,
+        new: ir.Operation,
+        instance: Instance,
+        known: Placed,
+    ) -> frozenset[str]:
+        """Rewrites the attributes of ``new`` over the dims of the space; gives those that it names."""
+        attributes, dims = new.attributes, _NO_DIMS
+        found = [(key, attributes[key]) for key in ("at", "expr", "over") if key in attributes]
+        if any(each not in known for each in found):
+            rewrite_dims(
+                new, lambda e: self.expression(e, instance), lambda names: self.crossed(names, instance)
+            )
+            for key, old in found:
+                known[key, old] = attributes[key], _named(attributes, key) & self.plan.extents.keys()
+        for key, old in found:
+            attributes[key], named = known[key, old]
+            dims |= named
+        return dims
 
     def repeat(self, old: ir.Operation, new: ir.Operation, instance: Instance) -> None:
         """``new``, a store that accumulates, runs as often as ``old`` did."""
@@ -407,19 +467,21 @@ class _Body:
 
     def note(self, op: ir.Operation) -> ir.Operation:
         """Records the dims of an operation's results."""
-        dims = frozenset().union(*(self.dims.get(v, frozenset()) for v in op.operands))
         attributes = op.attributes
-        texts = (
-            strings(attributes["at"])
-            if "at" in attributes
-            else (string(attributes["expr"]),)
-            if "expr" in attributes
-            else ()
-        )
-        for text in texts:
-            dims |= parse(text).symbols() & self.plan.extents.keys()
+        dims = frozenset().union(*[self.dims.get(v, _NO_DIMS) for v in op.operands])
+        for key in ("at", "expr"):
+            if key in attributes:
+                dims |= _named(attributes, key) & self.plan.extents.keys()
         if op.name in REDUCTIONS:
             dims -= set(over(op))
         for result in op.results:
             self.dims[result] = dims
         return op
+
+
+def _named(attributes: ir.OpAttributeMap, key: str) -> frozenset[str]:
+    """What the coordinates in an attribute name; what is crossed is no coordinate."""
+    if key == "over":
+        return _NO_DIMS
+    texts = strings(attributes[key]) if key == "at" else (string(attributes[key]),)
+    return frozenset().union(*[parse(text).symbols() for text in texts])

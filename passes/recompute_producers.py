@@ -2,6 +2,7 @@
 that moves fewer bytes than storing it.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -140,6 +141,7 @@ class _Uses:
         self.graph = graph
         self.writers: dict[int, list[int]] = {}
         self.last: dict[int, int] = {}
+        self._bodies: dict[str, _Body] = {}
         roots = graph.deps.roots
         for node in graph.deps.nodes:
             for value in (*node.destinations, *node.mutated):
@@ -166,14 +168,17 @@ class _Uses:
         readers = tuple(u.index for u in users if u.index in graph.summaries)
         if not readers or any(value in u.destinations for u in users):
             return None
-        needed = _needed(made.callee, result)
-        if any(op.name == "fuse.rand" or op.name in {c.op for c in summary.crossings} for op in needed):
+        assert made.callee is not None, "a kernel"
+        if made.name not in self._bodies:
+            self._bodies[made.name] = _Body.of(made.callee)
+        needed, loaded = self._bodies[made.name].needed(result)
+        if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):
             return None
-        inputs = tuple(dict.fromkeys(made.operands[a] for a in _loaded(needed)))
+        inputs = tuple(dict.fromkeys(made.operands[a] for a in loaded))
         if not all(map(self._is_unchanged, inputs)):
             return None
         ending = sum(graph.bytes_of(v) for v in inputs if self.last[deps.roots[v]] < max(readers))
-        weight = sum(slots(op.name) for op in needed)
+        weight = sum(slots(name) * count for name, count in needed.items())
         return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, weight, ending)
 
     def _is_unchanged(self, value: int) -> bool:
@@ -193,23 +198,40 @@ def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
     return chosen
 
 
-def _needed(kernel: ir.Operation | None, result: int) -> list[ir.Operation]:
-    """The ops that a kernel runs for one of its results."""
-    assert kernel is not None
-    waiting = [kernel_body(kernel)[-1].operands[result]]
-    found: dict[ir.Operation, None] = {}
-    while waiting:
-        value = waiting.pop()
-        if not isinstance(value.owner, ir.Block) and value.owner.operation not in found:
-            found[value.owner.operation] = None
-            waiting += list(value.owner.operation.operands)
-    return list(found)
+@dataclass(frozen=True)
+class _Body:
+    """The ops of a kernel in order: their names, the arguments that they load, what each needs (as bits)."""
 
+    names: list[str]
+    loads: dict[int, int]
+    masks: list[int]
+    returned: list[int]  #: by result, the op that stores it
 
-def _loaded(ops: list[ir.Operation]) -> list[int]:
-    """The numbers of the arguments that ops load."""
-    sources = [op.operands[0] for op in ops if op.name == "fuse.load"]
-    return sorted({ir.BlockArgument(s).arg_number for s in sources})
+    @staticmethod
+    def of(kernel: ir.Operation) -> "_Body":
+        body = _Body([], {}, [], [])
+        made: dict[ir.Value, int] = {}
+        for number, op in enumerate(kernel_body(kernel)):
+            operands = list(op.operands)
+            mask = 1 << number
+            for value in operands:
+                if value in made:
+                    mask |= body.masks[made[value]]
+            body.names.append(op.name)
+            body.masks.append(mask)
+            made.update((result, number) for result in op.results)
+            if op.name == "fuse.load":
+                body.loads[number] = ir.BlockArgument(operands[0]).arg_number
+            elif op.name == "func.return":
+                body.returned.extend(made[value] for value in operands)
+        return body
+
+    def needed(self, result: int) -> tuple[Counter[str], list[int]]:
+        """What runs for one result: how many ops of each name, and the numbers of the loaded arguments."""
+        mask = self.masks[self.returned[result]]
+        ops = [number for number in range(len(self.names)) if mask >> number & 1]
+        loaded = {self.loads[number] for number in ops if number in self.loads}
+        return Counter([self.names[number] for number in ops]), sorted(loaded)
 
 
 def _may_merge(graph: GroupGraph, a: int, b: int) -> bool:

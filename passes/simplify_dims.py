@@ -1,7 +1,8 @@
 """``simplify-dims``: the fewest dims that keep every address simple."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from ..compiler.analysis.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
@@ -49,77 +50,90 @@ class SimplifyDims(Pass):
         symbols = kernel_facts(functions["main"]) if "main" in functions else Facts()
         for function in functions.values():
             if is_kernel(function) and not is_tiled(function):
-                _Dims.of(function, symbols).run()
+                _simplest(_Form.of(function, symbols)).apply(function)
 
 
-@dataclass
-class _Dims:
-    """One kernel's dims, and what they address; ``mapping`` says what becomes of the original dims."""
+@dataclass(frozen=True)
+class _Form:
+    """What decides about the dims of a kernel: kernels of equal forms get the same dims.
 
-    kernel: ir.Operation
-    extents: dict[str, Expr]
+    ``addresses``: storage offsets and index values over the dims; ``named``: what coordinates name.
+    """
+
+    extents: tuple[tuple[str, Expr], ...]
     symbols: Facts
-    addresses: list[Expr] = field(
-        default_factory=list
-    )  #: storage offsets and index values over the original dims
-    crossings: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    mapping: dict[str, Expr] = field(default_factory=dict)
-    count: int = 0
+    addresses: tuple[Expr, ...]
+    crossings: tuple[tuple[str, frozenset[str]], ...]
+    named: frozenset[str]
 
     @staticmethod
-    def of(kernel: ir.Operation, symbols: Facts) -> "_Dims":
+    def of(kernel: ir.Operation, symbols: Facts) -> "_Form":
         extents = kernel_dims(kernel)
         facts = kernel_facts(kernel)
         ranges = {name: (name, low, high) for name, low, high in (*facts.ranges, *symbols.ranges)}
         known = Facts((), tuple(ranges[n] for n in sorted(ranges)), symbols.multiples)
-        dims = _Dims(kernel, dict(extents), known, mapping={d: sym(d) for d in extents})
         inside = known.with_extents(extents)
+        addresses: list[Expr] = []
+        crossings: list[tuple[str, frozenset[str]]] = []
+        named: set[str] = set()
         for op in kernel_body(kernel):
-            if "at" in op.attributes:
+            attributes = op.attributes
+            if "at" in attributes:
                 spec = TensorSpec.of(op.operands[0].type)
-                at = [parse(t) for t in strings(op.attributes["at"])]
+                at = [parse(t) for t in strings(attributes["at"])]
                 if len(at) != spec.rank:
                     raise PassError(
                         f"an access has {len(at)} coordinates, its tensor {spec.rank} dims", op.location
                     )
-                dims.addresses.append(offset(at, spec.strides, spec.offset, inside))
+                addresses.append(offset(at, spec.strides, spec.offset, inside))
                 # A coordinate of a dim with stride 0, or of one point, is not in the address.
-            elif "expr" in op.attributes:
-                dims.addresses.append(simplify(parse(string(op.attributes["expr"])), inside))
-            elif "over" in op.attributes:
+                named.update(*[e.symbols() for e in at])
+            elif "expr" in attributes:
+                addresses.append(simplify(parse(string(attributes["expr"])), inside))
+            elif "over" in attributes:
                 unknown = [d for d in over(op) if d not in extents]
                 if unknown:
                     raise PassError(f"'{unknown[0]}' is no dim of the kernel", op.location)
-                dims.crossings.append((op.name, frozenset(over(op))))
-        return dims
+                crossings.append((op.name, frozenset(over(op))))
+        return _Form(tuple(extents.items()), known, tuple(addresses), tuple(crossings), frozenset(named))
 
-    def run(self) -> None:
-        self.drop()
-        while self.split():
-            pass
-        while self.merge():
-            pass
-        self.apply()
+
+@lru_cache(maxsize=1 << 12)
+def _simplest(form: _Form) -> "_Dims":
+    dims = _Dims(form, dict(form.extents), {d: sym(d) for d, _ in form.extents})
+    dims.drop()
+    while dims.split():
+        pass
+    while dims.merge():
+        pass
+    return dims
+
+
+@dataclass
+class _Dims:
+    """The dims of kernels of a form; ``mapping`` says what becomes of the original dims."""
+
+    form: _Form
+    extents: dict[str, Expr]
+    mapping: dict[str, Expr]
+    count: int = 0
 
     def fresh(self) -> str:
         self.count += 1
         return f"d{self.count - 1}new"
 
     def facts(self, extents: Mapping[str, Expr]) -> Facts:
-        return self.symbols.with_extents(extents)
+        return self.form.symbols.with_extents(extents)
 
     def drop(self) -> None:
         """Dims of one point, and those that nothing names."""
-        named = {s for e in self.addresses for s in e.symbols()} | {
-            d for _, crossed in self.crossings for d in crossed
-        }
-        for op in kernel_body(self.kernel):
-            if "at" in op.attributes:
-                named |= {s for t in strings(op.attributes["at"]) for s in parse(t).symbols()}
+        named = self.form.named.union(
+            *[e.symbols() for e in self.form.addresses], *[crossed for _, crossed in self.form.crossings]
+        )
         for d, extent in list(self.extents.items()):
             needed = any(
                 d in crossed and not self.others(crossed, d) and name not in IDENTITIES
-                for name, crossed in self.crossings
+                for name, crossed in self.form.crossings
             )
             if d not in named or (extent.constant == 1 and not needed):
                 del self.extents[d]
@@ -131,10 +145,10 @@ class _Dims:
     def divisions(self, extents: Mapping[str, Expr], mapping: Mapping[str, Expr]) -> int:
         """How many divisions of dims the addresses hold."""
         facts = self.facts(extents)
-        return sum(_divisions(simplify(e.subs(mapping), facts), extents) for e in self.addresses)
+        return sum(_divisions(simplify(e.subs(mapping), facts), extents) for e in self.form.addresses)
 
     def scanned(self, d: str) -> bool:
-        return any(name == "fuse.scan" and d in self.image(crossed) for name, crossed in self.crossings)
+        return any(name == "fuse.scan" and d in self.image(crossed) for name, crossed in self.form.crossings)
 
     def image(self, crossed: frozenset[str]) -> frozenset[str]:
         return frozenset(s for d in crossed for s in self.mapping[d].symbols() if s in self.extents)
@@ -160,7 +174,7 @@ class _Dims:
     def divisors(self, d: str, facts: Facts) -> list[Expr]:
         """What the addresses divide ``d`` by, the smallest text first."""
         found: set[Expr] = set()
-        for e in self.addresses:
+        for e in self.form.addresses:
             _collect(simplify(e.subs(self.mapping), facts), d, found)
         return sorted(
             (c for c in found if c.symbols().isdisjoint(self.extents)), key=lambda c: (len(str(c)), str(c))
@@ -173,7 +187,9 @@ class _Dims:
             for b in self.extents:
                 if a == b or self.extents[b].constant == 0 or self.scanned(a) or self.scanned(b):
                     continue
-                if any((a in image) != (b in image) for image in (self.image(c) for _, c in self.crossings)):
+                if any(
+                    (a in image) != (b in image) for image in (self.image(c) for _, c in self.form.crossings)
+                ):
                     continue
                 name = self.fresh()
                 inner = self.extents[b]
@@ -199,8 +215,8 @@ class _Dims:
         self.extents, self.mapping = extents, mapping
         return True
 
-    def apply(self) -> None:
-        """Rewrites the kernel."""
+    def apply(self, kernel: ir.Operation) -> None:
+        """Rewrites a kernel of the form."""
         names = {d: sym(f"d{i}") for i, d in enumerate(self.extents)}
         extents = {f"d{i}": e for i, e in enumerate(self.extents.values())}
         mapping = {d: e.subs(names) for d, e in self.mapping.items()}
@@ -208,7 +224,7 @@ class _Dims:
             return
         facts = self.facts(extents)
         order = list(extents)
-        for op in kernel_body(self.kernel):
+        for op in kernel_body(kernel):
             if "over" in op.attributes:
                 image = {s for d in over(op) for s in mapping[d].symbols() if s in extents}
                 if not image and op.name in IDENTITIES:
@@ -223,8 +239,8 @@ class _Dims:
                     {s for d in crossed for s in mapping[d].symbols() if s in extents}, key=order.index
                 ),
             )
-        self.kernel.attributes["fuse.dims"] = dims_attribute(extents)
-        forget_tiling(self.kernel)
+        kernel.attributes["fuse.dims"] = dims_attribute(extents)
+        forget_tiling(kernel)
 
 
 def _divisions(e: Expr, dims: Mapping[str, Expr]) -> int:

@@ -89,6 +89,7 @@ class Dependences:
     roots: list[int] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
     arguments: int = 0  #: values below this number are arguments of ``@main``
+    silent: set[str] = field(default_factory=set)  #: functions known to have no effect
     _is_tensor: list[bool] = field(default_factory=list)  #: of the values
     _sharing: dict[str, "_Sharing"] = field(default_factory=dict)  #: of the functions that are called
 
@@ -216,7 +217,7 @@ class Dependences:
                 writer[root] = node.index
             for written in node.mutated:
                 mutator[self.roots[written]] = node.index
-            if node.effect:
+            if node.name not in self.silent and node.effect:
                 if last_effect is not None:
                     add(last_effect, node.index, "order", "effect")
                 last_effect = node.index
