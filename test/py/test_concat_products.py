@@ -29,7 +29,11 @@ def projections(x, v, w):
 
 def batches(x, v, w):
     return torch.cat(
-        [torch.bmm(x.view(2, 4, 8), v.expand(2, 8, 8)), torch.bmm(x.view(2, 4, 8), w.expand(2, 8, 12))], 2
+        [
+            torch.bmm(x.view(2, 4, 8), v.expand(2, *v.shape)),
+            torch.bmm(x.view(2, 4, 8), w.expand(2, *w.shape)),
+        ],
+        2,
     )
 
 
