@@ -53,31 +53,43 @@ class DeduplicateCalls(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
-        earlier = _Earlier(program)
-        sharing = Sharing.of(module)
-        for op in [o.operation for o in program.block.operations]:
-            key = _key(program, op)
-            shared = (*op.results, *op.operands)
-            if (
-                key is None
-                or not sharing.kept.isdisjoint(op.results)
-                or not sharing.moving.isdisjoint(shared)
-            ):
-                continue
-            callee = callee_name(op) if op.name == "func.call" else ""
-            same = earlier.find(key, callee, list(op.results))
-            if same is None:
-                continue
-            if sharing.returned_apart(same, op.results):
-                continue
-            for old, new in zip(op.results, same, strict=True):
-                old.replace_all_uses_with(new)
-            if op.name == "func.call":
-                program.erase_call(op)
-            else:
-                op.erase()
+        ops = [o.operation for o in program.block.operations]
+        keys = [_key(program, op) for op in ops]
+        if _repeats(keys):
+            _merge(module, program, ops, keys)
         program.erase_unused()
         program.leave()
+
+
+def _repeats(keys: list[Hashable | None]) -> bool:
+    """Whether any operation repeats another: if not, none will once others are merged."""
+    found = [key for key in keys if key is not None]
+    return len(set(found)) < len(found)
+
+
+def _merge(module: ir.Module, program: Program, ops: list[ir.Operation], keys: list[Hashable | None]) -> None:
+    """Replaces what repeats.  ``keys`` are those of ``ops`` before the first change."""
+    earlier = _Earlier(program)
+    sharing = Sharing.of(module)
+    merged = False
+    for op, first_key in zip(ops, keys, strict=True):
+        key = _key(program, op) if merged else first_key
+        shared = (*op.results, *op.operands)
+        if key is None or not sharing.kept.isdisjoint(op.results) or not sharing.moving.isdisjoint(shared):
+            continue
+        callee = callee_name(op) if op.name == "func.call" else ""
+        same = earlier.find(key, callee, list(op.results))
+        if same is None:
+            continue
+        if sharing.returned_apart(same, op.results):
+            continue
+        for old, new in zip(op.results, same, strict=True):
+            old.replace_all_uses_with(new)
+        if op.name == "func.call":
+            program.erase_call(op)
+        else:
+            op.erase()
+        merged = True
 
 
 class _Earlier:
