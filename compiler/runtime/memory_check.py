@@ -89,7 +89,8 @@ class MemoryCheck:
 
     def giving(self, *values: Any) -> None:
         """The last variables of some storages are about to go."""
-        self._leaving = [s for s in map(_storage, values) if s is not None and s in self._live]
+        storages = dict.fromkeys(map(_storage, values))  # several variables may show one
+        self._leaving = [s for s in storages if s is not None and s in self._live]
 
     def given(self, line: str) -> None:
         """They are gone, and nothing else may hold the storage."""

@@ -19,14 +19,14 @@ class PlanTensors:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._first: dict[ir.Value, str] = {}
+        self._names: dict[ir.Value, dict[str, None]] = {}  #: that hold a storage now, in order
         self._shown: dict[ir.Value, dict[TensorSpec, str]] = {}
         self.holders: dict[ir.Value, set[str]] = {}
 
     def define(self, value: ir.Value, name: str, spec: TensorSpec | None = None) -> None:
         """``name`` holds the storage of ``value``, as its type says or as ``spec`` does."""
         root = self._storage.root(value)
-        self._first.setdefault(root, name)
+        self._names.setdefault(root, {})[name] = None
         self._shown.setdefault(root, {})[spec or TensorSpec.of(value.type)] = name
         self.holders.setdefault(root, set()).add(name)
 
@@ -47,14 +47,13 @@ class PlanTensors:
 
     def first(self, value: ir.Value) -> str:
         """The variable that held the storage of ``value`` first: it begins where the root's type says."""
-        return self._first[self._storage.root(value)]
+        return next(iter(self._names[self._storage.root(value)]))
 
     def release(self, value: ir.Value, kept: str = "") -> list[str]:
         """Forgets the storage; its variables but ``kept``, oldest first."""
         root = self._storage.root(value)
-        first, shown = self._first.pop(root, None), self._shown.pop(root, {})
-        names = dict.fromkeys([*([first] if first else []), *shown.values()])
-        return [name for name in names if name != kept]
+        self._shown.pop(root, None)
+        return [name for name in self._names.pop(root, {}) if name != kept]
 
 
 def wanted_layouts(
