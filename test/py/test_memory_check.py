@@ -69,7 +69,8 @@ def test_a_view_that_a_torch_op_wrote_to_goes_with_its_storage():
     torch._dynamo.reset()
     module = compiled.graphs[0].module
     (found,), memory = run(module, args=list(args))
-    torch.testing.assert_close(found.double(), halves(*(a.double() for a in args)).double())
+    exact = halves(*(a.double() for a in args))
+    torch.testing.assert_close(found.double(), exact, rtol=2e-5, atol=2e-5)
     assert memory.peak == planned_peak(module)
 
 
