@@ -56,18 +56,22 @@ class PeakOrder:
 
     def peaks(self, order: Sequence[int]) -> Peaks:
         """What an order of all nodes comes to."""
-        place = {n: i for i, n in enumerate(order)}
-        change = {True: [0] * (len(order) + 2), False: [0] * (len(order) + 2)}
+        end = len(order)  # where the return stands, which uses what it hands out
+        place = [end] * (self.program[-1] + 2 if self.program else 1)
+        for i, n in enumerate(order):
+            place[n] = i
+        own, given = [0] * (end + 2), [0] * (end + 2)
         for root, users in self._users.items():
             if not users:
                 continue
-            places = [place.get(n, len(order)) for n in users]  # the return uses what it hands out
-            for arguments_count, changes in change.items():
-                if root in self._arguments and not arguments_count:
-                    continue
-                changes[0 if root in self._arguments else min(places)] += self._bytes[root]
-                changes[max(places) + 1] -= self._bytes[root]
-        return Peaks(kept=_highest(change[False]), given=_highest(change[True]))
+            places = [place[n] if n < len(place) else end for n in users]
+            if root in self._arguments:
+                given[0] += self._bytes[root]
+                given[max(places) + 1] -= self._bytes[root]
+            else:
+                own[min(places)] += self._bytes[root]
+                own[max(places) + 1] -= self._bytes[root]
+        return Peaks(kept=_highest(own), given=_highest([a + b for a, b in zip(own, given, strict=True)]))
 
     def best(self) -> tuple[list[int], Peaks]:
         """The order with the least peaks of those that are found; the program's where none is better."""
@@ -89,29 +93,31 @@ class _Walk:
     """One order.  Backwards, a storage is taken by its last user and given back by its first."""
 
     def __init__(self, program: PeakOrder, counted: frozenset[int], *, backwards: bool) -> None:
-        self.backwards = backwards
-        self.program, self.counted = program, counted
         before, after = program._before, program._after
         self.waiting = {n: len(b) for n, b in (after if backwards else before).items()}
         self.following = before if backwards else after
         self.rank = {n: -i if backwards else i for i, n in enumerate(program.nodes)}
+        self.bytes, self.users = program._bytes, program._users
+        self.touched = {n: [r for r in program._touched[n] if r in counted] for n in program.nodes}
         self.left = {root: len(program._users[root]) for root in counted}
         #: Storage that is alive; at one end of the program stand the arguments, at the other the return.
-        self.alive: set[int] = set()
-        self.growing: list[tuple[int, int]] = []
-        self.shrinking: list[tuple[int, int]] = []
-        self.done: set[int] = set()
-        if not backwards:
-            self.alive |= counted & program._arguments
-        else:
-            inside = set(program.nodes)
+        self.alive = set[int]() if backwards else set(counted & program._arguments)
+        if backwards:
             for root in counted:
-                returned = sum(n not in inside for n in program._users[root])
+                returned = sum(n not in self.rank for n in self.users[root])
                 self.left[root] -= returned
                 if returned:
                     self.alive.add(root)
                 if root in program._arguments:
                     self.left[root] += 1  # its first use gives nothing back
+        #: Bytes alive after a node less those before.  It never grows while other nodes run.
+        self.net = {
+            n: sum(self.bytes[r] * ((r not in self.alive) - (self.left[r] == 1)) for r in roots)
+            for n, roots in self.touched.items()
+        }
+        self.growing: list[tuple[int, int]] = []
+        self.shrinking: list[tuple[int, int]] = []
+        self.done: set[int] = set()
 
     def order(self) -> list[int]:
         for n, count in self.waiting.items():
@@ -120,40 +126,35 @@ class _Walk:
         found: list[int] = []
         while self.shrinking or self.growing:
             _, n = heapq.heappop(self.shrinking or self.growing)
-            if n in self.done:
-                continue
-            found.append(n)
-            self._run(n)
+            if n not in self.done:
+                found.append(n)
+                self._run(n)
         return found
 
     def _ready(self, n: int) -> None:
-        heapq.heappush(self.shrinking if self._net(n) <= 0 else self.growing, (self.rank[n], n))
-
-    def _net(self, n: int) -> int:
-        """Bytes alive after the node less those before.  It never grows while other nodes run."""
-        net = 0
-        for root in self.program._touched[n]:
-            if root in self.counted:
-                net += self.program._bytes[root] * ((root not in self.alive) - (self.left[root] == 1))
-        return net
+        heapq.heappush(self.shrinking if self.net[n] <= 0 else self.growing, (self.rank[n], n))
 
     def _run(self, n: int) -> None:
         self.done.add(n)
-        changed: list[int] = []
-        for root in self.program._touched[n]:
-            if root not in self.counted:
-                continue
+        for root in self.touched[n]:
+            if root not in self.alive:
+                self.alive.add(root)
+                self._relieve(root)
             self.left[root] -= 1
-            if root not in self.alive or self.left[root] == 1:
-                changed.append(root)
-            self.alive.add(root)
+            if self.left[root] == 1:
+                self._relieve(root)
         for follower in self.following[n]:
             self.waiting[follower] -= 1
             if not self.waiting[follower]:
                 self._ready(follower)
-        for root in changed:  # its other users may shrink from now on
-            for user in self.program._users[root]:
-                if self.waiting.get(user) == 0 and user not in self.done and self._net(user) <= 0:
+
+    def _relieve(self, root: int) -> None:
+        """The other users of a storage need not take it, or the last one gives it back."""
+        for user in self.users[root]:
+            if user in self.rank and user not in self.done:
+                was = self.net[user]
+                self.net[user] = was - self.bytes[root]
+                if was > 0 >= self.net[user] and not self.waiting[user]:
                     heapq.heappush(self.shrinking, (self.rank[user], user))
 
 
