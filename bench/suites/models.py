@@ -4,7 +4,7 @@ that is judged, has been compared with float64.
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,31 @@ from .settings import Settings, short_dtype
 
 line, table = model_line, model_table
 
+
+@dataclass(frozen=True)
+class Precision:
+    """name: as keys and tables have it. weights: dtype of parameters and inputs. autocast: what the forward
+    pass computes products in; None for the dtype of the weights.
+    """
+
+    name: str
+    weights: torch.dtype
+    autocast: torch.dtype | None = None
+
+    def around(self, call: Callable[..., Any], device: torch.device) -> Callable[..., Any]:
+        """`call` in this precision."""
+        if self.autocast is None:
+            return call
+
+        def under_autocast(*args: Any, **kwargs: Any) -> Any:
+            with torch.autocast(device.type, self.autocast):
+                return call(*args, **kwargs)
+
+        return under_autocast
+
+
+#: float32 weights under autocast, as most models are trained.
+AMP = Precision("amp", torch.float32, torch.bfloat16)
 OWN_DTYPES = (torch.bfloat16,)
 CHECKED_BATCH = 2
 SECONDS = 20.0
@@ -32,7 +57,7 @@ LONGEST = 40
 
 
 def tasks(settings: Settings) -> Iterator[Task]:
-    """One task for each model of the size, mode and dtype; inference of all models first."""
+    """One task for each model of the size, mode and precision: inference first, autocast last."""
     watches: list[Stopwatch] = []
 
     def watch() -> Stopwatch:
@@ -46,14 +71,25 @@ def tasks(settings: Settings) -> Iterator[Task]:
             if case.size != size or mode not in case.modes:
                 continue
             for dtype in settings.dtypes or OWN_DTYPES:
-                key = f"{case.name}/{mode}/{short_dtype(dtype)}"
-                yield Task(key, partial(run, case, mode == "training", dtype, settings, watch))
+                precision = Precision(short_dtype(dtype), dtype)
+                yield _task(case, mode, precision, settings, watch)
+    if settings.dtypes is None:
+        for case in CASES.values():
+            if case.size == size and "training" in case.modes:
+                yield _task(case, "training", AMP, settings, watch)
+
+
+def _task(
+    case: ModelCase, mode: str, precision: Precision, settings: Settings, watch: Callable[[], Stopwatch]
+) -> Task:
+    key = f"{case.name}/{mode}/{precision.name}"
+    return Task(key, partial(run, case, mode == "training", precision, settings, watch))
 
 
 def run(
     case: ModelCase,
     training: bool,
-    dtype: torch.dtype,
+    precision: Precision,
     settings: Settings,
     watch: Callable[[], Stopwatch],
     stage: Callable[[str], None],
@@ -70,15 +106,15 @@ def run(
         if checked and name == settings.backends[-1] and BACKENDS[name].load is not None:
             stage(f"{name}: comparison with float64")
             found = attempt(
-                failures, f"{name}: comparison", partial(_check, name, case, training, dtype, settings)
+                failures, f"{name}: comparison", partial(_check, name, case, training, precision, settings)
             )
             backends[name] = found or {"error": failures[-1]}
             if found and not found["passed"]:
                 failures.append(f"{name}: wrong: {found['note']}")
     torch._dynamo.reset()
     stage("build")
-    module = case.new_module(settings.device, dtype).train(training)
-    inputs = case.inputs(settings.batch, settings.device, dtype)
+    module = case.new_module(settings.device, precision.weights).train(training)
+    inputs = case.inputs(settings.batch, settings.device, precision.weights)
     calls: dict[str, Callable[[], Any]] = {}
     for name in settings.backends:
         if "error" in backends[name]:
@@ -86,7 +122,8 @@ def run(
         stage(f"{name}: first call")
         report = CompileReport()
         with BACKENDS[name].searches(settings.turns):
-            step = attempt(failures, name, partial(_first_step, name, case, module, inputs, training, report))
+            first = partial(_first_step, name, case, module, inputs, training, precision, settings, report)
+            step = attempt(failures, name, first)
         backends[name]["compiled"] = asdict(report)
         if step is None:
             backends[name]["error"] = failures[-1]
@@ -103,7 +140,7 @@ def run(
     return {
         "case": case.name,
         "mode": "training" if training else "inference",
-        "dtype": short_dtype(dtype),
+        "dtype": precision.name,
         "batch": settings.batch,
         "backends": backends,
         "clocks": [asdict(clocks)] if clocks else [],
@@ -113,16 +150,17 @@ def run(
 
 
 def _check(
-    name: str, case: ModelCase, training: bool, dtype: torch.dtype, settings: Settings
+    name: str, case: ModelCase, training: bool, precision: Precision, settings: Settings
 ) -> dict[str, Any]:
     spec = BACKENDS[name]
     assert spec.load is not None
     report = compare(
         case,
         spec.load(),
-        dtype,
+        precision.weights,
         settings.device,
         training,
+        autocast=precision.autocast,
         batches=(CHECKED_BATCH,),
         mode=spec.mode,
         options=compile_options(spec, CompileReport()),
@@ -131,11 +169,18 @@ def _check(
 
 
 def _first_step(
-    name: str, case: ModelCase, module: nn.Module, inputs: Inputs, training: bool, report: CompileReport
+    name: str,
+    case: ModelCase,
+    module: nn.Module,
+    inputs: Inputs,
+    training: bool,
+    precision: Precision,
+    settings: Settings,
+    report: CompileReport,
 ) -> Callable[[], Any]:
     """One step of the model as a function, compiled by being called twice."""
     spec = BACKENDS[name]
-    call = compile_function(spec, module, report, dynamic=False)
+    call = precision.around(compile_function(spec, module, report, dynamic=False), settings.device)
     step = partial(case.step, call, module, inputs, training)
     with fresh_compilation(spec, report):
         started = time.perf_counter()
