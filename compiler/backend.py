@@ -1,18 +1,15 @@
-"""The torch.compile backend: AOTAutograd -> frontend -> passes -> runtime.
+"""The torch.compile backend: what Dynamo captured -> AOTAutograd -> ``graph_compilation.py``.
 
 ``torch.compile(model, backend="fuse", options={...})`` calls ``fuse`` through the entry point
-``torch_dynamo_backends``.  AOTAutograd
-functionalises and splits the captured graph (min-cut partitioner); each of its graphs goes through
-``compile_graph``.
+``torch_dynamo_backends``.  AOTAutograd functionalises and splits the captured graph (min-cut partitioner);
+each of its graphs goes through ``compile_graph``.
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from itertools import count
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
@@ -32,14 +29,9 @@ from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_mask_layout import lay_out_masks
 from .frontend.attention_masks import simplify_masks
 from .frontend.decompositions import decomposition_table
-from .frontend.embedding_gradients import compact_embedding_gradients
-from .frontend.gathers import sink_gathers
-from .frontend.graph_text import NotCacheable, held
-from .frontend.interface import OutputResult
-from .frontend.one_hot import sum_one_hots
+from .frontend.graph_text import NotCacheable
 from .frontend.partition import partition
-from .frontend.product_epilogues import fuse_epilogues
-from .frontend.saved_strides import ALL_KEPT, KeptStrides, kept_strides, report_strides
+from .frontend.saved_strides import kept_strides, report_strides
 from .frontend.stand_in import (
     StandInMismatch,
     StoredStep,
@@ -50,21 +42,17 @@ from .frontend.stand_in import (
     stand_in,
     training_step,
 )
+from .graph_compilation import compile_graph, graph_device, load_program, report, runs_on_gpu
 from .options import Options
-from .program import Account, CompiledGraph, GpuProgram, Interface
-from .program_cache import ProgramCache, captured_key, program_key
-from .runtime.bound_plan import LaunchPlan, Plan
-from .runtime.cuda_graphs import static_placeholders
+from .program import CompiledGraph, GpuProgram
+from .program_cache import ProgramCache, captured_key
+from .runtime.bound_plan import LaunchPlan
 from .runtime.deterministic import deterministic_algorithms
-from .runtime.gpu import load_plan
-from .timing import PassTime, Timing
-
-if TYPE_CHECKING:
-    from .mlir import ir
+from .timing import Timing
 
 log = logging.getLogger(__name__)
 
-__all__ = ["CompiledGraph", "compile_graph", "fuse", "graph_device"]
+__all__ = ["fuse"]
 
 
 def fuse(
@@ -191,8 +179,8 @@ def _from_cache(
             log.warning("a stored training step is passed by: %s", reason)
     if found is None:
         return key, None
-    compiled = _load(found[0], options, "inference", timing, key, len(example_inputs))
-    _report(compiled, options)
+    compiled = load_program(found[0], options, "inference", timing, key, len(example_inputs))
+    report(compiled, options)
     return key, _direct(compiled.call, found[1])
 
 
@@ -213,10 +201,12 @@ def _stand_in(
     def load(name: str) -> CompiledGraph:
         with unset_fake_temporarily():  # AOTAutograd asks for them under fake tensors
             if name == "forward":
-                compiled = _load(forward, options, name, timing, key, inputs)
+                compiled = load_program(forward, options, name, timing, key, inputs)
             else:
-                compiled = _load(backward, options, name, Timing(name), key, len(step.saved) + tangents)
-        _report(compiled, options)
+                compiled = load_program(
+                    backward, options, name, Timing(name), key, len(step.saved) + tangents
+                )
+        report(compiled, options)
         return compiled
 
     programs = StoredStep(
@@ -243,270 +233,3 @@ def _stand_in(
         partition_fn=cut,
     )(stand_in(gm, programs, key), example_inputs)
     return wrapped
-
-
-@unset_fake_temporarily()  # AOTAutograd compiles under fake tensors; the constants of a program are real ones
-def compile_graph(
-    gm: torch.fx.GraphModule,
-    example_inputs: Sequence[Any],
-    options: Options,
-    *,
-    name: str = "graph",
-    kept: KeptStrides = ALL_KEPT,
-) -> CompiledGraph:
-    """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in
-    ``meta["val"]``).
-
-    kept: which results must have the strides of their metadata; ``strides`` of what is returned says those of
-    all.
-    Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
-    error.
-    """
-    timing = Timing(name)
-    if options.fx_pass is not None:
-        options.fx_pass(gm.graph)
-        gm.recompile()
-    device = graph_device(gm)
-    on_gpu = runs_on_gpu(device, options)
-    static = static_placeholders(gm, name) if options.cudagraphs else frozenset()
-    key, program = None, None
-    if on_gpu:
-        with timing.measured("cache"):
-            key = _key(gm, example_inputs, options, device, name, static, kept)
-            program = ProgramCache(options).read(key) if key is not None else None
-    if program is not None:
-        placeholders = len(gm.graph.find_nodes(op="placeholder"))
-        compiled = _load(program, options, name, timing, key, placeholders, gm)
-    else:
-        compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept)
-    _report(compiled, options)
-    return compiled
-
-
-def _key(
-    gm: torch.fx.GraphModule,
-    example_inputs: Sequence[Any],
-    options: Options,
-    device: str,
-    name: str,
-    static: frozenset[int],
-    kept: KeptStrides,
-) -> str | None:
-    try:
-        return program_key(gm, example_inputs, options, device, static, kept)
-    except NotCacheable as reason:
-        log.info("%s: the program cache is passed by: %s", name, reason)
-        return None
-
-
-def _load(
-    program: GpuProgram,
-    options: Options,
-    name: str,
-    timing: Timing,
-    key: str | None,
-    placeholders: int,
-    gm: torch.fx.GraphModule | None = None,
-) -> CompiledGraph:
-    """A program from the cache: neither MLIR nor Triton is loaded.  ``placeholders``: how many its graph has.
-    ``gm``: the graph, which holds the program's constants if there are any.
-    """
-
-    def module() -> "ir.Module":
-        from .compilation import read_module
-
-        return read_module(program.module)
-
-    with timing.measured("load"):
-        run = load_plan(program.plan, program.kernels, {}, options, name, program.account.launches)
-    call = _boxed(run, program.interface, placeholders, gm)
-    return _told(
-        name, program.account, program.interface, program.plan, call, timing, module, key=key, cached=True
-    )
-
-
-def _compile(
-    gm: torch.fx.GraphModule,
-    example_inputs: Sequence[Any],
-    options: Options,
-    name: str,
-    device: str,
-    on_gpu: bool,
-    static: frozenset[int],
-    key: str | None,
-    timing: Timing,
-    kept: KeptStrides,
-) -> CompiledGraph:
-    with timing.measured("load the compiler"):
-        from .compilation import compile_program
-    guards = _guards(gm)
-    sink_gathers(gm)
-    sum_one_hots(gm)
-    compact_embedding_gradients(gm)
-    if options.library_epilogues(on_gpu):
-        fuse_epilogues(gm)
-    done = compile_program(
-        gm,
-        example_inputs,
-        options,
-        name=name,
-        kept=kept,
-        device=device,
-        on_gpu=on_gpu,
-        static=static,
-        timing=timing,
-    )
-    if key is not None and not done.objects and done.tuned and _guards(gm) == guards:
-        done.executable.when_loaded.append(
-            lambda kernels: ProgramCache(options).write(key, done.program(kernels))
-        )
-    placeholders = len(gm.graph.find_nodes(op="placeholder"))
-    call = _boxed(done.executable.run, done.interface, placeholders, gm)
-    plan = done.executable.plan
-    return _told(
-        name,
-        done.account,
-        done.interface,
-        plan,
-        call,
-        timing,
-        lambda: done.module,
-        key=key,
-        passes=done.passes,
-    )
-
-
-def _told(
-    name: str,
-    account: Account,
-    interface: Interface,
-    plan: Plan | None,
-    call: Callable[[list[Any]], list[Any]],
-    timing: Timing,
-    load_module: "Callable[[], ir.Module]",
-    *,
-    key: str | None = None,
-    passes: tuple[PassTime, ...] = (),
-    cached: bool = False,
-) -> CompiledGraph:
-    """What is told of a graph, compiled or from the cache; ``plan`` is None on the interpreter."""
-    return CompiledGraph(
-        name=name,
-        remarks=account.remarks,
-        fallbacks=list(account.fallbacks),
-        launches_before=account.launches_before,
-        launches=account.launches,
-        timing=timing,
-        passes=passes,
-        source="" if plan is None else plan.source,
-        cached=cached,
-        key=key,
-        load_module=load_module,
-        call=call,
-        strides=interface.strides,
-        partitions=() if plan is None else plan.partitions,
-        unrecorded=() if plan is None else plan.unrecorded,
-    )
-
-
-def _guards(gm: torch.fx.GraphModule) -> int:
-    """How many guards the sizes of a graph have: one that a compilation adds would be missing after a hit."""
-    for node in gm.graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, torch.SymInt) and value.node.shape_env is not None:
-            return len(value.node.shape_env.guards)
-    return 0
-
-
-def runs_on_gpu(device: str, options: Options) -> bool:
-    """Whether a graph on ``device`` is launched; else the interpreter runs it."""
-    return device.startswith("cuda") and options.execute == "auto"
-
-
-def graph_device(gm: torch.fx.GraphModule) -> str:
-    """The device of a graph, captured by Dynamo or made by AOTAutograd: that of the first CUDA tensor in it,
-    else "cpu".
-    """
-    for node in gm.graph.nodes:
-        value = node.meta.get("val", node.meta.get("example_value"))
-        for tensor in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(tensor, torch.Tensor) and tensor.device.type == "cuda":
-                return f"cuda:{tensor.device.index or 0}"
-    return "cpu"
-
-
-def _boxed(
-    run: Callable[[list[Any]], list[Any]],
-    interface: Interface,
-    placeholders: int,
-    gm: torch.fx.GraphModule | None,
-) -> Callable[[list[Any]], list[Any]]:
-    """AOTAutograd's calling convention: takes (and empties) a list of arguments, gives the flat list of
-    outputs.
-
-    ``@main`` takes the placeholders that have a value when it runs, then the tensors that ``gm`` holds; its
-    results also hold the mutated arguments.
-    """
-    inputs, outputs = interface.inputs, interface.outputs
-    constants = [held(gm, name) for name in interface.constants] if gm is not None else []
-    in_order = inputs == tuple(range(len(inputs)))
-    plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
-    pick = _outputs(interface)
-    as_it_is = in_order and plain and not constants and len(inputs) == placeholders
-    if as_it_is and isinstance(run, LaunchPlan):
-        return run  # it empties the list itself
-
-    def call(args: list[Any]) -> list[Any]:
-        given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]
-        args.clear()
-        return pick(run(given))
-
-    def call_as_it_is(args: list[Any]) -> list[Any]:
-        results = run(args)
-        args.clear()
-        return results
-
-    chosen = call_as_it_is if as_it_is else call
-    chosen._boxed_call = True  # type: ignore[attr-defined]
-    return chosen
-
-
-def _outputs(interface: Interface) -> Callable[[list[Any]], list[Any]]:
-    """From the results of ``@main`` to the outputs of the graph, which a training graph has hundreds of."""
-    fixed = [o.value for o in interface.outputs if not isinstance(o, OutputResult)]
-    after = count(interface.results)
-    places = [o.index if isinstance(o, OutputResult) else next(after) for o in interface.outputs]
-    if len(places) < 2:  # `itemgetter` gives one item as it is
-        return lambda results: [[*results, *fixed][place] for place in places]
-    pick = itemgetter(*places)
-    return lambda results: [*pick([*results, *fixed])]
-
-
-def _report(compiled: CompiledGraph, options: Options) -> None:
-    compiled.timing.seconds = sum(compiled.seconds.values())
-    log.info(
-        "%s: %d kernels -> %d launches, %d torch ops (%d fallbacks); %s",
-        compiled.name,
-        compiled.launches_before,
-        compiled.launches_after,
-        compiled.externs,
-        len(compiled.fallbacks),
-        ", ".join(f"{stage} {s:.2f} s" for stage, s in compiled.seconds.items()),
-    )
-    if options.cudagraphs:
-        recorded, between = len(compiled.partitions), len(compiled.unrecorded)
-        log.info("%s: %d CUDA graphs, %d calls run between them", compiled.name, recorded, between)
-        for call in compiled.unrecorded:
-            log.info("%s: not recorded: %s", compiled.name, call)
-    if log.isEnabledFor(logging.DEBUG):
-        for number, launch in enumerate(compiled.launches):
-            log.debug("%s: launch %d: %s", compiled.name, number, launch)
-        log.debug("%s: the module that runs:\n%s", compiled.name, compiled.module)
-        if compiled.source:
-            log.debug("%s: the program that launches it:\n%s", compiled.name, compiled.source)
-        if options.remarks == "none":
-            log.debug("%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
-    if options.remarks != "none":
-        log.info("%s", compiled.remarks.render(options.remarks))
-    if options.on_compiled is not None:
-        options.on_compiled(compiled)

@@ -11,7 +11,7 @@ from unittest import mock
 from made_up_gpu import made_up_gpu
 from plan_on_cpu import interpreted_launchers
 
-from fuse_mlir.compiler import backend, compilation
+from fuse_mlir.compiler import compilation, graph_compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime import gpu
 from fuse_mlir.compiler.runtime.bound_plan import Plan
@@ -42,6 +42,6 @@ def interpreted_gpu() -> Iterator[list[Plan]]:
         made_up_gpu(),
         mock.patch.object(compilation, "executable", executable),
         mock.patch.object(gpu, "load_kernels", load_kernels),
-        mock.patch.object(backend, "_key", lambda *_: None),
+        mock.patch.object(graph_compilation, "_key", lambda *_: None),
     ):
         yield plans

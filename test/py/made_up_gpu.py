@@ -9,7 +9,7 @@ from unittest import mock
 
 import torch
 
-from fuse_mlir.compiler import backend
+from fuse_mlir.compiler import backend, graph_compilation
 from fuse_mlir.compiler.runtime import gpu
 from fuse_mlir.compiler.runtime.bound_plan import Plan
 from fuse_mlir.compiler.runtime.cubin import Target
@@ -25,6 +25,7 @@ def made_up_gpu(name: str = "NVIDIA H200", capability: tuple[int, int] = (9, 0))
 
     with (
         mock.patch.object(backend, "runs_on_gpu", lambda device, options: True),
+        mock.patch.object(graph_compilation, "runs_on_gpu", lambda device, options: True),
         mock.patch.object(gpu, "load_kernels", load_kernels),
         mock.patch.object(gpu, "target_of", lambda device: Target(capability[0] * 10 + capability[1])),
         mock.patch.object(torch.cuda, "get_device_name", lambda device=None: name),

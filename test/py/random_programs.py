@@ -22,9 +22,10 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from fuse_mlir.bench.reference import float64_reference
-from fuse_mlir.compiler.backend import CompiledGraph, compile_graph
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.graph_compilation import compile_graph
 from fuse_mlir.compiler.options import Options
+from fuse_mlir.compiler.program import CompiledGraph
 
 LEVELS = ("scheduled", "tiled", "planned")
 

@@ -9,8 +9,8 @@ from compiling import Compiled
 from test_backend import python
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.backend import CompiledGraph
 from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.program import CompiledGraph
 from fuse_mlir.compiler.runtime.cubin import CompileRequest, Target
 
 #: Trains the tiny GPT-2 block once at the planned level, dumps every pass and prints every kernel's key.

@@ -9,7 +9,7 @@ from compiling import check
 from made_up_gpu import made_up_gpu
 from torch import nn
 
-from fuse_mlir.compiler import backend
+from fuse_mlir.compiler import backend, graph_compilation
 from fuse_mlir.compiler.frontend.interface import OutputConstant, OutputResult
 from fuse_mlir.compiler.program import CompiledGraph, Interface
 
@@ -126,7 +126,7 @@ def test_a_plan_is_called_with_the_arguments_themselves(tmp_path, fresh_dynamo):
 @pytest.mark.parametrize("spec", [[], [2], [None], [0, 2], [1, None, 0, 0, 7], [2, 1, 0]])
 def test_outputs_are_picked_from_results_and_constants(spec):
     outputs = tuple(OutputResult(s) if s in (0, 1, 2) else OutputConstant(s) for s in spec)
-    pick = backend._outputs(Interface((), (), outputs, 3))
+    pick = graph_compilation._outputs(Interface((), (), outputs, 3))
     results = ["a", "b", "c"]
     for _ in range(2):
         picked = pick(results)

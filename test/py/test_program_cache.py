@@ -16,9 +16,9 @@ from torch.nn import functional as F
 
 import fuse_mlir
 from fuse_mlir.compiler import program_cache
-from fuse_mlir.compiler.backend import CompiledGraph
 from fuse_mlir.compiler.frontend.graph_text import NotCacheable, graph_text
 from fuse_mlir.compiler.options import Options
+from fuse_mlir.compiler.program import CompiledGraph
 from fuse_mlir.compiler.program_cache import program_key
 
 #: Compiles and calls in a process of its own; says what was loaded and what the graph tells of itself.

@@ -17,8 +17,8 @@ from torch.nn import functional as F
 
 import fuse_mlir
 from fuse_mlir.compiler import backend, compilation
-from fuse_mlir.compiler.backend import CompiledGraph
 from fuse_mlir.compiler.frontend import stand_in
+from fuse_mlir.compiler.program import CompiledGraph
 from fuse_mlir.compiler.runtime import gpu
 
 _executable = compilation.executable
