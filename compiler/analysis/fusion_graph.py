@@ -240,8 +240,8 @@ class GroupGraph:
         one, other = self.contents(a), self.contents(b)
         saved = [*one.read & other.read]
         for maker, user in ((one, other), (other, one)):
-            passed = maker.made & user.used
-            if passed:
+            if not maker.made.isdisjoint(user.used):
+                passed = maker.made & user.used
                 saved += [*passed & user.read, *self._passed(maker, passed, a, b)]
         return sum(map(self.bytes_of, saved))
 

@@ -332,7 +332,8 @@ def _shared_storage(callee: ir.Operation, kind: str) -> dict[int, int]:
         pairs = {int(k): integer_of(a, "fuse.aliases") for k, a in items if k.isdigit()}
     elif kind != "extern" and "fuse.ties" in callee.attributes:
         pairs = dict(enumerate(integers_of(callee.attributes["fuse.ties"], "fuse.ties")))
-    return {r: o for r, o in pairs.items() if r < len(type_.results) and 0 <= o < len(type_.inputs)}
+    results, inputs = len(type_.results), len(type_.inputs)  # each makes a list
+    return {r: o for r, o in pairs.items() if r < results and 0 <= o < inputs}
 
 
 def _named_sizes(callee: ir.Operation, report: Report) -> tuple[tuple[str, int], ...]:
