@@ -89,6 +89,8 @@ def _neighbours(graph: GroupGraph, group: int) -> set[int]:
     for node in graph.members[group]:
         for value in dict.fromkeys(graph.deps.nodes[node].reads):
             readers = graph.readers(value)
+            if len(readers) < 2:
+                continue
             at = bisect_left(readers, node)
             if at == len(readers) or readers[at] != node:
                 continue

@@ -237,7 +237,8 @@ class GroupGraph:
         """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
         nobody else needs.
         """
-        one, other = self.contents(a), self.contents(b)
+        known = self._contents
+        one, other = known.get(a) or self.contents(a), known.get(b) or self.contents(b)
         saved = [*one.read & other.read]
         for maker, user in ((one, other), (other, one)):
             if not maker.made.isdisjoint(user.used):
