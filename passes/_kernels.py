@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..compiler.analysis.dependences import symbol
+from ..compiler.analysis.dependences import Dependences, symbol
 from ..compiler.analysis.index import Expr, Facts
 from ..compiler.analysis.kernel import (
     Kernel,
@@ -313,6 +313,13 @@ def forget_tiling(func: ir.Operation) -> None:
 
 def result_types(func: ir.Operation) -> list[ir.Type]:
     return list(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+
+
+def require_unplanned(deps: Dependences, name: str) -> None:
+    """Raises PassError, for the pass ``name``, where storage is taken and given back already."""
+    for node in deps.nodes:
+        if node.kind in ("fuse.alloc", "fuse.reuse", "fuse.free"):
+            raise PassError(f"{name}: memory is planned already: found {node.kind}", node.op.location)
 
 
 def text_list(values: Iterable[object]) -> ir.ArrayAttr:

@@ -18,8 +18,8 @@ from ..compiler.analysis.tile import Tile
 from ..compiler.analysis.traffic import ATTRIBUTE, combined_traffic
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.mlir import func, ir
-from ._kernels import Program, argument_attributes, text_list
-from .pass_base import Pass, PassError, hardware_of
+from ._kernels import Program, argument_attributes, require_unplanned, text_list
+from .pass_base import Pass, hardware_of
 
 #: Launches that a call is tried with, the nearest first: keeps the work linear.
 _TRIED = 32
@@ -76,11 +76,7 @@ class CombineLaunches(Pass):
         hardware = hardware_of(self.hardware, self, module)
         program = Program.of(module)
         deps = Dependences.of(module)
-        for node in deps.nodes:
-            if node.kind in ("fuse.alloc", "fuse.reuse", "fuse.free"):
-                raise PassError(
-                    f"combine-launches: memory is planned already: found {node.kind}", node.op.location
-                )
+        require_unplanned(deps, self.name)
         hints = hints_of(program.main)
         kernels: dict[str, _Code | None] = {}
         for node in deps.nodes:

@@ -9,8 +9,8 @@ from ..compiler.analysis.program_order import sequence
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import hints_of
 from ..compiler.mlir import ir
-from ._kernels import Program
-from .pass_base import Pass, PassError
+from ._kernels import Program, require_unplanned
+from .pass_base import Pass
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,7 @@ class ReorderForPeak(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
         deps = Dependences.of(module)
-        for node in deps.nodes:
-            if node.kind in ("fuse.alloc", "fuse.reuse", "fuse.free"):
-                raise PassError(
-                    f"reorder-for-peak: memory is planned already: found {node.kind}", node.op.location
-                )
+        require_unplanned(deps, self.name)
         orders = PeakOrder(deps, hints_of(program.main))
         before = orders.peaks(orders.program)
         order, after = orders.best()

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from .dependences import Dependences
+from .lifetimes import Lifetime, LiveBytes
 from .program_order import FLOATING, direct_dependences, root_bytes
 
 
@@ -60,18 +61,16 @@ class PeakOrder:
         place = [end] * (self.program[-1] + 2 if self.program else 1)
         for i, n in enumerate(order):
             place[n] = i
-        own, given = [0] * (end + 2), [0] * (end + 2)
+        own: list[Lifetime] = []
+        arguments: list[Lifetime] = []
         for root, users in self._users.items():
-            if not users:
-                continue
-            places = [place[n] if n < len(place) else end for n in users]
-            if root in self._arguments:
-                given[0] += self._bytes[root]
-                given[max(places) + 1] -= self._bytes[root]
-            else:
-                own[min(places)] += self._bytes[root]
-                own[max(places) + 1] -= self._bytes[root]
-        return Peaks(kept=_highest(own), given=_highest([a + b for a, b in zip(own, given, strict=True)]))
+            if users:
+                places = [place[n] if n < len(place) else end for n in users]
+                is_argument = root in self._arguments  # there from the start
+                life = Lifetime(0 if is_argument else min(places), max(places), self._bytes[root])
+                (arguments if is_argument else own).append(life)
+        kept, given = LiveBytes(end + 1, own), LiveBytes(end + 1, own + arguments)
+        return Peaks(kept=kept.peak, given=given.peak)
 
     def best(self) -> tuple[list[int], Peaks]:
         """The order with the least peaks of those that are found; the program's where none is better."""
@@ -156,11 +155,3 @@ class _Walk:
                 self.net[user] = was - self.bytes[root]
                 if was > 0 >= self.net[user] and not self.waiting[user]:
                     heapq.heappush(self.shrinking, (self.rank[user], user))
-
-
-def _highest(changes: Sequence[int]) -> int:
-    live = highest = 0
-    for change in changes:
-        live += change
-        highest = max(highest, live)
-    return highest
