@@ -9,6 +9,7 @@ far depends on it.  Both keep every dependence, and the slots stay in one line, 
 from collections.abc import Iterable, Mapping
 
 from .dependences import Dependences
+from .lifetimes import Lifetime, LiveBytes
 from .program_order import FLOATING, direct_dependences, root_bytes, sequence
 
 
@@ -31,8 +32,9 @@ class LaunchOrder:
             sorted({deps.roots[v] for v in _values(deps, n)} & self._bytes.keys())
             for n in range(len(deps.nodes))
         ]
-        self._live = self._profile()
-        self.peak = max(self._live, default=0)
+        lives = [Lifetime(max(0, self._first[r]), self._last[r], size) for r, size in self._bytes.items()]
+        live = LiveBytes(len(deps.nodes), lives)
+        self._live, self.peak = live.at, live.peak
 
     # --- placing ------------------------------------------------------------------------------------------
     def place(self, node: int) -> None:
@@ -108,17 +110,6 @@ class LaunchOrder:
         if extra:
             for place in range(low, high + 1):
                 self._live[place] += extra
-
-    def _profile(self) -> list[int]:
-        change = [0] * (len(self.deps.nodes) + 1)
-        for root, size in self._bytes.items():
-            change[max(0, self._first[root])] += size
-            change[self._last[root] + 1] -= size
-        live, total = [], 0
-        for delta in change[:-1]:
-            total += delta
-            live.append(total)
-        return live
 
     # --- the result ---------------------------------------------------------------------------------------
     def sequence(self) -> list[int]:
