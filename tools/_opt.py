@@ -145,6 +145,7 @@ def _say(text: str, code: int) -> int:
 
 def _session(options: argparse.Namespace, flags: list[str], source: Source) -> tuple[Source, Session]:
     """The input, without what is not IR, and what to do with it."""
+    hardware = _hardware(options.hardware)
     verify_each = options.verify_each != "off"
     if options.run_reproducer:
         if flags or options.pass_pipeline is not None or options.default_pipeline is not None:
@@ -167,7 +168,7 @@ def _session(options: argparse.Namespace, flags: list[str], source: Source) -> t
     if options.fuse_print_dependences:
         session.analyses.append(dependences_text)
     if options.fuse_print_estimates:
-        session.analyses.append(partial(estimates_text, hardware=_hardware(options.hardware)))
+        session.analyses.append(partial(estimates_text, hardware=hardware))
     _watch(session, options)
     return source, session
 
@@ -204,12 +205,10 @@ def _hardware(name: str) -> Hardware:
 
 
 def _default_passes(level: str, hardware: str) -> list[Pass]:
-    try:
-        from ..passes.pipeline import default_pipeline
+    from ..passes.pipeline import default_pipeline  # not read where other passes are named
 
+    try:
         return default_pipeline(level, hardware)
-    except ImportError as error:
-        raise UsageError(f"the default pipeline is incomplete: {error}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -223,6 +222,11 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
 
     if options.reproducer and not Path(options.reproducer).parent.is_dir():
         raise UsageError(f"cannot write '{options.reproducer}': there is no such folder")
+    if options.dump_dir:
+        try:
+            Path(options.dump_dir).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write to folder '{options.dump_dir}': {error.strerror}") from None
 
     def watchers(number: int) -> list[Watcher]:
         made: list[Watcher] = []
@@ -257,7 +261,7 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
     session.watchers, session.checks = watchers, checks
     if options.verify_each == "numeric":
         from ..compiler.runtime.errors import RunError
-        from ..compiler.runtime.numeric_check import NumericMismatch
+        from ..compiler.runtime.outcomes import NumericMismatch
 
         session.expected = (*session.expected, NumericMismatch, RunError)
 

@@ -53,7 +53,8 @@ def split(source: Source) -> Iterator[Source]:
 
 
 def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.Module:
-    """The verified module of a source; an implicit module is made around other top-level ops.
+    """The module of a source; an implicit one is made around other top-level ops.  MLIR's own rules are
+    checked, those of the levels are not.
 
     Raises ``ParseError`` after adding to ``diagnostics`` what is wrong and where.
     """

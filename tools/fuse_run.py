@@ -7,6 +7,8 @@ the module is first lowered to the planned level where it is not there yet.
 """
 
 import argparse
+import pickle
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,19 @@ import torch
 
 from ..compiler.analysis.kernel import is_kernel, is_tiled
 from ..compiler.context import make_context
-from ..compiler.diagnostics import Diagnostics
+from ..compiler.diagnostics import Diagnostics, collecting
+from ..compiler.dialects.verifier import VerificationError, verify
 from ..compiler.mlir import ir
 from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
 from ..compiler.runtime.interpreter import Program
-from ..compiler.runtime.numeric_check import InputMaker
+from ..compiler.runtime.made_inputs import InputMaker
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
 from ._source import ParseError, parse, read
+
+#: Exit codes, as fuse-opt's: the module ran and agreed, it did not, the command line makes no sense.
+OK, FAILED, USAGE = 0, 1, 2
 
 
 class UsageError(Exception):
@@ -32,17 +38,40 @@ class UsageError(Exception):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the tool; 0 when the module ran and, with ``--compare``, agreed."""
+    """Runs the tool; 0 when the module ran and, with ``--compare``, agreed, 1 when it did not, 2 for a bad
+    command line.
+    """
     options = _parser().parse_args(arguments)
     diagnostics = Diagnostics()
     try:
-        module = parse(read(options.file), make_context(), diagnostics)
-        return _run(module, options)
-    except ParseError:
-        print("\n".join(str(d) for d in diagnostics.items), file=sys.stderr)
-    except (UsageError, RunError, OutOfBounds, DeviceAssertError, OSError, ValueError) as error:
-        print(f"fuse-run: error: {error}", file=sys.stderr)
-    return 1
+        return _run(_module(options.file, diagnostics), options)
+    except UsageError as error:
+        return _say(f"fuse-run: error: {error}", USAGE)
+    except (ParseError, VerificationError, ir.MLIRError) as error:
+        lines = [line for d in diagnostics.items if d.severity != "remark" for line in d.lines()]
+        return _say("\n".join(lines) or f"fuse-run: error: {error}", FAILED)
+    except (RunError, OutOfBounds, DeviceAssertError, OSError, ValueError) as error:
+        return _say(f"fuse-run: error: {error}", FAILED)
+
+
+def _say(text: str, code: int) -> int:
+    print(text, file=sys.stderr)
+    return code
+
+
+def _module(path: str, diagnostics: Diagnostics) -> ir.Module:
+    """The verified module of a file; what is wrong with it goes to ``diagnostics``, too."""
+    context = make_context()
+    module = parse(read(path), context, diagnostics)
+    with collecting(context, diagnostics):
+        verify(module)
+    return module
+
+
+def _device(text: str) -> str:
+    if text != "cpu" and not re.fullmatch(r"cuda(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"expected cpu, cuda or cuda:N, got '{text}'")
+    return text
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         "fuse-run", description="Executes a module and prints or compares its results."
     )
     parser.add_argument("file", help="a .mlir file, '-' for stdin")
-    parser.add_argument("--device", default="cpu", help="cpu (the interpreter, the default), cuda or cuda:N")
+    parser.add_argument(
+        "--device", type=_device, default="cpu", help="cpu (the interpreter, the default), cuda or cuda:N"
+    )
     parser.add_argument(
         "--input",
         action="append",
@@ -86,9 +117,9 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
         Program(module)(inputs) if options.device == "cpu" else _run_on_gpu(module, inputs, options.device)
     )
     if options.save:
-        torch.save(results, options.save)
+        _save(results, options.save)
     if options.compare:
-        return _compare(results, torch.load(options.compare), options)
+        return _compare(results, _read_tensors(options.compare), options)
     with torch.no_grad():
         torch.set_printoptions(profile="full" if options.full else "short")
         for number, result in enumerate(results):
@@ -138,7 +169,7 @@ def _inputs(module: ir.Module, options: argparse.Namespace) -> list[Any]:
 def _load(text: str) -> Any:
     suffix = Path(text).suffix
     if suffix == ".pt":
-        return torch.load(text)
+        return _read_tensors(text)
     if suffix == ".npy":
         return torch.from_numpy(numpy.load(text))
     try:
@@ -147,7 +178,24 @@ def _load(text: str) -> Any:
         raise UsageError(f"--input takes a .pt or .npy file or a number, got '{text}'") from None
 
 
-def _compare(results: list[Any], expected: list[Any], options: argparse.Namespace) -> int:
+def _read_tensors(path: str) -> Any:
+    try:
+        return torch.load(path)
+    except (RuntimeError, EOFError, pickle.UnpicklingError):  # OSError says by itself what it is about
+        raise UsageError(f"'{path}' is no file that torch.save wrote") from None
+
+
+def _save(results: list[Any], path: str) -> None:
+    try:
+        torch.save(results, path)
+    except (OSError, RuntimeError) as error:  # torch says RuntimeError of a folder that is not there
+        raise UsageError(f"cannot write '{path}': {error}") from None
+
+
+def _compare(results: list[Any], expected: Any, options: argparse.Namespace) -> int:
+    if not isinstance(expected, list):
+        held = type(expected).__name__
+        raise UsageError(f"{options.compare} holds a {held}, not the list of results that --save writes")
     if len(results) != len(expected):
         raise UsageError(f"{len(results)} results, but {options.compare} has {len(expected)}")
     agree = True
@@ -160,7 +208,8 @@ def _compare(results: list[Any], expected: list[Any], options: argparse.Namespac
                 else {"rtol": 0.0, "atol": 0.0}
             )
             same = (
-                got.shape == wanted.shape
+                isinstance(wanted, torch.Tensor)
+                and got.shape == wanted.shape
                 and got.dtype == wanted.dtype
                 and torch.allclose(got, wanted, equal_nan=True, **tolerance)
             )

@@ -149,6 +149,22 @@ def test_debug_prints_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" in error and 'raise KeyError("d7")' in error
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--default-pipeline", "--hardware=abacus"], "unknown hardware 'abacus': expected one of h200,"),
+        (["--cse", "--hardware=abacus"], "unknown hardware 'abacus'"),
+        (["--cse", "--dump-dir={file}"], "cannot write to folder '{file}': File exists"),
+        (["--csee"], "unknown pass 'csee'; did you mean 'cse'?"),
+    ],
+)
+def test_a_bad_command_line_is_no_fault_of_the_input(tmp_path, capsys, arguments, said) -> None:
+    file = tmp_path / "model.mlir"
+    file.write_text(FILL, encoding="utf-8")
+    assert _opt.run([str(file), *(a.format(file=file) for a in arguments)]) == _opt.USAGE
+    assert f"fuse-opt: error: {said.format(file=file)}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", ["pass", "compile"])
 def test_a_refusal_is_one_sentence_at_the_op(kind: str) -> None:
     [line] = lines(run(Refuses(kind)))

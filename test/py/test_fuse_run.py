@@ -1,0 +1,89 @@
+"""The command line of fuse-run: what is wrong is said in one line, with its place and an exit code."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from fuse_mlir.tools import fuse_run
+
+SOFTMAX = Path(__file__).parents[2] / "examples" / "softmax.mlir"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:
+    """The exit code and what was written to stderr."""
+    try:
+        code = fuse_run.main([str(a) for a in arguments])
+    except SystemExit as stopped:  # argparse
+        code = stopped.code
+    return code, capsys.readouterr().err
+
+
+def test_it_runs_saves_and_compares(capsys, tmp_path):
+    assert run(capsys, SOFTMAX, "--save", tmp_path / "y.pt") == (0, "")
+    assert run(capsys, SOFTMAX, "--compare", tmp_path / "y.pt") == (0, "")
+    assert run(capsys, SOFTMAX, "--seed", "1", "--compare", tmp_path / "y.pt") == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--device", "gpu"], "expected cpu, cuda or cuda:N, got 'gpu'"),
+        (["--size", "s0"], "--size takes NAME=N, got 's0'"),
+        (["--input", "x.txt"], "--input takes a .pt or .npy file or a number, got 'x.txt'"),
+        (["--input", "1", "--input", "2"], "@main takes 1 arguments, 2 are given"),
+        (["--save", "nowhere/at/all.pt"], "cannot write 'nowhere/at/all.pt'"),
+    ],
+)
+def test_a_bad_command_line(capsys, monkeypatch, tmp_path, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    code, error = run(capsys, SOFTMAX, *arguments)
+    assert code == 2 and said in error
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [({"a": 1}, "holds a dict, not the list"), ([1, 2], "1 results, but"), (None, "no file that torch.save")],
+)
+def test_a_file_to_compare_with_that_holds_something_else(capsys, tmp_path, held, said):
+    path = tmp_path / "y.pt"
+    if held is None:
+        path.write_text("not a pickle", encoding="utf-8")
+    else:
+        torch.save(held, path)
+    code, error = run(capsys, SOFTMAX, "--compare", path)
+    assert code == 2 and said in error
+
+
+def test_a_number_is_no_tensor(capsys, tmp_path):
+    torch.save([3], tmp_path / "y.pt")
+    assert run(capsys, SOFTMAX, "--compare", tmp_path / "y.pt") == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("func.func @main", "func.fun @main", "{file}:5:1: error: custom op 'func.fun' is unknown"),
+        ('"fuse.reduce"', '"fuse.reduc"', "{file}:27:10: error: unregistered operation 'fuse.reduc'"),
+        (
+            'over = ["d1"]',
+            'over = ["d7"]',
+            "{file}:27:10: error: 'fuse.reduce' op expected over to name",
+        ),
+    ],
+)
+def test_a_module_that_breaks_a_rule(capsys, tmp_path, old, new, said):
+    """Its own line is named, whoever finds it: the parser, MLIR or the verifier of the dialect."""
+    file = tmp_path / "bad.mlir"
+    file.write_text(SOFTMAX.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    code, error = run(capsys, file)
+    assert code == 1 and said.format(file=file) in error
+
+
+def test_inputs_that_do_not_fit(capsys):
+    code, error = run(capsys, SOFTMAX, "--size", "s7=2")
+    assert code == 1 and "no argument of @main has a size symbol s7" in error
+    code, error = run(capsys, SOFTMAX, "--input", "3")
+    assert code == 1 and "argument 0 of @main is a tensor, got int" in error
+    code, error = run(capsys, "nowhere.mlir")
+    assert code == 1 and "nowhere.mlir" in error
