@@ -5,6 +5,7 @@ A summary is made once for each kernel function and shared by all its calls, and
 becomes stale when the function changes.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -163,11 +164,7 @@ def slots(name: str) -> int:
 
 def points(extents: Mapping[str, Expr], dims: "frozenset[str] | Mapping[str, Expr]") -> Expr:
     """The product of the extents of ``dims``."""
-    total = const(1)
-    for name, extent in extents.items():
-        if name in dims:
-            total = total * extent
-    return total
+    return math.prod((extent for name, extent in extents.items() if name in dims), start=const(1))
 
 
 def is_true(value: ir.Value) -> bool:

@@ -1,5 +1,6 @@
 """Tensor types as plain Python: sizes, strides and offset as index expressions, element type, device."""
 
+import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -64,10 +65,7 @@ class TensorSpec:
     @cached_property
     def numel(self) -> Expr:
         """Number of elements."""
-        total = const(1)
-        for size in self.sizes:
-            total = total * size
-        return total
+        return math.prod(self.sizes, start=const(1))
 
     @cached_property
     def storage_elements(self) -> Expr:

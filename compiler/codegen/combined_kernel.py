@@ -6,6 +6,7 @@ length in it, and ``fuse.base_of`` takes the addresses of the call whose turn it
 code grows with the number of different kernels, and a program takes few branches.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from ..analysis.kernel import attribute_items, kernel_facts, string, strings
 from ..analysis.tile import Tile
 from ..mlir import ir, scf
 from .tile_builder import TileBuilder
+from .tile_grid import program_id
 from .tile_index import TileIndex
 
 #: Operations of a tiled kernel that the combination writes itself.
@@ -39,10 +41,7 @@ class Form:
     @property
     def programs(self) -> Expr:
         """Programs of one call."""
-        total = const(1)
-        for extent in self.grid:
-            total = total * extent
-        return total
+        return math.prod(self.grid, start=const(1))
 
 
 class CombinedKernel:
@@ -63,9 +62,7 @@ class CombinedKernel:
             starts.append(starts[-1] + form.programs * len(form.calls))
         builder = self.builder
         with ir.InsertionPoint(self.func.regions[0].blocks[0]), self.func.location:
-            program = builder.create(
-                "tt.get_program_id", [builder.type("i32")], [], {"axis": builder.attribute(0)}
-            ).results[0]
+            program = program_id(builder, 0)
             bounds = [self.index.scalar(start) for start in starts[:-1]]
 
             def part(number: int) -> None:

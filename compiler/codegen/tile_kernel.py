@@ -2,13 +2,11 @@
 of the looped axis.
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
 from ..analysis.index import Expr, const, parse, sym
 from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
-from ..analysis.kernel_shape import KernelShape
 from ..analysis.precision import beside_one_ops, coarse_ops
 from ..analysis.row_start import PLAIN_FOLDS, row_start
 from ..analysis.tile import Tile
@@ -16,19 +14,22 @@ from ..dialects import tt
 from ..mlir import ir, scf
 from . import philox, tile_ops
 from .tile_builder import Shape, TileBuilder, shape_of
-from .tile_index import TileIndex, block_symbol
+from .tile_fold import Fold
+from .tile_fold_online import Softmax, Welford
+from .tile_fold_simple import ArgExtreme, Boolean, BooleanArgExtreme, Dot, Simple
+from .tile_grid import program_ids
+from .tile_index import TileIndex
+from .tile_lanes import ReductionLanes, without_ones
 from .tile_memory import store_value
 from .tile_ops import UnsupportedOp, from_memory, memory_element, to_memory
 from .tile_plan import ASSERTS, Plan, TilingError
-from .tile_reduce import Lanes, combine_kind, fold, fold_of, point_count, scan
+from .tile_reduce import combine_kind, fold, scan
 
 __all__ = ["TileKernel", "TilingError"]
 
 #: Blocks from which on a loop is worth code of its own for the blocks at its ends.
 _LONG_LOOP = 8
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
-#: CUDA's limit of a grid in y and z.
-_GRID_YZ = 65535
 #: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
 _FEW_ROWS = 4
 
@@ -45,6 +46,7 @@ class TileKernel:
         sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
         start = row_start(kernel, tile)
         self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes, start)
+        self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.values: dict[ir.Value, ir.Value] = {}
         self.bases: dict[int, ir.Value] = {}
         self.iteration: ir.Value | None = None
@@ -66,7 +68,7 @@ class TileKernel:
                 attributes={"value": ir.BoolAttr.get(True)},
             )
         with ir.InsertionPoint(marker), func.location:
-            grid = self._program_ids()
+            grid = program_ids(self.tile, self.index, self.builder)
             self._bases()
             for stage in range(self.plan.last + 1):
                 for op in self.plan.between(stage):
@@ -81,7 +83,6 @@ class TileKernel:
             op.erase()
         return grid
 
-    # --- grid ---------------------------------------------------------------------------------------------
     def _check_resident(self) -> None:
         for number, axis in enumerate(self.tile.axes):
             extent = self.index.extents[number]
@@ -91,36 +92,6 @@ class TileKernel:
                     dims = list(axis.dims)
                     message = f"the resident axis of {dims} holds {axis.block} points, its extent is {extent}"
                     raise TilingError(message, self.kernel.func.location)
-
-    def _program_ids(self) -> list[Expr]:
-        """Numbers the blocks so that the innermost axis runs fastest: programs that run together then read
-        memory that lies together.
-        """
-        axes = [i for i, axis in enumerate(self.tile.axes) if axis.kind == "grid"]
-        counts = [self.index.block_count(i) for i in axes]
-        if len(axes) <= 3 and all(self._at_most(count, _GRID_YZ) for count in counts[:-1]):
-            for position, axis in enumerate(reversed(axes)):
-                self.index.blocks[axis] = self._program_id(position)
-            return counts[::-1] or [const(1)]
-        rest = self._program_id(0)
-        for axis, count in reversed(list(zip(axes[1:], counts[1:], strict=True))):
-            size = self.index.scalar(count)
-            self.index.blocks[axis] = self.builder.elementwise("arith.remsi", [rest, size])
-            rest = self.builder.elementwise("arith.divsi", [rest, size])
-        self.index.blocks[axes[0]] = rest
-        return [point_count(counts)]
-
-    def _at_most(self, e: Expr, limit: int) -> bool:
-        high = self.index.tight.interval(e)[1]
-        return high is not None and high <= limit
-
-    def _program_id(self, position: int) -> ir.Value:
-        return self.builder.create(
-            "tt.get_program_id",
-            [ir.IntegerType.get_signless(32)],
-            [],
-            {"axis": self.builder.attribute(position)},
-        ).results[0]
 
     # --- loops --------------------------------------------------------------------------------------------
     def _loop(self, stage: int) -> None:
@@ -137,8 +108,8 @@ class TileKernel:
                 scans[0].location,
             )
         states = [
-            fold_of(op).start(
-                builder, [tt.element_of(v.type) for v in op.operands], self._lanes(op, masked=False)
+            _fold_of(op).start(
+                builder, [tt.element_of(v.type) for v in op.operands], self.lanes.of(op, masked=False)
             )
             for op in folded
         ]
@@ -175,8 +146,8 @@ class TileKernel:
                 carried = self._peeled(block, body, folded, states, carried)
         for op, state in zip(folded, _regroup(carried, states), strict=False):
             with op.location:
-                lanes = self._lanes(op, masked=False)
-                results = fold_of(op).finish(builder, state, lanes, partial(self._seen, op))
+                lanes = self.lanes.of(op, masked=False)
+                results = _fold_of(op).finish(builder, state, lanes, partial(self.lanes.seen, op))
             self._set(op, results)
 
     def _body(
@@ -197,8 +168,8 @@ class TileKernel:
                 state = running[folded.index(op)]
                 with op.location:
                     operands = [self._operand(v) for v in op.operands]
-                    lanes = self._lanes(op)
-                    after[op] = fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
+                    lanes = self.lanes.of(op)
+                    after[op] = _fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
             else:
                 self._emit(op)
         return [v for op in folded for v in after[op]] + [self.carries[op] for op in scans]
@@ -242,18 +213,6 @@ class TileKernel:
         """
         return stage > 0 and not folded and not scans
 
-    def _seen(self, op: ir.Operation, element: ir.Type) -> ir.Value:
-        """How many points each lane has folded, as a float: along the looped axis ceil((extent - lane) /
-        block), elsewhere one or none.
-        """
-        builder, axis = self.builder, self.tile.looped
-        assert axis is not None
-        shape = self.index.shape(self.plan.axes[op])
-        count = self.index.lane_trips(axis)
-        weight = builder.to(builder.cast("arith.sitofp", count, element), shape)
-        mask = self.index.mask([i for i in self.plan.over_axes(op) if i != axis])
-        return weight if mask is None else builder.select(mask, weight, builder.fill(0.0, weight))
-
     def _scan_start(self, op: ir.Operation) -> ir.Value:
         kind = string(op.attributes["kind"])
         element = op.results[0].type
@@ -261,11 +220,7 @@ class TileKernel:
 
     def _carry_shape(self, op: ir.Operation) -> Shape:
         axis = self.plan.over_axes(op)[0]
-        return self._without_ones(self.index.shape([i for i in self.plan.axes[op] if i != axis]))
-
-    @staticmethod
-    def _without_ones(shape: Shape) -> Shape:
-        return shape if any(extent > 1 for extent in shape) else ()
+        return without_ones(self.index.shape([i for i in self.plan.axes[op] if i != axis]))
 
     # --- ops ----------------------------------------------------------------------------------------------
     def _emit(self, op: ir.Operation) -> None:
@@ -415,78 +370,14 @@ class TileKernel:
             )
         builder.create("tt.assert", [], [condition], {"message": message})
 
-    def _lanes(self, op: ir.Operation, masked: bool = True) -> Lanes:
-        axes = self.plan.over_axes(op)
-        positions = tuple(self.index.tile_axis(i) for i in axes if self.tile.axes[i].block > 1)
-        mask = self.index.mask(axes) if masked else None
-        count = point_count([self.index.extents[i] for i in axes])
-        shape = self._without_ones(self.index.shape(self.plan.axes[op]))
-        own, apart = self._own(op, shape)
-        narrow, ordered = self._index_facts(op)
-        return Lanes(
-            positions, mask, shape, lambda element: self._number(count, element), own, apart, narrow, ordered
-        )
-
-    def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
-        """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by
-        side where rows are read so, else one in each round of all threads.  One where the fold needs to know
-        how many of them there are and masks say so.
-        """
-        axis = self.tile.looped
-        vectors = self.index.vector_axes
-        if op.name == "fuse.welford" and not all(map(self.index.exact, self.plan.over_axes(op))):
-            return 1, False
-        if axis is None or not vectors or vectors[-1] != axis or not self.plan.is_accumulated(op):
-            return 1, False
-        shapes = KernelShape.of(self.kernel)
-        if (
-            shapes.aligned(self.tile.axes[axis].dims)
-            or self._read_in_vectors(axis)
-            or self.index.start is not None
-        ):
-            own, threads = 16 // max(shapes.widest, 1), 1
-        else:
-            threads = 32 * self.tile.num_warps
-            own = shape[-1] * math.prod(shape[:-1]) // threads
-        return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
-
-    def _read_in_vectors(self, axis: int) -> bool:
-        """Whether the rows of every load along an axis start at multiples of 16 bytes and go on behind it."""
-        dims = set(self.tile.axes[axis].dims)
-        loads = [a for a in self.kernel.loads if any(dims & set(c.symbols()) for c in a.coords)]
-        return bool(loads) and all(
-            self.index.fills_vectors(axis, self.kernel.spec(a.argument), a.coords) for a in loads
-        )
-
-    def _index_facts(self, op: ir.Operation) -> tuple[bool, bool]:
-        """Of the index that an argument of the extreme folds: whether 32 bits hold it, whether it grows along
-        the loop.
-        """
-        if op.name != "fuse.argreduce" or isinstance(op.operands[1].owner, ir.Block):
-            return False, False
-        made = op.operands[1].owner.operation
-        if made.name != "fuse.index" or len(made.operands):
-            return False, False
-        e = self.index.lowered(parse(string(made.attributes["expr"])))
-        axis = self.tile.looped
-        step = None if axis is None else e.coefficient(block_symbol(axis))
-        grows = step is not None and step.constant is not None and step.constant > 0
-        return self.index.fits(e), grows
-
-    def _number(self, e: Expr, element: ir.Type) -> ir.Value:
-        builder = self.builder
-        if e.constant is not None:
-            return builder.constant(float(e.constant), element)
-        return builder.cast("arith.sitofp", self.index.value(e, {}, ()), element)
-
     def _reduce(self, op: ir.Operation) -> None:
         operands = [self._operand(v) for v in op.operands]
-        self._set(op, fold_of(op).whole(self.builder, operands, self._lanes(op)))
+        self._set(op, _fold_of(op).whole(self.builder, operands, self.lanes.of(op)))
 
     def _scan(self, op: ir.Operation) -> None:
         builder, kind = self.builder, string(op.attributes["kind"])
         reverse = ir.BoolAttr(op.attributes["reverse"]).value
-        lanes = self._lanes(op)
+        lanes = self.lanes.of(op)
         value = builder.to(self._operand(op.operands[0]), lanes.shape)
         if lanes.mask is not None:
             value = builder.select(
@@ -500,6 +391,20 @@ class TileKernel:
             [block] = fold(builder, [value], lanes.axes, combine)
             self.carries[op] = combine(builder, [carry], [block])[0]
         self._set(op, [prefix])
+
+
+def _fold_of(op: ir.Operation) -> Fold:
+    """The fold of a ``fuse`` reduction."""
+    boolean = len(op.operands) > 0 and str(op.operands[0].type) == "i1"
+    if op.name == "fuse.reduce":
+        kind = ir.StringAttr(op.attributes["kind"]).value
+        return Boolean(kind) if boolean else Simple(kind)
+    if op.name == "fuse.argreduce":
+        kind = ir.StringAttr(op.attributes["kind"]).value
+        return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
+    if op.name == "fuse.dot":
+        return Dot(op.results[0].type)
+    return {"fuse.welford": Welford, "fuse.online_softmax": Softmax}[op.name]()
 
 
 def _regroup(values: Sequence[ir.Value], like: Sequence[Sequence[ir.Value]]) -> list[list[ir.Value]]:

@@ -1,0 +1,183 @@
+"""Folds of a row that is read once: mean and squared deviations (Welford, Chan), maximum and sum of
+exponentials (online softmax).  In a loop each thread keeps a pair for what it holds of a block; the pairs are
+folded once, after it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..dialects import tt
+from ..mlir import ir
+from .tile_builder import TileBuilder, exact_inverse, shape_of
+from .tile_fold import Fold, Lanes, filled
+from .tile_reduce import Values, combine_kind, fold, reshaped
+
+
+@dataclass(frozen=True)
+class Welford(Fold):
+    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it.  Looped: of what one
+    thread holds of a block the same, which Chan's formula adds to the running pair (of one element that is
+    Welford's update); then all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
+
+    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value = builder.to(operands[0], lanes.shape)
+        add = combine_kind("sum")
+        count = lanes.count(tt.element_of(value.type))
+        [total] = fold(builder, [filled(builder, value, 0.0, lanes)], lanes.axes, add)
+        mean = _divide(builder, total, count)
+        square = _square(builder, builder.elementwise("arith.subf", [value, mean]))
+        [m2] = fold(builder, [filled(builder, square, 0.0, lanes)], lanes.axes, add)
+        return [mean, m2]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        zero = builder.constant(0.0, elements[0], lanes.folded)
+        return [zero, zero]
+
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
+        """The weight of a block is a quotient within two units in the last place: what it is wrong by is a
+        part of one deviation.
+        """
+        value = reshaped(builder, builder.to(operands[0], lanes.shape), lanes.owned)
+        element = tt.element_of(value.type)
+        one, before = builder.constant(1.0, element), builder.cast("arith.sitofp", iteration, element)
+        weight = builder.elementwise("arith.divf", [one, builder.elementwise("arith.addf", [before, one])])
+        mean, m2 = state
+        if lanes.own > 1:
+            assert lanes.mask is None, "threads would hold different numbers of points"
+            own, add = [lanes.own_axis], combine_kind("sum")
+            [total] = fold(builder, [value], own, add)
+            center = _divide(builder, total, builder.constant(float(lanes.own), element))
+            squares = _square(builder, builder.elementwise("arith.subf", [value, center]))
+            [spread] = fold(builder, [squares], own, add)
+            deviation = builder.elementwise("arith.subf", [center, mean])
+            points = builder.elementwise("arith.mulf", [before, builder.constant(float(lanes.own), element)])
+            apart = builder.elementwise("arith.mulf", [points, weight])
+            moved = builder.elementwise("arith.mulf", [_square(builder, deviation), apart])
+            return [
+                _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight])),
+                _plus(builder, _plus(builder, m2, spread), moved),
+            ]
+        deviation = builder.elementwise("arith.subf", [value, mean])
+        moved = _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight]))
+        again = builder.elementwise("arith.subf", [value, moved])
+        grown = _plus(builder, m2, builder.elementwise("arith.mulf", [deviation, again]))
+        if lanes.mask is None:
+            return [moved, grown]
+        return [builder.select(lanes.mask, moved, mean), builder.select(lanes.mask, grown, m2)]
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        assert seen is not None
+        mean, m2 = _lane_by_lane(builder, state, lanes)
+        element = tt.element_of(mean.type)
+        add = combine_kind("sum")
+        if lanes.own > 1:
+            held = math.prod(shape_of(mean)[axis] for axis in lanes.axes)
+            weight = _divide(builder, lanes.count(element), builder.constant(float(held), element))
+        else:
+            weight = seen(element)
+        [total] = fold(builder, [builder.elementwise("arith.mulf", [mean, weight])], lanes.axes, add)
+        center = _divide(builder, total, lanes.count(element))
+        square = _square(builder, builder.elementwise("arith.subf", [mean, center]))
+        spread = builder.elementwise("arith.mulf", [square, weight])
+        [m2] = fold(builder, [_plus(builder, m2, spread)], lanes.axes, add)
+        return [center, m2]
+
+
+def _square(builder: TileBuilder, value: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.mulf", [value, value])
+
+
+def _plus(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.addf", [a, b])
+
+
+def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    inverse = exact_inverse(b)
+    if inverse is not None:
+        return builder.elementwise("arith.mulf", [a, builder.fill(inverse, b)])
+    precise = str(tt.element_of(a.type)) == "f32"
+    return builder.elementwise("tt.precise_divf" if precise else "arith.divf", [a, b])
+
+
+@dataclass(frozen=True)
+class Softmax(Fold):
+    """max and sum(exp(x - max)).  Looped: what one thread holds of a block shares a maximum and a sum, so
+    that the sum is rescaled once for all of it; exp is called once an element and once for the rescaling.
+    The maximum starts from the lowest finite number, so that an element of minus infinity adds nothing; a row
+    of nothing else gives (-inf, NaN), as exp(-inf + inf) does.
+    """
+
+    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value = filled(builder, operands[0], -math.inf, lanes)
+        [top] = fold(builder, [value], lanes.axes, combine_kind("max"))
+        power = builder.elementwise(
+            "math.exp", [builder.elementwise("arith.subf", [builder.to(operands[0], lanes.shape), top])]
+        )
+        [total] = fold(builder, [filled(builder, power, 0.0, lanes)], lanes.axes, combine_kind("sum"))
+        return [top, total]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        shape = lanes.folded
+        return [
+            builder.constant(_lowest_finite(elements[0]), elements[0], shape),
+            builder.constant(0.0, elements[0], shape),
+        ]
+
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
+        value = reshaped(builder, filled(builder, operands[0], -math.inf, lanes), lanes.owned)
+        own = [lanes.own_axis] if lanes.own > 1 else []
+        top, total = state
+        [block] = fold(builder, [value], own, combine_kind("max"))
+        higher = builder.elementwise("arith.maximumf", [top, block])
+        power = _exp_of_nonpositive(builder, builder.elementwise("arith.subf", [value, higher]))
+        factor = _exp_of_nonpositive(builder, builder.elementwise("arith.subf", [top, higher]))
+        [added] = fold(builder, [power], own, combine_kind("sum"))
+        kept = builder.elementwise("arith.mulf", [total, factor])
+        return [higher, builder.elementwise("arith.addf", [kept, added])]
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        lane_top, lane_total = _lane_by_lane(builder, state, lanes)
+        [top] = fold(builder, [lane_top], lanes.axes, combine_kind("max"))
+        factor = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [lane_top, top])])
+        [total] = fold(
+            builder,
+            [builder.elementwise("arith.mulf", [lane_total, factor])],
+            lanes.axes,
+            combine_kind("sum"),
+        )
+        empty = builder.cmpf("oeq", total, builder.fill(0.0, total))
+        return [
+            builder.select(empty, builder.fill(-math.inf, top), top),
+            builder.select(empty, builder.fill(math.nan, total), total),
+        ]
+
+
+def _exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
+    """exp(x), where what is below 2**-126 may become 0: it is added to a sum of at least 1.  In f32 that
+    saves three of five instructions: libdevice's exp2 flushes, ``math.exp`` scales.
+    """
+    if str(tt.element_of(x.type)) != "f32":
+        return builder.elementwise("math.exp", [x])
+    scaled = builder.elementwise("arith.mulf", [x, builder.fill(math.log2(math.e), x)])
+    return builder.extern("__nv_exp2f", [scaled])
+
+
+def _lane_by_lane(builder: TileBuilder, state: Values, lanes: Lanes) -> Values:
+    """Running tiles of shape ``folded`` with the axes of the block."""
+    if lanes.own == 1:
+        return state
+    shape = (*lanes.shape[:-1], lanes.shape[-1] // lanes.own)
+    return [reshaped(builder, v, shape) for v in state]
+
+
+def _lowest_finite(element: ir.Type) -> float:
+    return -3.4028234663852886e38 if str(element) == "f32" else -1.7976931348623157e308

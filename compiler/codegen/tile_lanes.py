@@ -1,0 +1,105 @@
+"""Where a reduction of a kernel happens: the ``Lanes`` of its fold."""
+
+import math
+
+from ..analysis.index import Expr, const, parse
+from ..analysis.kernel import Kernel, string
+from ..analysis.kernel_shape import KernelShape
+from ..analysis.tile import Tile
+from ..mlir import ir
+from .tile_builder import Shape, TileBuilder
+from .tile_fold import Lanes
+from .tile_index import TileIndex, block_symbol
+from .tile_plan import Plan
+
+
+class ReductionLanes:
+    """The lanes of the reductions and scans of one kernel."""
+
+    def __init__(
+        self, kernel: Kernel, tile: Tile, plan: Plan, index: TileIndex, builder: TileBuilder
+    ) -> None:
+        self.kernel, self.tile, self.plan = kernel, tile, plan
+        self.index, self.builder = index, builder
+
+    def of(self, op: ir.Operation, masked: bool = True) -> Lanes:
+        """Of a reduction or scan; not ``masked``: without the mask, for what is outside of the loop."""
+        axes = self.plan.over_axes(op)
+        positions = tuple(self.index.tile_axis(i) for i in axes if self.tile.axes[i].block > 1)
+        mask = self.index.mask(axes) if masked else None
+        count = math.prod([self.index.extents[i] for i in axes], start=const(1))
+        shape = without_ones(self.index.shape(self.plan.axes[op]))
+        own, apart = self._own(op, shape)
+        narrow, ordered = self._index_facts(op)
+        return Lanes(
+            positions, mask, shape, lambda element: self._number(count, element), own, apart, narrow, ordered
+        )
+
+    def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
+        """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by
+        side where rows are read so, else one in each round of all threads.  One where the fold needs to know
+        how many of them there are and masks say so.
+        """
+        axis = self.tile.looped
+        vectors = self.index.vector_axes
+        if op.name == "fuse.welford" and not all(map(self.index.exact, self.plan.over_axes(op))):
+            return 1, False
+        if axis is None or not vectors or vectors[-1] != axis or not self.plan.is_accumulated(op):
+            return 1, False
+        shapes = KernelShape.of(self.kernel)
+        if (
+            shapes.aligned(self.tile.axes[axis].dims)
+            or self._read_in_vectors(axis)
+            or self.index.start is not None
+        ):
+            own, threads = 16 // max(shapes.widest, 1), 1
+        else:
+            threads = 32 * self.tile.num_warps
+            own = shape[-1] * math.prod(shape[:-1]) // threads
+        return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
+
+    def _read_in_vectors(self, axis: int) -> bool:
+        """Whether the rows of every load along an axis start at multiples of 16 bytes and go on behind it."""
+        dims = set(self.tile.axes[axis].dims)
+        loads = [a for a in self.kernel.loads if any(dims & set(c.symbols()) for c in a.coords)]
+        return bool(loads) and all(
+            self.index.fills_vectors(axis, self.kernel.spec(a.argument), a.coords) for a in loads
+        )
+
+    def _index_facts(self, op: ir.Operation) -> tuple[bool, bool]:
+        """Of the index that an argument of the extreme folds: whether 32 bits hold it, whether it grows along
+        the loop.
+        """
+        if op.name != "fuse.argreduce" or isinstance(op.operands[1].owner, ir.Block):
+            return False, False
+        made = op.operands[1].owner.operation
+        if made.name != "fuse.index" or len(made.operands):
+            return False, False
+        e = self.index.lowered(parse(string(made.attributes["expr"])))
+        axis = self.tile.looped
+        step = None if axis is None else e.coefficient(block_symbol(axis))
+        grows = step is not None and step.constant is not None and step.constant > 0
+        return self.index.fits(e), grows
+
+    def _number(self, e: Expr, element: ir.Type) -> ir.Value:
+        builder = self.builder
+        if e.constant is not None:
+            return builder.constant(float(e.constant), element)
+        return builder.cast("arith.sitofp", self.index.value(e, {}, ()), element)
+
+    def seen(self, op: ir.Operation, element: ir.Type) -> ir.Value:
+        """How many points each lane has folded, as a float: along the looped axis ceil((extent - lane) /
+        block), elsewhere one or none.
+        """
+        builder, axis = self.builder, self.tile.looped
+        assert axis is not None
+        shape = self.index.shape(self.plan.axes[op])
+        count = self.index.lane_trips(axis)
+        weight = builder.to(builder.cast("arith.sitofp", count, element), shape)
+        mask = self.index.mask([i for i in self.plan.over_axes(op) if i != axis])
+        return weight if mask is None else builder.select(mask, weight, builder.fill(0.0, weight))
+
+
+def without_ones(shape: Shape) -> Shape:
+    """A shape; a scalar's where no extent is above 1."""
+    return shape if any(extent > 1 for extent in shape) else ()
