@@ -19,8 +19,9 @@ from ..mlir import ir
 from .dtypes import value_dtype
 from .errors import RunError
 from .scalar_ops import element_type
+from .tile_batch import Batch, choose, tile_shape
 from .tile_memory import Memory, Pointers
-from .tile_ops import TILE_OPS, Batch, choose, elementwise_step, tile_shape
+from .tile_ops import TILE_OPS, elementwise_step
 
 #: Elements of all programs' largest tile that are in flight together.
 BATCH_ELEMENTS = 1 << 22
