@@ -29,6 +29,7 @@ import logging
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -39,6 +40,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
 from .attention_layout import merges_heads
+from .new_node import new_node
 
 log = logging.getLogger(__name__)
 
@@ -319,15 +321,7 @@ def _replace(graph: Graph, found: Attention) -> None:
     last, q, scores = found.steps[0], _value(found.query), _value(found.steps[-1])
     assert q is not None and scores is not None, "refused without example values"
     with graph.inserting_before(last):
-
-        def emit(target: Any, *args: Any, **kwargs: Any) -> Node:
-            op = "call_method" if isinstance(target, str) else "call_function"
-            node = graph.create_node(op, target, args, kwargs)
-            node.meta = {
-                key: last.meta[key] for key in ("stack_trace", "nn_module_stack") if key in last.meta
-            }
-            return node
-
+        emit = partial(new_node, graph, like=last)
         mask = found.mask
         if mask is not None and found.filled is not None:
             value, where_true = found.filled

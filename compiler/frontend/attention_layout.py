@@ -21,12 +21,15 @@ is no generated kernel (a product, an input, a view of one), has another reader 
 
 import logging
 import operator
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
+
+from .new_node import new_node
 
 log = logging.getLogger(__name__)
 
@@ -91,12 +94,10 @@ def _needs_layout(node: Node) -> bool:
 def _lay_out(node: Node) -> None:
     graph, query = node.graph, node.args[0]
     log.info("%s gives %s the layout in which heads are merged", query, node.name)
+    call = partial(new_node, graph, like=node)
     with graph.inserting_before(node):
-        swapped = graph.call_method("transpose", (query, 1, 2))
-        fresh = graph.call_method("contiguous", (swapped,))
-        again = graph.call_method("transpose", (fresh, 1, 2))
-    for made in (swapped, fresh, again):
-        made.meta = {key: node.meta[key] for key in ("stack_trace", "nn_module_stack") if key in node.meta}
+        fresh = call("contiguous", call("transpose", query, 1, 2))
+        again = call("transpose", fresh, 1, 2)
     node.args = (again, *node.args[1:])
 
 

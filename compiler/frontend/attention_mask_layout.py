@@ -39,6 +39,7 @@ It does not fire
 """
 
 import logging
+from functools import partial
 from typing import Any
 
 import torch
@@ -48,6 +49,7 @@ from torch.nn import functional as F
 from .attention import kernel_refusal
 from .attention_layout import merges_heads
 from .attention_masks import attention_arguments, example
+from .new_node import new_node
 
 log = logging.getLogger(__name__)
 
@@ -81,14 +83,7 @@ def _lay_out(node: Node) -> bool:
         log.debug("the mask of %s keeps its layout: %s", node.name, reason)
         return False
     log.info("the mask of %s is made contiguous", node.name)
-    kept = {key: node.meta[key] for key in ("stack_trace", "nn_module_stack") if key in node.meta}
-
-    def emit(target: Any, *args: Any, **kwargs: Any) -> Node:
-        op = "call_method" if isinstance(target, str) else "call_function"
-        made = node.graph.create_node(op, target, args, kwargs)
-        made.meta = dict(kept)
-        return made
-
+    emit = partial(new_node, node.graph, like=node)
     with node.graph.inserting_before(node):
         changed = {"attn_mask": emit("contiguous", mask)}
         if _needs_gradient(arguments):

@@ -24,13 +24,15 @@ where what a product reads could be given back before the last of them.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from .product_epilogues import KEPT_META, VIEWS
+from .new_node import new_node
+from .product_epilogues import VIEWS
 from .product_sums import storage_readers, storage_root
 
 _aten = torch.ops.aten
@@ -145,27 +147,23 @@ def _write(concat: _Concat, last: Node) -> None:
     """Puts the products, in front of the ``last``, where they will lie; the buffer is what they make."""
     node, graph, result = concat.node, concat.node.graph, _value(concat.node)
 
-    def call(target: Any, *args: Any, like: Node, value: Tensor, **kwargs: Any) -> Node:
-        made: Node = graph.call_function(target, args, kwargs)
-        made.meta = {key: like.meta[key] for key in KEPT_META if key in like.meta} | {"val": value}
-        return made
-
+    call = partial(new_node, graph)
     with graph.inserting_before(last):
         whole = result.new_empty(concat.sizes)
         options = {"dtype": result.dtype, "device": result.device}
-        made = buffer = call(_aten.empty.memory_format, concat.sizes, like=node, value=whole, **options)
+        made = buffer = call(_aten.empty.memory_format, concat.sizes, like=node, val=whole, **options)
         start = 0
         for product in concat.products:
             size = _value(product).shape[concat.dim]
             part = whole.narrow(concat.dim, start, size)
             bounds = (concat.dim, start, start + size)
-            place = call(_aten.slice.Tensor, buffer, *bounds, like=product, value=part)
-            call(_OUT[product.target], *product.args, like=product, value=part, out=place, **product.kwargs)
+            place = call(_aten.slice.Tensor, buffer, *bounds, like=product, val=part)
+            call(_OUT[product.target], *product.args, like=product, val=part, out=place, **product.kwargs)
             start += size
     if list(result.shape) != concat.sizes:
         with graph.inserting_before(node):
             seen = whole.view(result.shape)
-            made = call(_aten.view.default, buffer, list(result.shape), like=node, value=seen)
+            made = call(_aten.view.default, buffer, list(result.shape), like=node, val=seen)
     node.replace_all_uses_with(made)
     graph.erase_node(node)
 

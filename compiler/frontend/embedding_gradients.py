@@ -31,6 +31,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from .new_node import new_node
+
 _aten = torch.ops.aten
 _ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 _NARROW = (torch.bfloat16, torch.float16)
@@ -90,13 +92,10 @@ def _compact(node: Node, rounded: Node) -> None:
     end = rounded if other is None else next(iter(rounded.users))
 
     def emit(target: Any, *args: Any, **kwargs: Any) -> Node:
-        with node.graph.inserting_before(end):
-            made = node.graph.call_function(target, args, kwargs)
-        kept = ("stack_trace", "nn_module_stack", "from_node")
-        made.meta = {key: node.meta[key] for key in kept if key in node.meta}
         with index.meta["val"].fake_mode:  # for what makes a tensor from nothing
-            made.meta["val"] = target(*torch.fx.map_arg(args, lambda n: n.meta["val"]), **kwargs)
-        return made
+            val = target(*torch.fx.map_arg(args, lambda n: n.meta["val"]), **kwargs)
+        with node.graph.inserting_before(end):
+            return new_node(node.graph, target, *args, like=node, val=val, **kwargs)
 
     dtype = rounded.meta["val"].dtype
     count = math.prod(shape)

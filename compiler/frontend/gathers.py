@@ -6,11 +6,12 @@ logits and the row's two sums keeps the log-softmax of all classes out of memory
 run on the gathered elements, so that numbers do not change.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+
+from .new_node import new_node
 
 _aten = torch.ops.aten
 #: Ops that compute each element from the elements of their tensor arguments at the same place.
@@ -75,9 +76,9 @@ def _moved(gather: Node) -> _Made | None:
     [tensor] = full
     graph = gather.graph
     with graph.inserting_before(gather):
-        inner = _node(graph.call_function, _aten.gather.default, (tensor, dim, index), {}, gather)
+        inner = _call(_aten.gather.default, (tensor, dim, index), {}, gather)
         args = tuple(inner if a is tensor else a for a in source.args)
-        result = _node(graph.call_function, source.target, args, dict(source.kwargs), source)
+        result = _call(source.target, args, dict(source.kwargs), source)
     assert result.meta["val"].shape == gather.meta["val"].shape
     return _Made(inner, result)
 
@@ -92,10 +93,9 @@ def _behind_view(view: Node) -> Node:
     if len(tensors) != 1 or _layout(tensors[0]) != _layout(made):
         return view
     with view.graph.inserting_before(view):
-        create = view.graph.call_function
-        inner = _node(create, view.target, (tensors[0], *view.args[1:]), dict(view.kwargs), view)
+        inner = _call(view.target, (tensors[0], *view.args[1:]), dict(view.kwargs), view)
         args = tuple(inner if a is tensors[0] else a for a in made.args)
-        return _node(create, made.target, args, dict(made.kwargs), made)
+        return _call(made.target, args, dict(made.kwargs), made)
 
 
 def _layout(node: Node) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -120,9 +120,6 @@ def _full(source: Node, whole: torch.Tensor, dim: int) -> list[Node]:
     return full
 
 
-def _node(create: Callable[..., Node], target: Any, args: tuple, kwargs: dict[str, Any], like: Node) -> Node:
-    node = create(target, args, kwargs)
-    node.meta = {k: v for k, v in like.meta.items() if k in ("stack_trace", "nn_module_stack", "from_node")}
+def _call(target: Any, args: tuple, kwargs: dict[str, Any], like: Node) -> Node:
     values = [a.meta["val"] if isinstance(a, Node) else a for a in args]
-    node.meta["val"] = target(*values, **kwargs)
-    return node
+    return new_node(like.graph, target, *args, like=like, val=target(*values, **kwargs), **kwargs)

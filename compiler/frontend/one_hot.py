@@ -20,6 +20,8 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from .new_node import new_node
+
 _aten = torch.ops.aten
 _ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 
@@ -70,12 +72,8 @@ def _product(node: Node) -> Node | None:
 
 def _emit(before: Node, target: Any, operand: Node, *args: Any, **kwargs: Any) -> Node:
     with before.graph.inserting_before(before):
-        made = before.graph.call_function(target, (operand, *args), kwargs)
-    made.meta = {
-        k: before.meta[k] for k in ("stack_trace", "nn_module_stack", "from_node") if k in before.meta
-    }
-    made.meta["val"] = target(operand.meta["val"], *args, **kwargs)
-    return made
+        val = target(operand.meta["val"], *args, **kwargs)
+        return new_node(before.graph, target, operand, *args, like=before, val=val, **kwargs)
 
 
 def _is_cast(node: Node) -> bool:

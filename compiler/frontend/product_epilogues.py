@@ -28,18 +28,20 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
+from .new_node import new_node
+
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
 DTYPES = (torch.bfloat16, torch.float16)
 VIEWS = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
-KEPT_META = ("stack_trace", "nn_module_stack", "from_node")
 
 #: Elements of 16 bytes.
 VECTOR = 8
@@ -120,15 +122,14 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
         operands = (zeros[key], *operands)
     last = _behind_copies(found.result)
     after, sizes = last.meta["val"], list(value.shape)
-    meta = {k: found.result.meta[k] for k in KEPT_META if k in found.result.meta}
+    call = partial(new_node, graph, like=found.result)
     with graph.inserting_before(found.result):
-        made = result = graph.call_function(
-            _aten._addmm_activation.default, operands, {"use_gelu": True} if found.gelu else {}
-        )
+        # Of the result's storage: views behind it name that one.
+        flat = after if list(after.shape) == sizes else after.view(sizes)
+        gelu = {"use_gelu": True} if found.gelu else {}
+        result = call(_aten._addmm_activation.default, *operands, val=flat, **gelu)
         if list(after.shape) != sizes:
-            result = graph.call_function(_aten.view.default, (made, list(after.shape)))
-    made.meta = meta | {"val": after.view(sizes)}  # of the result's storage: views behind it name that one
-    result.meta = meta | {"val": after}
+            result = call(_aten.view.default, result, list(after.shape), val=after)
     last.replace_all_uses_with(result)
 
 
@@ -164,13 +165,11 @@ def _is_view(node: Node) -> bool:
 
 def _zeros(graph: Graph, value: Tensor) -> Node:
     """A zero for each column of a product, before all that is computed."""
-    like = {"dtype": value.dtype, "device": value.device}
+    options = {"dtype": value.dtype, "device": value.device}
     first = next(n for n in graph.nodes if n.op != "placeholder")
     with graph.inserting_before(first):
-        made = graph.call_function(_aten.full.default, ([value.shape[1]], 0), like)
-    made.meta = {k: first.meta[k] for k in KEPT_META if k in first.meta}
-    made.meta["val"] = value.new_zeros(value.shape[1])
-    return made
+        zeros = value.new_zeros(value.shape[1])
+        return new_node(graph, _aten.full.default, [value.shape[1]], 0, like=first, val=zeros, **options)
 
 
 def behind_views(node: Node) -> tuple[Node, tuple[Node, ...]]:
@@ -260,4 +259,4 @@ def _is(value: Any, number: float) -> bool:
     return isinstance(value, int | float) and math.isclose(value, number, rel_tol=1e-6)
 
 
-__all__ = ["DTYPES", "KEPT_META", "VECTOR", "VIEWS", "behind_views", "fuse_epilogues"]
+__all__ = ["DTYPES", "VECTOR", "VIEWS", "behind_views", "fuse_epilogues"]

@@ -30,6 +30,7 @@ size is no multiple of 8 (padding may pay) or unknown while compiling.
 
 import logging
 import operator
+from functools import partial
 from typing import Any
 
 import torch
@@ -37,7 +38,8 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from .importer import target_name
-from .product_epilogues import DTYPES, KEPT_META, VECTOR, VIEWS
+from .new_node import new_node
+from .product_epilogues import DTYPES, VECTOR, VIEWS
 from .table import LOWERINGS
 
 log = logging.getLogger(__name__)
@@ -120,17 +122,16 @@ def _add(total: Node, kept: Node, product: Node) -> Node:
     """Puts the product into the place of the sum; the node that adds."""
     graph, sizes = total.graph, list(product.meta["val"].shape)
     before, after = (n.meta["val"] for n in (kept, total))
-    meta = {k: total.meta[k] for k in KEPT_META if k in total.meta}
+    call = partial(new_node, graph, like=total)
     with graph.inserting_before(total):
         matrix = kept
         if list(before.shape) != sizes:
-            matrix = graph.call_function(_aten.view.default, (kept, sizes))
-            matrix.meta = meta | {"val": before.view(sizes)}
-        made = result = graph.call_function(_aten.addmm_.default, (matrix, *product.args))
+            matrix = call(_aten.view.default, kept, sizes, val=before.view(sizes))
+        # Of the sum's storage: views behind it name that one.
+        flat = after if list(after.shape) == sizes else after.view(sizes)
+        made = result = call(_aten.addmm_.default, matrix, *product.args, val=flat)
         if list(after.shape) != sizes:
-            result = graph.call_function(_aten.view.default, (made, list(after.shape)))
-    made.meta = meta | {"val": after.view(sizes)}  # of the sum's storage: views behind it name that one
-    result.meta = meta | {"val": after}
+            result = call(_aten.view.default, made, list(after.shape), val=after)
     total.replace_all_uses_with(result)
     graph.erase_node(total)
     return made

@@ -16,6 +16,7 @@ from torch.fx import GraphModule, Node, map_arg
 from torch.utils import _pytree as pytree
 
 from ..importer import target_name
+from ..new_node import new_node
 from ..saved_strides import ALL_KEPT, KeptStrides
 from ..table import LOWERINGS
 
@@ -31,8 +32,6 @@ FLEXIBLE: frozenset[Any] = frozenset({
 
 #: Generated ops that name strides or storage in their arguments.
 _STRIDED: frozenset[Any] = frozenset({_aten.as_strided.default, _aten.view.dtype})
-
-_KEPT_META = ("stack_trace", "nn_module_stack", "from_node")
 
 
 class Relayout:
@@ -61,10 +60,8 @@ class Relayout:
     def emit(self, before: Node, target: Any, *args: Any, like: Node | None = None, **kwargs: Any) -> Node:
         """A call before a node, with the location of ``like`` (else of that node) and its value."""
         with self.graph.inserting_before(before):
-            made = self.graph.call_function(target, args, kwargs)
+            made = new_node(self.graph, target, *args, like=like or before, **kwargs)
         self._changed = True
-        source = like or before
-        made.meta = {key: source.meta[key] for key in _KEPT_META if key in source.meta}
         made.meta["val"] = _value(made)
         return made
 
@@ -121,8 +118,7 @@ class Relayout:
             made = self._viewed_again(node)
             if made is None:
                 with self.graph.inserting_after(node):
-                    made = self.graph.call_function(_aten.clone.default, (node,))
-            made.meta = {key: node.meta[key] for key in _KEPT_META if key in node.meta}
+                    made = new_node(self.graph, _aten.clone.default, node, like=node)
             made.meta["val"] = self.eager[node]
             self._restored[node] = made
         return self._restored[node]
@@ -135,7 +131,7 @@ class Relayout:
             return None
         args, kwargs = map_arg((node.args, node.kwargs), self.restored)
         with self.graph.inserting_after(node):
-            made = self.graph.call_function(node.target, args, kwargs)  # type: ignore[arg-type]
+            made = new_node(self.graph, node.target, *args, like=node, **kwargs)
         value = _value(made)
         if value is None or not _same_shapes(value, self.eager[node]) or _differ(value, self.eager[node]):
             self.graph.erase_node(made)
