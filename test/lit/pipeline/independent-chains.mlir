@@ -3,9 +3,11 @@
 // RUN: fuse-opt %s --default-pipeline=planned | FileCheck %s --check-prefix=PLANNED
 
 // SCHEDULED-LABEL: func.func @main
-// SCHEDULED: call @
-// SCHEDULED: call @
-// SCHEDULED: call @
+// SCHEDULED: call @scale(
+// SCHEDULED: call @scale(
+// SCHEDULED: call @shift(
+// SCHEDULED: return
+// SCHEDULED-NOT: fuse.grid
 
 // PLANNED-LABEL: func.func @main
 // PLANNED: call @combined_scale(

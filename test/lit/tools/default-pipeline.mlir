@@ -1,23 +1,36 @@
-// The compiler's own pipeline, up to a level.
+// The compiler's own pipeline, up to a level: the dead call is there at the level graph only, tiles from tiled on, and planned
+// memory and kernels for Triton at the last.
 // RUN: fuse-opt %s --default-pipeline=graph | FileCheck %s --check-prefix=GRAPH
 // RUN: fuse-opt %s --default-pipeline=scheduled | FileCheck %s --check-prefix=SCHEDULED
 // RUN: fuse-opt %s --default-pipeline=tiled --hardware=h200 | FileCheck %s --check-prefix=TILED
 // RUN: fuse-opt %s --default-pipeline | FileCheck %s --check-prefix=PLANNED
 // RUN: not fuse-opt %s --default-pipeline=codegen 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// GRAPH: func.func private @fill
-// GRAPH: fuse.kernel
-// SCHEDULED: call @
+// GRAPH-LABEL: func.func @main
+// GRAPH: call @fill
+// GRAPH: call @fill
+// GRAPH-NOT: fuse.grid
+// GRAPH: "fuse.store"
+// SCHEDULED-LABEL: func.func @main
+// SCHEDULED: call @fill
+// SCHEDULED-NOT: call @
+// SCHEDULED: return
 // SCHEDULED-NOT: fuse.grid
+// SCHEDULED: "fuse.store"
+// TILED: "fuse.empty"
 // TILED: fuse.grid
 // TILED: "tt.store"
+// PLANNED: "fuse.alloc"
 // PLANNED: "tt.func"
 // PLANNED: "tt.store"
 // PLANNED: fuse.launch = @fill_tt
 // UNKNOWN: fuse-opt: error: unknown level 'codegen': expected one of graph, scheduled, tiled, planned
-func.func @main(%o: tensor<8xf32>) -> tensor<8xf32> {
+func.func @main() -> tensor<8xf32> {
+  %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
   %y = call @fill(%o) : (tensor<8xf32>) -> tensor<8xf32>
-  return {fuse.mutates = {"0" = 0 : i64}} %y : tensor<8xf32>
+  %p = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+  %dead = call @fill(%p) : (tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
 }
 func.func private @fill(%o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {

@@ -9,13 +9,18 @@
 // AFTER-NEXT: module {
 // AFTER-NOT: IR Dump
 // BEFORE: // -----// IR Dump Before Upstream (canonicalize) //----- //
+// BEFORE-NEXT: module {
 // BEFORE-NOT: IR Dump
 // ALL: IR Dump Before Upstream (cse)
+// ALL-NEXT: module {
 // ALL: IR Dump After Upstream (cse)
 // ALL: IR Dump Before PlanMemory (plan-memory)
+// ALL: "fuse.empty"
 // ALL: IR Dump After PlanMemory (plan-memory)
+// ALL: "fuse.alloc"
 // ABSENT: fuse-opt: error: cannot print IR around 'plan-memory': it is not among the passes to run
 // FAILED: IR Dump After PlanMemory Failed (plan-memory)
+// FAILED-NEXT: module {
 func.func @main() -> tensor<8xf32> {
   %e = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
   %y = call @fill(%e) : (tensor<8xf32>) -> tensor<8xf32>
