@@ -7,6 +7,7 @@ Not a pass.
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal, judge
@@ -45,25 +46,34 @@ class Fuser:
     def run(self, candidates: Candidates) -> None:
         """To a fixed point.  The best pair goes first: time saved, then nearness, then program order.
 
-        A merge changes what its neighbours would save: their pairs are scored again.
+        A merge changes what its neighbours save: a pair gets a better place when it saves more than it did.
         """
-        members = self.graph.members
-        waiting = [self.score(*pair) for pair in set(candidates(self.graph, self._groups()))]
-        heapq.heapify(waiting)
-        queued = set(waiting)
+        contents, members = self.graph.contents, self.graph.members
+        queued: dict[Pair, float] = {}  #: what the best place of a pair says
+        waiting: list[tuple[float, int, int, int]] = []
+
+        def put(pair: Pair) -> None:
+            entry = self.score(*pair)
+            if entry[0] < queued.get(pair, inf):
+                queued[pair] = entry[0]
+                heapq.heappush(waiting, entry)
+
+        for pair in candidates(self.graph, self._groups()):
+            if pair not in queued:
+                put(pair)
         while waiting:
-            entry = heapq.heappop(waiting)
-            queued.discard(entry)
-            *_, first, second = entry
+            score, _, first, second = heapq.heappop(waiting)
+            if queued.get((first, second)) == score:
+                del queued[first, second]
             if first not in members or second not in members:
                 continue  # merged away; pairs with the group that took its nodes were added then
+            gone = contents(second)
             if not self.attempt(first, second):
                 continue
-            group = self.graph.group_of[first]
-            for entry in [self.score(*pair) for pair in set(candidates(self.graph, (group,)))]:
-                if entry not in queued:
-                    queued.add(entry)
-                    heapq.heappush(waiting, entry)
+            for pair in candidates(self.graph, (first,)):  # the group that took both has this name
+                other = pair[pair[0] == first]
+                if pair not in queued or contents(other).meets(gone):
+                    put(pair)
 
     def _groups(self) -> set[int]:
         """The groups of kernels."""

@@ -43,10 +43,17 @@ class Contents(NamedTuple):
             made,
             frozenset().union(*[part.read for part in parts]),
             used,
-            frozenset([each for each in loads if each[0] not in made]),
+            loads.difference([each for each in loads if each[0] in made]),
             kept,
             frozenset().union(*[part.devices for part in parts]),
             sum([part.ops for part in parts]),
+        )
+
+    def meets(self, other: "Contents") -> bool:
+        """Whether one takes a value that the other takes or makes: else nothing is saved by merging both."""
+        used = self.used
+        return not (
+            used.isdisjoint(other.used) and used.isdisjoint(other.made) and self.made.isdisjoint(other.used)
         )
 
 

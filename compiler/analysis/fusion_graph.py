@@ -47,8 +47,6 @@ class GroupGraph:
     )  #: by form of candidates
     _sizes: dict[int, int] = field(default_factory=dict)  #: bytes of values
     _bytes: dict[ir.Type, int] = field(default_factory=dict)
-    _kinds: dict[ir.Type, int] = field(default_factory=dict)
-    _kind_of: dict[int, int] = field(default_factory=dict)
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _contents: dict[int, Contents] = field(default_factory=dict)  #: by group
 
@@ -225,13 +223,11 @@ class GroupGraph:
             self._sizes[value] = known
         return known
 
-    def kind_of(self, value: int) -> int:
-        """A number for the type of a value: equal types have equal numbers."""
-        known = self._kind_of.get(value)
-        if known is None:
-            type_ = self.deps.values[value].type
-            known = self._kind_of[value] = self._kinds.setdefault(type_, len(self._kinds))
-        return known
+    @cached_property
+    def kinds(self) -> list[int]:
+        """By value, a number for its type: equal types have equal numbers."""
+        known: dict[ir.Type, int] = {}
+        return [known.setdefault(value.type, len(known)) for value in self.deps.values]
 
     def saved_bytes(self, a: int, b: int) -> int:
         """Bytes that merging saves: reads of what the other made or also reads, and writes of what then

@@ -9,7 +9,7 @@ types of their values, and which of these are equal, share storage or are needed
 themselves, so the verdict on a form is kept; the kernels are "{0}", "{1}", .. in its texts.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -70,25 +70,29 @@ class Candidate:
     @property
     def form(self) -> Hashable:
         """What a verdict depends on, see above."""
-        graph, escaping = self.graph, self.escaping
+        graph = self.graph
         members = [graph.member(n) for n in self.nodes]
-        numbers: dict[int, int] = {}
-        values = tuple([numbers.setdefault(v, len(numbers)) for m in members for v in m.values])
-        roots: dict[int, int] = {}
-        storages = tuple([roots.setdefault(graph.deps.roots[v], len(roots)) for v in numbers])
+        values = [v for m in members for v in m.values]
+        numbers = _numbered(values)
+        storages = list(map(graph.deps.roots.__getitem__, numbers))
         return (
             self.limits,
             tuple([m.summary for m in members]),
-            values,
-            storages,
-            tuple([graph.kind_of(v) for v in numbers]),
-            frozenset([numbers[v] for v in escaping]),
+            tuple(map(numbers.__getitem__, values)),
+            tuple(map(_numbered(storages).__getitem__, storages)),
+            tuple(map(graph.kinds.__getitem__, numbers)),
+            frozenset([numbers[v] for v in self.escaping]),
         )
 
     @property
     def planned(self) -> Plan:
         assert self.plan is not None, "index_mismatch makes the plan and runs first"
         return self.plan
+
+
+def _numbered(values: Iterable[int]) -> dict[int, int]:
+    """The different ones of ``values``, each with its number among them in order of first occurrence."""
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
 Rule = Callable[[Candidate], Refusal | None]
@@ -335,9 +339,10 @@ def judge(candidate: Candidate) -> Refusal | None:
     if refusal is not None:
         return refusal
     graph, form = candidate.graph, candidate.form
-    if form not in graph.verdicts:
-        graph.verdicts[form] = _first(OF_FORMS, candidate), candidate.slots
-    refusal, candidate.slots = graph.verdicts[form]
+    verdict = graph.verdicts.get(form)
+    if verdict is None:
+        verdict = graph.verdicts[form] = _first(OF_FORMS, candidate), candidate.slots
+    refusal, candidate.slots = verdict
     return refusal and refusal.about([graph.member(n).name for n in candidate.nodes])
 
 
