@@ -23,6 +23,7 @@ Run = Mapping[str, Any]
 
 TITLES = {
     "kernels": "Memory-bound graphs",
+    "further": "Further memory-bound graphs",
     "models": "Models",
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
@@ -34,6 +35,7 @@ LEGENDS = {
     "kernels": "Median device time in microseconds with a cold L2 cache; in brackets the speed as a fraction "
     "of a copy of the same number of bytes, measured in the same run. `vs x`: how many times as fast as x "
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
+    "further": "As above, of graphs and shapes that no rule was written for.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
@@ -47,8 +49,11 @@ LEGENDS = {
     "schedules by one rule (`bench/schedules.py`), and as each compiler counts itself; peak of allocated "
     "memory in a steady step. `vs`: the last compiler over each of the others.",
 }
+#: Suites whose figures are times.
+TIMED = ("kernels", "further", "models", "host", "compile")
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
+    "further": kernel_rows,
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
@@ -65,7 +70,7 @@ def load_run(path: Path) -> Run:
         raise ValueError(f"{path} is no benchmark run of schema {SCHEMA}")
     if run["small"]:
         raise ValueError(f"{path} is a dry run (--small) and says nothing about speed")
-    if run["device"]["type"] != "cuda" and run["suite"] in ("kernels", "models", "host", "compile"):
+    if run["device"]["type"] != "cuda" and run["suite"] in TIMED:
         raise ValueError(f"{path} holds times of the {run['device']['type']}, not of a GPU")
     return run
 
@@ -86,7 +91,7 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "models"):
+    if suite in ("kernels", "further", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite == "compile":
         lines += [f"- {line}" for line in compile_summary(records)]

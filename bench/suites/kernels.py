@@ -1,6 +1,6 @@
-"""The memory-bound graphs of `cases.py`: checked, then timed together with a copy of the same bytes."""
+"""Memory-bound graphs, unless told those of `cases.py`: checked, then timed beside a copy of equal bytes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from .settings import Settings, short_dtype
 line, table = kernel_line, kernel_table
 
 
-def tasks(settings: Settings) -> Iterator[Task]:
+def tasks(settings: Settings, graphs: Mapping[str, Graph] = GRAPHS) -> Iterator[Task]:
     """One task for each graph and dtype."""
     watches: list[Stopwatch] = []  # one, made by the first task: it holds the flush buffer
 
@@ -29,7 +29,7 @@ def tasks(settings: Settings) -> Iterator[Task]:
             watches.append(stopwatch(settings.device))
         return watches[0]
 
-    for graph in GRAPHS.values():
+    for graph in graphs.values():
         for dtype in settings.dtypes_or(graph.dtypes):
             yield Task(f"{graph.name}/{short_dtype(dtype)}", partial(run, graph, dtype, settings, watch))
 

@@ -14,6 +14,7 @@ from torch.autograd import DeviceType
 from fuse_mlir.bench import accuracy, library_ops, report, run, timing
 from fuse_mlir.bench.backends import BACKENDS, CompileReport, Spec
 from fuse_mlir.bench.cases import GRAPHS
+from fuse_mlir.bench.cases_further import FURTHER
 from fuse_mlir.bench.clocks import parse_clocks
 from fuse_mlir.bench.graph import Graph, graph_table
 from fuse_mlir.bench.graph_check import GraphChecker, check_dropout
@@ -25,11 +26,12 @@ from fuse_mlir.bench.tables import failure_lines, geometric_mean, kernel_table, 
 from fuse_mlir.bench.timing import Timing, compare_timings, measure, percentile
 
 CPU = torch.device("cpu")
+ALL = {**GRAPHS, **FURTHER}
 DROPOUT = [name for name, graph in GRAPHS.items() if graph.dropout is not None]
 
 
 def small(name, dtype=torch.float32):
-    graph = GRAPHS[name]
+    graph = ALL[name]
     return graph, graph.new(dtype, CPU, small=True)
 
 
@@ -101,9 +103,9 @@ def unneeded_bytes(name, args, outputs):
     return 0
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", ALL)
 def test_bytes_are_those_of_needed_arguments_and_outputs(name):
-    for dtype in GRAPHS[name].dtypes:
+    for dtype in ALL[name].dtypes:
         graph, built = small(name, dtype)
         tensors = named_tensors(built.args)
         read = sum(tensor.nbytes for tensor in tensors.values())
@@ -136,15 +138,15 @@ def test_benchmark_sizes_build_and_exceed_an_l2_cache(name):
     assert graph.build(Meta(), *graph.sizes).bytes > 100e6
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", ALL)
 def test_eager_passes_its_own_check(name):
-    for dtype in GRAPHS[name].dtypes:
+    for dtype in ALL[name].dtypes:
         graph, built = small(name, dtype)
         found = GraphChecker(graph, built).check(built.fn)
         assert found.passed and found.repeatable, found.note
 
 
-@pytest.mark.parametrize("name", [name for name in GRAPHS if name not in DROPOUT])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in DROPOUT])
 def test_a_scaled_answer_fails(name):
     graph, built = small(name)
 

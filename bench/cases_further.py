@@ -1,0 +1,359 @@
+"""Memory-bound graphs that no rule was written for: `FURTHER[name]`, the suite `further`.
+
+Half of them are those of `cases.py` at the shapes of published models, half other computations that models
+and their training contain.  They say whether the rules that the suite `kernels` was tuned with carry over.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from . import cases, cases_blocks, cases_images, cases_quantise
+from .graph import Built, Graph, Source, graph_table
+
+FLOAT32 = (torch.float32,)
+BFLOAT16 = (torch.bfloat16,)
+INT64 = 8
+
+
+# Backward passes
+
+
+def _column_sum(source: Source, rows: int, columns: int) -> Built:
+    """The gradient of a bias."""
+
+    def column_sum(dy: Tensor) -> Tensor:
+        return dy.sum(0)
+
+    return Built(column_sum, (source.normal(rows, columns),), (rows + 1) * columns * source.size)
+
+
+def _gelu_backward(source: Source, rows: int, columns: int) -> Built:
+    """The gradient of a GELU, and of the bias in front of it."""
+
+    def gelu_backward(dy: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        dx = torch.ops.aten.gelu_backward(dy, x)
+        return dx, dx.sum(0)
+
+    args = source.normal(rows, columns), source.normal(rows, columns)
+    return Built(gelu_backward, args, (3 * rows + 1) * columns * source.size)
+
+
+def _softmax_backward(source: Source, rows: int, columns: int) -> Built:
+    def softmax_backward(dy: Tensor, y: Tensor) -> Tensor:
+        return y * (dy - (dy * y).sum(-1, keepdim=True))
+
+    args = source.normal(rows, columns), source.normal(rows, columns).float().softmax(-1).to(source.dtype)
+    return Built(softmax_backward, args, 3 * rows * columns * source.size)
+
+
+def _rms_norm_backward(source: Source, rows: int, columns: int) -> Built:
+    """Gradients of x and of the weight, whose rows are summed in float32."""
+
+    def rms_norm_backward(dy: Tensor, x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+        wide, given = x.float(), dy.float()
+        scale = torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-6)
+        normal = wide * scale
+        weighted = given * w.float()
+        dx = scale * (weighted - normal * (weighted * normal).mean(-1, keepdim=True))
+        return dx.to(x.dtype), (given * normal).sum(0).to(w.dtype)
+
+    args = source.normal(rows, columns), source.normal(rows, columns), source.normal(columns)
+    return Built(rms_norm_backward, args, (3 * rows + 2) * columns * source.size)
+
+
+# Losses
+
+
+def _distillation(source: Source, rows: int, classes: int) -> Built:
+    """The Kullback-Leibler divergence between two rows of logits, its mean."""
+
+    def distillation(student: Tensor, teacher: Tensor) -> Tensor:
+        log_p = F.log_softmax(teacher.float(), -1)
+        log_q = F.log_softmax(student.float(), -1)
+        return (log_p.exp() * (log_p - log_q)).sum(-1).mean()
+
+    args = source.normal(rows, classes), source.normal(rows, classes)
+    return Built(distillation, args, 2 * rows * classes * source.size + 4)
+
+
+def _binary_cross_entropy(source: Source, count: int) -> Built:
+    def binary_cross_entropy(x: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(x.float(), target.float())
+
+    args = source.normal(count), source.uniform(0.0, 1.0, count)
+    return Built(binary_cross_entropy, args, 2 * count * source.size + 4)
+
+
+def _log_sum_exp(source: Source, rows: int, columns: int) -> Built:
+    def log_sum_exp(x: Tensor) -> Tensor:
+        return x.logsumexp(-1)
+
+    return Built(log_sum_exp, (source.normal(rows, columns),), rows * (columns + 1) * source.size)
+
+
+def _gradient_norm(source: Source, tensors: int, rows: int, columns: int) -> Built:
+    """What clipping reads: the norm of all gradients together."""
+
+    def gradient_norm(grads: list[Tensor]) -> Tensor:
+        return torch.stack([g.float().square().sum() for g in grads]).sum().sqrt()
+
+    grads = [source.normal(rows, columns) for _ in range(tensors)]
+    return Built(gradient_norm, (grads,), tensors * rows * columns * source.size + 4)
+
+
+# Layouts
+
+
+def _heads_first(source: Source, batch: int, length: int, heads: int, width: int) -> Built:
+    """Queries with their bias, brought to [b, h, t, d]."""
+
+    def heads_first(x: Tensor, bias: Tensor) -> Tensor:
+        return (x + bias).view(batch, length, heads, width).transpose(1, 2).contiguous()
+
+    args = source.normal(batch, length, heads * width), source.normal(heads * width)
+    return Built(heads_first, args, (2 * batch * length + 1) * heads * width * source.size)
+
+
+def _geglu(source: Source, rows: int, columns: int) -> Built:
+    """Both halves of a row of 2 * columns."""
+
+    def geglu(x: Tensor) -> Tensor:
+        value, gate = x.chunk(2, -1)
+        return value * F.gelu(gate)
+
+    return Built(geglu, (source.normal(rows, 2 * columns),), 3 * rows * columns * source.size)
+
+
+def _upsample(source: Source, batch: int, channels: int, side: int) -> Built:
+    def upsample(x: Tensor) -> Tensor:
+        return F.interpolate(x, scale_factor=2.0, mode="nearest")
+
+    args = (source.normal(batch, channels, side, side),)
+    return Built(upsample, args, 5 * batch * channels * side * side * source.size)
+
+
+def _max_pool(source: Source, batch: int, channels: int, side: int, last: bool) -> Built:
+    def max_pool(x: Tensor) -> Tensor:
+        return F.max_pool2d(F.relu(x), 3, 2, 1)
+
+    x = source.normal(batch, channels, side, side)
+    x = x.contiguous(memory_format=torch.channels_last) if last else x
+    return Built(max_pool, (x,), (side * side + (side // 2) ** 2) * batch * channels * source.size)
+
+
+# Norms and rows
+
+
+def _modulated_norm(source: Source, batch: int, length: int, columns: int) -> Built:
+    """A layer norm whose scale and shift come with each sample, as in diffusion transformers."""
+
+    def modulated_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        return F.layer_norm(x, (columns,)) * (1 + scale[:, None]) + shift[:, None]
+
+    args = source.normal(batch, length, columns), source.normal(batch, columns), source.normal(batch, columns)
+    return Built(modulated_norm, args, (2 * length + 2) * batch * columns * source.size)
+
+
+def _embeddings(source: Source, batch: int, length: int, vocabulary: int, columns: int) -> Built:
+    """Tokens and positions, their sum and its norm; one row is read per *distinct* token."""
+
+    def embeddings(idx: Tensor, tokens: Tensor, positions: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return F.layer_norm(F.embedding(idx, tokens) + positions, (columns,), w, b)
+
+    idx = source.integers(vocabulary, batch, length)
+    vectors = source.normal(columns), source.normal(columns)
+    args = (idx, source.normal(vocabulary, columns), source.normal(length, columns), *vectors)
+    rows = int(idx.unique().numel()) + batch * length + length + 2
+    return Built(embeddings, args, rows * columns * source.size + idx.numel() * INT64)
+
+
+def _cosine_similarity(source: Source, rows: int, columns: int) -> Built:
+    def cosine_similarity(x: Tensor, y: Tensor) -> Tensor:
+        return F.cosine_similarity(x, y, -1)
+
+    args = source.normal(rows, columns), source.normal(rows, columns)
+    return Built(cosine_similarity, args, (2 * columns + 1) * rows * source.size)
+
+
+def _mean_pooling(source: Source, batch: int, length: int, columns: int) -> Built:
+    """The mean of the tokens that are there."""
+
+    def mean_pooling(x: Tensor, there: Tensor) -> Tensor:
+        return (x * there[..., None]).sum(1) / there.sum(1, keepdim=True)
+
+    there = (source.uniform(0.0, 1.0, batch, length) < 0.8).to(source.dtype)
+    moved = (batch * length * (columns + 1) + batch * columns) * source.size
+    return Built(mean_pooling, (source.normal(batch, length, columns), there), moved)
+
+
+def _distance_softmax(source: Source, batch: int, heads: int, length: int) -> Built:
+    """Scores with a slope for each head times the distance (ALiBi), causal."""
+
+    def distance_softmax(scores: Tensor, slopes: Tensor) -> Tensor:
+        at = torch.arange(length, device=scores.device)
+        distance = at[None, :] - at[:, None]
+        biased = scores + slopes[:, None, None] * distance
+        return biased.masked_fill(distance > 0, float("-inf")).softmax(-1)
+
+    args = source.normal(batch, heads, length, length), source.uniform(0.01, 0.5, heads)
+    return Built(distance_softmax, args, (2 * batch * heads * length * length + heads) * source.size)
+
+
+def _standardise(source: Source, batch: int, side: int) -> Built:
+    """Each image by its own mean and deviation."""
+
+    def standardise(x: Tensor) -> Tensor:
+        variance, mean = torch.var_mean(x, (1, 2, 3), keepdim=True)
+        return (x - mean) * torch.rsqrt(variance + 1e-6)
+
+    args = (source.normal(batch, 3, side, side),)
+    return Built(standardise, args, 6 * batch * side * side * source.size)
+
+
+def _dequantise(source: Source, rows: int, columns: int) -> Built:
+    """int8 numbers with a scale for each row."""
+
+    def dequantise(q: Tensor, scale: Tensor) -> Tensor:
+        return q.to(scale.dtype) * scale[:, None]
+
+    q = (source.integers(255, rows, columns) - 127).to(torch.int8)
+    moved = rows * columns * (1 + source.size) + rows * source.size
+    return Built(dequantise, (q, source.normal(rows)), moved)
+
+
+def _weighted_sum(source: Source, tokens: int, experts: int, columns: int) -> Built:
+    """What a token's experts answered, by their weights."""
+
+    def weighted_sum(answers: Tensor, weights: Tensor) -> Tensor:
+        return (answers * weights[..., None]).sum(1)
+
+    args = source.normal(tokens, experts, columns), source.uniform(0.0, 1.0, tokens, experts)
+    moved = tokens * ((experts + 1) * columns + experts) * source.size
+    return Built(weighted_sum, args, moved)
+
+
+_SHAPES = (
+    Graph("softmax_32768x1500", cases._softmax, (32768, 1500), (16, 60), BFLOAT16),
+    Graph("softmax_24576x577", cases._softmax, (24576, 577), (16, 65), FLOAT32),
+    Graph("softmax_4096x32000", cases._softmax, (4096, 32000), (8, 320), BFLOAT16),
+    Graph("softmax_1024x128256", cases._softmax, (1024, 128256), (4, 1282), FLOAT32),
+    Graph("layer_norm_65536x768", cases._layer_norm, (65536, 768), (32, 48), BFLOAT16),
+    Graph("layer_norm_16384x1280", cases._layer_norm, (16384, 1280), (16, 80), FLOAT32),
+    Graph("layer_norm_4096x12288", cases._layer_norm, (4096, 12288), (8, 192), BFLOAT16),
+    Graph("rms_norm_residual_16384x3584", cases._rms_norm_residual, (16384, 3584), (16, 56), BFLOAT16),
+    Graph("rms_norm_residual_8192x5120", cases._rms_norm_residual, (8192, 5120), (16, 80), BFLOAT16),
+    Graph("layer_norm_backward_32768x768", cases._layer_norm_backward, (32768, 768), (64, 48), BFLOAT16),
+    Graph("layer_norm_backward_8192x5120", cases._layer_norm_backward, (8192, 5120), (32, 80), FLOAT32),
+    Graph("swiglu_8192x14336", cases_blocks._swiglu, (8192, 14336), (16, 112), BFLOAT16),
+    Graph("gelu_gate_8192x11008", cases._gelu_gate, (8192, 11008), (16, 86), BFLOAT16),
+    Graph(
+        "cross_entropy_8192x32000", cases._cross_entropy, (8192, 32000), (16, 320), BFLOAT16, True, slack=8.0
+    ),
+    Graph(
+        "cross_entropy_2048x151936",
+        cases._cross_entropy,
+        (2048, 151936),
+        (8, 1519),
+        BFLOAT16,
+        True,
+        slack=8.0,
+    ),
+    Graph(
+        "cross_entropy_8192x30522", cases._cross_entropy, (8192, 30522), (16, 305), FLOAT32, True, slack=8.0
+    ),
+    Graph("group_norm_silu_8x320x64x64", cases._group_norm_silu, (8, 320, 64, 32), (2, 16, 4, 4), BFLOAT16),
+    Graph(
+        "group_norm_silu_16x1280x16x16", cases._group_norm_silu, (16, 1280, 16, 32), (2, 16, 4, 4), BFLOAT16
+    ),
+    Graph(
+        "group_norm_silu_4x128x256x256", cases._group_norm_silu, (4, 128, 256, 32), (2, 16, 4, 4), BFLOAT16
+    ),
+    Graph(
+        "batch_norm_nchw_128x64x112x112",
+        cases_images._batch_norm,
+        (128, 64, 112, False),
+        (4, 16, 4, False),
+        BFLOAT16,
+    ),
+    Graph(
+        "batch_norm_nchw_256x512x14x14",
+        cases_images._batch_norm,
+        (256, 512, 14, False),
+        (4, 16, 4, False),
+        BFLOAT16,
+    ),
+    Graph(
+        "batch_norm_channels_last_256x1024x14x14",
+        cases_images._batch_norm,
+        (256, 1024, 14, True),
+        (4, 16, 4, True),
+        BFLOAT16,
+    ),
+    Graph(
+        "channel_norm_channels_last_128x96x56x56",
+        cases_images._channel_norm,
+        (128, 96, 56, True),
+        (4, 12, 4, True),
+        BFLOAT16,
+    ),
+    Graph(
+        "channel_norm_nchw_128x192x28x28",
+        cases_images._channel_norm,
+        (128, 192, 28, False),
+        (4, 12, 4, False),
+        BFLOAT16,
+    ),
+    Graph(
+        "embedding_layer_norm_16384x4096",
+        cases._embedding_layer_norm,
+        (16384, 128256, 4096),
+        (32, 50, 64),
+        BFLOAT16,
+    ),
+    Graph("transpose_add_4096x12288", cases._transpose_add, (4096, 12288), (32, 96), BFLOAT16),
+    Graph("rotary_2x64x4096x64", cases._rotary, (2, 64, 4096, 64), (2, 2, 8, 16), BFLOAT16),
+    Graph(
+        "qk_norm_rotary_4x40x4096x128",
+        cases_blocks._qk_norm_rotary,
+        (4, 40, 4096, 128),
+        (2, 2, 8, 16),
+        BFLOAT16,
+    ),
+    Graph("masked_softmax_2x12x2048x2048", cases_blocks._masked_softmax, (2, 12, 2048), (2, 2, 16), BFLOAT16),
+    Graph("var_mean_20000x3000", cases_blocks._var_mean, (20000, 3000), (40, 60), FLOAT32, True),
+    Graph("argmax_1024x128256", cases_blocks._argmax, (1024, 128256), (8, 1282), BFLOAT16, True),
+    Graph("mean_square_100000007", cases._mean_square, (100000007,), (4099,), BFLOAT16, True, slack=8.0),
+    Graph(
+        "row_mean_column_var_10000x3000", cases._row_mean_column_var, (10000, 3000), (40, 60), FLOAT32, True
+    ),
+    cases_quantise._graph("rms", cases_quantise.FP8, 128, 8192, 7168, "rms_norm_fp8_group"),
+)
+
+_COMPUTATIONS = (
+    Graph("column_sum_32768x3072", _column_sum, (32768, 3072), (64, 48), BFLOAT16, True),
+    Graph("gelu_backward_16384x3072", _gelu_backward, (16384, 3072), (32, 48), BFLOAT16),
+    Graph("softmax_backward_49152x1024", _softmax_backward, (49152, 1024), (48, 32), BFLOAT16),
+    Graph("rms_norm_backward_16384x4096", _rms_norm_backward, (16384, 4096), (32, 64), BFLOAT16),
+    Graph("distillation_4096x32000", _distillation, (4096, 32000), (16, 320), BFLOAT16, True, slack=8.0),
+    Graph("binary_cross_entropy_2p26", _binary_cross_entropy, (2**26,), (4096,), FLOAT32, True, slack=8.0),
+    Graph("log_sum_exp_16384x8192", _log_sum_exp, (16384, 8192), (32, 64), FLOAT32, True),
+    Graph(
+        "gradient_norm_64x1024x1024", _gradient_norm, (64, 1024, 1024), (4, 8, 8), FLOAT32, True, slack=8.0
+    ),
+    Graph("heads_first_16x2048x16x64", _heads_first, (16, 2048, 16, 64), (2, 8, 2, 8), BFLOAT16),
+    Graph("geglu_8192x10240", _geglu, (8192, 10240), (16, 80), BFLOAT16),
+    Graph("upsample_32x128x64x64", _upsample, (32, 128, 64), (2, 4, 4), BFLOAT16),
+    Graph("max_pool_nchw_64x64x112x112", _max_pool, (64, 64, 112, False), (2, 4, 8, False), BFLOAT16),
+    Graph("max_pool_channels_last_64x64x112x112", _max_pool, (64, 64, 112, True), (2, 4, 8, True), BFLOAT16),
+    Graph("modulated_norm_64x1024x1152", _modulated_norm, (64, 1024, 1152), (2, 8, 36), BFLOAT16),
+    Graph("embeddings_64x512x768", _embeddings, (64, 512, 30522, 768), (2, 8, 50, 48), BFLOAT16),
+    Graph("cosine_similarity_65536x1024", _cosine_similarity, (65536, 1024), (32, 32), FLOAT32, True),
+    Graph("mean_pooling_128x512x1024", _mean_pooling, (128, 512, 1024), (2, 16, 32), BFLOAT16, True),
+    Graph("distance_softmax_4x16x1024x1024", _distance_softmax, (4, 16, 1024), (2, 2, 16), BFLOAT16),
+    Graph("standardise_256x3x224x224", _standardise, (256, 224), (2, 8), FLOAT32),
+    Graph("dequantise_8192x8192", _dequantise, (8192, 8192), (16, 64), BFLOAT16),
+    Graph("weighted_sum_8192x8x2048", _weighted_sum, (8192, 8, 2048), (8, 2, 32), BFLOAT16, True),
+)
+
+FURTHER = graph_table((*_SHAPES, *_COMPUTATIONS))
