@@ -28,6 +28,7 @@ from .frontend.attention import fuse_attention
 from .frontend.attention_layout import lay_out_queries
 from .frontend.attention_mask_layout import lay_out_masks
 from .frontend.attention_masks import simplify_masks
+from .frontend.batch_norms import keep_batch_norms
 from .frontend.decompositions import decomposition_table
 from .frontend.graph_text import NotCacheable
 from .frontend.partition import partition
@@ -90,6 +91,8 @@ def _compile_captured(
     direct: list[Callable[..., Any]] = []
     cuts: dict[str, Any] = {}  #: what was learnt of the two graphs of a training step
     differentiated = needs_gradients(example_inputs)
+    if not differentiated:
+        keep_batch_norms(gm)
     shared = share_storage(example_inputs)
     autocast = torch._C._is_any_autocast_enabled()
     plain = plain_inputs(example_inputs)  # AOTAutograd keeps the compilers, which must not keep the inputs

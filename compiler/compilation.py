@@ -31,6 +31,7 @@ from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
+from .frontend.batch_norms import spell_out_batch_norms
 from .frontend.concat_products import write_products_into_concats
 from .frontend.frames import user_frame
 from .frontend.importer import ImportedGraph, import_graph
@@ -100,6 +101,7 @@ def compile_program(
     with timing.measured("import"), collector_paused():
         context = make_context()
         padded = choose_layouts(gm, example_inputs, free=_has_free_layouts(options, on_gpu), kept=kept)
+        spell_out_batch_norms(gm)
         if options.library_epilogues(on_gpu) and name != "forward":  # which saves its sums for the backward
             add_products_in_place(gm)
         write_products_into_concats(gm)

@@ -5,11 +5,12 @@ the importer whole: then the table of ``ops/`` builds it, or it runs as an exter
 tables. Names are of packets: every overload that returns fresh tensors counts.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -87,26 +88,51 @@ for _reason, _packets in GROUPS.items():
         _NAMES[_packet] = _reason
 
 
+#: Packets whose decomposition is Inductor's own, or one that Inductor asks torch for.
+OF_INDUCTOR = frozenset({
+    "_softmax_backward_data", "nanmean", "ger", "rand_like", "randn_like", "randint_like",
+    "rrelu_with_noise_functional", "selu", "angle", "isclose", "float_power", "put",
+    "value_selecting_reduction_backward", "narrow_copy", "view_copy", "native_channel_shuffle",
+    "upsample_linear1d", "grid_sampler_2d",
+})  # fmt: skip
+
+
 @lru_cache(maxsize=1)
 def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
     """Overload -> function, for ``aot_autograd(decompositions=...)``.  Packets that this torch lacks are
-    left out.
+    left out.  Inductor's table, which takes as long to make as a small graph to compile, is read when an op
+    of ``OF_INDUCTOR`` is met.
     """
     from torch._decomp import decomposition_table as of_torch
-    from torch._inductor.decomposition import select_decomp_table
 
-    of_inductor = select_decomp_table()
     table: dict[torch._ops.OperatorBase, Callable[..., Any]] = {}
     for packet in _NAMES:
         for overload in overloads(packet):
-            function = of_inductor.get(overload) or of_torch.get(overload)
-            if function is not None:
-                table[overload] = function
+            if packet in OF_INDUCTOR:
+                table[overload] = partial(_of_inductor, overload)
+            elif overload in of_torch:
+                table[overload] = of_torch[overload]
     for name in INNER:
-        packet, _, overload = name.partition(".")
-        inner = getattr(getattr(torch.ops.aten, packet), overload)
-        table[inner] = of_inductor.get(inner) or of_torch[inner]
+        packet, _, overload_name = name.partition(".")
+        inner = getattr(getattr(torch.ops.aten, packet), overload_name)
+        table[inner] = of_torch[inner]
     return table
+
+
+def _of_inductor(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """What Inductor, or else torch, makes of a call; NotImplemented where neither decomposes the overload."""
+    from torch._decomp import decomposition_table as of_torch
+
+    function = _table_of_inductor().get(overload) or of_torch.get(overload)
+    return NotImplemented if function is None else function(*args, **kwargs)
+
+
+@lru_cache(maxsize=1)
+def _table_of_inductor() -> Mapping[torch._ops.OperatorBase, Callable[..., Any]]:
+    with _disable_current_modes():  # whoever traces meets an op; the modules are imported as ever
+        from torch._inductor.decomposition import select_decomp_table
+
+        return select_decomp_table()
 
 
 def overloads(packet: str) -> list[torch._ops.OpOverload]:

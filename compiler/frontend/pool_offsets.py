@@ -83,19 +83,21 @@ def _format(like: Tensor) -> torch.memory_format:
     return torch.channels_last if last and not like.is_contiguous() else torch.contiguous_format
 
 
-_ops.impl("max_pool2d_offsets", _offsets, "CompositeExplicitAutograd")
-_ops.impl("max_pool2d_offsets_backward", _offsets_backward, "CompositeExplicitAutograd")
-
-
-@torch.library.register_fake("fuse_mlir::max_pool2d_offsets", lib=_ops)
 def _offsets_like(x, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):  # type: ignore[no-untyped-def]
     values, places = _aten.max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)
     return values, torch.empty_like(places, dtype=torch.int8)
 
 
-@torch.library.register_fake("fuse_mlir::max_pool2d_offsets_backward", lib=_ops)
 def _gradient_like(grad_output, offsets, kernel_size, stride=(), padding=(0,), dilation=(1,), *, sizes):  # type: ignore[no-untyped-def]
     return grad_output.new_empty(sizes).contiguous(memory_format=_format(offsets))
+
+
+for _name, _run, _like in (
+    ("max_pool2d_offsets", _offsets, _offsets_like),
+    ("max_pool2d_offsets_backward", _offsets_backward, _gradient_like),
+):
+    _ops.impl(_name, _run, "CompositeExplicitAutograd")
+    _ops.impl(_name, _like, "Meta")  # `register_fake` looks for the caller's source: 20 ms
 
 
 def save_offsets(joint: Graph) -> int:

@@ -12,7 +12,7 @@ import torch._inductor.fx_passes.control_dependencies
 import torch._inductor.inductor_prims
 
 from fuse_mlir.compiler.errors import UnsupportedOp
-from fuse_mlir.compiler.frontend.decompositions import GROUPS, decomposition_table, overloads
+from fuse_mlir.compiler.frontend.decompositions import GROUPS, OF_INDUCTOR, decomposition_table, overloads
 from fuse_mlir.compiler.frontend.dtypes import BY_TORCH
 from fuse_mlir.compiler.frontend.ops import FAMILIES, load
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS, keep_whole, lowers
@@ -110,6 +110,17 @@ def test_a_second_entry_is_refused() -> None:
         keep_whole("a reason", "aten.add.Tensor")
     with pytest.raises(AssertionError, match="kept whole twice"):
         keep_whole("a reason", "aten.mm.default")
+
+
+def test_what_inductor_decomposes_itself_is_asked_of_it() -> None:
+    """All but two, which differ from torch's on other devices only."""
+    from torch._decomp import decomposition_table as of_torch
+    from torch._inductor.decomposition import select_decomp_table
+
+    of_inductor = select_decomp_table()
+    known = [op for op in decomposition_table() if op in of_inductor]
+    own = {str(op).split(".")[1] for op in known if of_inductor[op] is not of_torch.get(op)}
+    assert own - OF_INDUCTOR <= {"native_layer_norm", "embedding_dense_backward"}
 
 
 def test_every_family_fills_the_table() -> None:

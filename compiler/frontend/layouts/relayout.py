@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node, map_arg
 from torch.utils import _pytree as pytree
 
+from .. import batch_norms  # noqa: F401, which defines an op
 from ..importer import target_name
 from ..new_node import new_node
 from ..saved_strides import ALL_KEPT, KeptStrides
@@ -29,6 +30,9 @@ FLEXIBLE: frozenset[Any] = frozenset({
     _aten.max_pool2d_with_indices.default, _aten.max_pool2d_with_indices_backward.default,
     operator.getitem,
 })  # fmt: skip
+
+#: Ops of ours that are spelled out after the layouts: kernels compute them in whatever strides there are.
+_SPELLED_OUT: frozenset[Any] = frozenset({torch.ops.fuse_mlir.batch_norm.default})
 
 #: Generated ops that name strides or storage in their arguments.
 _STRIDED: frozenset[Any] = frozenset({_aten.as_strided.default, _aten.view.dtype})
@@ -141,7 +145,7 @@ class Relayout:
 
 def takes_any_strides(node: Node) -> bool:
     """Whether the op takes operands in other strides, and its meta function knows what it makes of them."""
-    if node.target in FLEXIBLE:
+    if node.target in FLEXIBLE or node.target in _SPELLED_OUT:
         return True
     if not isinstance(node.target, torch._ops.OpOverload) or node.target in _STRIDED:
         return False
@@ -151,6 +155,8 @@ def takes_any_strides(node: Node) -> bool:
 
 def generated(node: Node) -> bool:
     """Whether a kernel of ours makes the node's one tensor, in the strides that its metadata says."""
+    if node.target in _SPELLED_OUT:
+        return True
     lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
     if lowering is None or lowering.view or not isinstance(node.meta.get("val"), Tensor):
         return False
