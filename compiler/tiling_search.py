@@ -19,7 +19,7 @@ from ..passes.lower_to_tt import LowerToTt
 from ..passes.pass_base import Pass, PassError
 from ..passes.plan_memory import PlanMemory
 from .analysis.index import parse
-from .analysis.kernel import Kernel, is_kernel, is_tiled, kernel_ties, string, strings
+from .analysis.kernel import Kernel, is_kernel, is_tiled, kernel_ties, named_sizes, string, strings
 from .analysis.kernel_shape import KernelShape
 from .analysis.layout import TensorSpec
 from .analysis.nesting import nested_modules
@@ -126,7 +126,7 @@ def _tunable(module: ir.Module) -> Iterator[tuple[ir.Operation, Hints]]:
             if names & {"fuse.device_assert", "cf.assert"} or kernel_key(func) in seen:
                 continue
             seen.add(kernel_key(func))
-            yield func, {**hints_of(func), **{n: h for n, h in expected.items() if n in _symbols(func)}}
+            yield func, {**hints_of(func), **{n: h for n, h in expected.items() if n in named_sizes(func)}}
 
 
 def _bytes(func: ir.Operation, hints: Hints) -> int:
@@ -136,7 +136,7 @@ def _bytes(func: ir.Operation, hints: Hints) -> int:
 def _arguments(func: ir.Operation, hints: Hints) -> list[Argument]:
     """What the kernel takes, in order, with every size at its hint."""
     found = []
-    symbols = {number: name for name, number in _symbols(func).items()}
+    symbols = {number: name for name, number in named_sizes(func).items()}
     for number, argument in enumerate(func.regions[0].blocks[0].arguments):
         if isinstance(argument.type, ir.RankedTensorType):
             spec = TensorSpec.of(argument.type)
@@ -145,14 +145,6 @@ def _arguments(func: ir.Operation, hints: Hints) -> list[Argument]:
         else:
             found.append(Argument(value=hints.get(symbols.get(number, ""), 0)))
     return found
-
-
-def _symbols(func: ir.Operation) -> dict[str, int]:
-    """Size symbol -> the number of the argument that it is."""
-    if "arg_attrs" not in func.attributes:
-        return {}
-    named = enumerate(ir.ArrayAttr(func.attributes["arg_attrs"]))
-    return {string(ir.DictAttr(a)["fuse.sym"]): i for i, a in named if "fuse.sym" in ir.DictAttr(a)}
 
 
 def _trial(func: ir.Operation, tile: Tile, hints: Hints, device: str) -> Trial | None:

@@ -8,6 +8,7 @@ from ..compiler.analysis.dependences import Dependences, symbol
 from ..compiler.analysis.index import Expr, Facts
 from ..compiler.analysis.kernel import (
     Kernel,
+    argument_attributes,
     is_kernel,
     is_tiled,
     kernel_dims,
@@ -275,18 +276,6 @@ def _references(op: ir.Operation, used: set[str]) -> None:
         for named in named_attributes(op):
             if isinstance(named.attr, ir.FlatSymbolRefAttr):
                 used.add(named.attr.value)
-
-
-def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
-    """One dict for each argument of a function."""
-    count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).inputs)
-    if "arg_attrs" not in func.attributes:
-        return [{} for _ in range(count)]
-    found = []
-    for attribute in ir.ArrayAttr(func.attributes["arg_attrs"]):
-        table = ir.DictAttr(attribute)
-        found.append({table[i].name: table[i].attr for i in range(len(table))})
-    return found
 
 
 def set_signature(

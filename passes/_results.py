@@ -1,8 +1,8 @@
 """A kernel that gives fewer results.  Helpers of ``eliminate-dead`` and ``recompute-producers``."""
 
-from ..compiler.analysis.kernel import kernel_ties
+from ..compiler.analysis.kernel import argument_attributes, kernel_ties
 from ..compiler.mlir import ir
-from ._kernels import Program, argument_attributes, kernel_body, result_types, set_signature
+from ._kernels import Program, kernel_body, result_types, set_signature
 
 
 def drop_results(

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..compiler.analysis.index import Expr, const, sym
-from ..compiler.analysis.kernel import Kernel, natural, over, string
+from ..compiler.analysis.kernel import Kernel, argument_attributes, natural, over, string
 from ..compiler.analysis.kernel_shape import KernelShape
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.slicing import Slicing
 from ..compiler.mlir import func, ir
-from ._kernels import Program, argument_attributes, dims_attribute, rewrite_dims, text_list
+from ._kernels import Program, dims_attribute, rewrite_dims, text_list
 from ._slice_sides import Sides
 
 

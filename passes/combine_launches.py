@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..compiler.analysis.dependences import Dependences, Node
 from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.index import parse
-from ..compiler.analysis.kernel import is_tiled, strings
+from ..compiler.analysis.kernel import argument_attributes, is_tiled, strings
 from ..compiler.analysis.launch_groups import Part, refusal
 from ..compiler.analysis.launch_order import LaunchOrder
 from ..compiler.analysis.layout import TensorSpec
@@ -18,7 +18,7 @@ from ..compiler.analysis.tile import Tile
 from ..compiler.analysis.traffic import ATTRIBUTE, combined_traffic
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.mlir import func, ir
-from ._kernels import Program, argument_attributes, require_unplanned, text_list
+from ._kernels import Program, require_unplanned, text_list
 from .pass_base import Pass, hardware_of
 
 #: Launches that a call is tried with, the nearest first: keeps the work linear.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.index import Expr, Facts, parse, simplify, solve, sym
-from ..compiler.analysis.kernel import kernel_dims, kernel_ties, strings
+from ..compiler.analysis.kernel import argument_attributes, kernel_dims, kernel_ties, strings
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
@@ -12,7 +12,6 @@ from ._kernels import (
     Program,
     add_symbols,
     adding_dims,
-    argument_attributes,
     forget_tiling,
     keep_dims,
     kernel_body,

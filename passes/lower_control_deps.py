@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import string
+from ..compiler.analysis.kernel import argument_attributes, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
-from ._kernels import Program, argument_attributes, result_types
+from ._kernels import Program, result_types
 from .pass_base import Pass, PassError
 
 #: Operations that do nothing when the program runs, so that there is nothing to order.

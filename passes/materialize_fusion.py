@@ -11,7 +11,7 @@ from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_placement import plan_group
 from ..compiler.analysis.fusion_plan import Instance, Plan, Refusal, items
 from ..compiler.analysis.index import Expr, parse, simplify, sym
-from ..compiler.analysis.kernel import REDUCTIONS, Kernel, natural, over, string, strings
+from ..compiler.analysis.kernel import REDUCTIONS, Kernel, argument_attributes, natural, over, string, strings
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import functions_of
 from ..compiler.dialects import fuse
@@ -19,7 +19,6 @@ from ..compiler.mlir import ir
 from ._fusing import read_groups
 from ._kernels import (
     Program,
-    argument_attributes,
     dims_attribute,
     kernel_body,
     rewrite_dims,

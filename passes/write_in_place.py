@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from ..compiler.analysis.in_place import REFUSALS, why_not_in_place
 from ..compiler.analysis.index import Facts, const, offset, simplify, sym
-from ..compiler.analysis.kernel import Kernel, kernel_ties, string
+from ..compiler.analysis.kernel import Kernel, argument_attributes, kernel_ties, string
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.lifetimes import storage_bytes
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import hints_of
 from ..compiler.analysis.storage import Storage
 from ..compiler.mlir import ir
-from ._kernels import Program, argument_attributes, kernel_body, result_types, set_signature, text_list
+from ._kernels import Program, kernel_body, result_types, set_signature, text_list
 from .pass_base import Pass
 
 

@@ -78,7 +78,9 @@ class Kernel:
     def of(func: ir.Operation) -> "Kernel":
         """Reads ``func``.  Raises ValueError naming the op where an attribute does not fit."""
         op = func.operation
-        kernel = Kernel(op, string(op.attributes["sym_name"]), kernel_dims(op), kernel_ties(op), _symbols(op))
+        kernel = Kernel(
+            op, string(op.attributes["sym_name"]), kernel_dims(op), kernel_ties(op), named_sizes(op)
+        )
         number = {argument: i for i, argument in enumerate(op.regions[0].blocks[0].arguments)}
         for inner in op.regions[0].blocks[0].operations:
             kernel._read(inner.operation, number)
@@ -171,15 +173,22 @@ def attribute_items(attribute: ir.Attribute) -> Iterator[tuple[str, ir.Attribute
         yield named.name, named.attr
 
 
-def _symbols(func: ir.Operation) -> dict[str, int]:
-    if "arg_attrs" not in func.attributes:
-        return {}
-    found: dict[str, int] = {}
-    for i, attributes in enumerate(ir.ArrayAttr(func.attributes["arg_attrs"])):
-        for name, attribute in attribute_items(attributes):
-            if name == "fuse.sym":
-                found[string(attribute)] = i
-    return found
+def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
+    """One dict for each argument of a function."""
+    count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).inputs)
+    return _declared(func, "arg_attrs") or [{} for _ in range(count)]
+
+
+def named_sizes(func: ir.Operation, attribute: str = "arg_attrs") -> dict[str, int]:
+    """The size symbols that a function declares in ``arg_attrs`` or ``res_attrs``: name -> position."""
+    declared = enumerate(_declared(func, attribute))
+    return {string(named["fuse.sym"]): i for i, named in declared if "fuse.sym" in named}
+
+
+def _declared(func: ir.Operation, attribute: str) -> list[dict[str, ir.Attribute]]:
+    if attribute not in func.attributes:
+        return []
+    return [dict(attribute_items(a)) for a in ir.ArrayAttr(func.attributes[attribute])]
 
 
 def kernel_facts(func: ir.Operation) -> Facts:
@@ -187,14 +196,12 @@ def kernel_facts(func: ir.Operation) -> Facts:
     dims = kernel_dims(func) if "fuse.dims" in func.attributes else {}
     minimum: dict[str, int] = {}
     maximum: dict[str, int] = {}
-    if "arg_attrs" in func.attributes:
-        for attributes in ir.ArrayAttr(func.attributes["arg_attrs"]):
-            named = dict(attribute_items(attributes))
-            if "fuse.sym" not in named:
-                continue
-            symbol = string(named["fuse.sym"])
-            if "fuse.min" in named:
-                minimum[symbol] = ir.IntegerAttr(named["fuse.min"]).value
-            if "fuse.max" in named:
-                maximum[symbol] = ir.IntegerAttr(named["fuse.max"]).value
+    for named in _declared(func, "arg_attrs"):
+        if "fuse.sym" not in named:
+            continue
+        symbol = string(named["fuse.sym"])
+        if "fuse.min" in named:
+            minimum[symbol] = ir.IntegerAttr(named["fuse.min"]).value
+        if "fuse.max" in named:
+            maximum[symbol] = ir.IntegerAttr(named["fuse.max"]).value
     return Facts.of(extents={n: str(e) for n, e in dims.items()}, minimum=minimum, maximum=maximum)

@@ -12,6 +12,7 @@ higher peak.
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -30,30 +31,54 @@ class Peaks(NamedTuple):
     given: int
 
 
-class PeakOrder:
-    """The nodes of ``@main`` with a place of their own, all but the return, and the storage they touch."""
+@dataclass(frozen=True)
+class StorageUses:
+    """What an order is made of: the nodes of ``@main`` that have a place of their own, all but the return,
+    and the storage that they touch, by its root.
 
-    def __init__(self, deps: Dependences, hints: Mapping[str, int]) -> None:
+    nodes: in program order.  bytes: of each storage.  arguments: roots that the caller gives.  touched: roots
+    that a node reads or writes, the return too.  users: the reverse, in program order.  before, after: direct
+    dependences of a node, and those that depend on it.
+    """
+
+    nodes: tuple[int, ...]
+    bytes: Mapping[int, int]
+    arguments: frozenset[int]
+    touched: Mapping[int, tuple[int, ...]]
+    users: Mapping[int, Sequence[int]]
+    before: Mapping[int, Sequence[int]]
+    after: Mapping[int, Sequence[int]]
+
+    @staticmethod
+    def of(deps: Dependences, hints: Mapping[str, int]) -> "StorageUses":
         placed = [n.index for n in deps.nodes if n.kind not in FLOATING]
-        self.nodes = [n for n in placed if deps.nodes[n].kind != "func.return"]
-        self.program = list(self.nodes)
-        self._bytes = root_bytes(deps, hints)
-        self._arguments = {root for root in self._bytes if root < deps.arguments}
-        self._touched: dict[int, tuple[int, ...]] = {}
-        self._users: dict[int, list[int]] = {root: [] for root in self._bytes}
+        nodes = tuple(n for n in placed if deps.nodes[n].kind != "func.return")
+        bytes_ = root_bytes(deps, hints)
+        touched: dict[int, tuple[int, ...]] = {}
+        users: dict[int, list[int]] = {root: [] for root in bytes_}
         for n in placed:
             node = deps.nodes[n]
-            roots = {deps.roots[v] for v in chain(node.operands, node.results)} & self._bytes.keys()
-            self._touched[n] = tuple(sorted(roots))
+            roots = {deps.roots[v] for v in chain(node.operands, node.results)} & bytes_.keys()
+            touched[n] = tuple(sorted(roots))
             for root in roots:
-                self._users[root].append(n)
-        inside = set(self.nodes)
+                users[root].append(n)
+        inside = set(nodes)
         direct = direct_dependences(deps)
-        self._before = {n: sorted(direct[n] & inside) for n in self.nodes}
-        self._after: dict[int, list[int]] = {n: [] for n in self.nodes}
-        for n, before in self._before.items():
-            for b in before:
-                self._after[b].append(n)
+        before = {n: sorted(direct[n] & inside) for n in nodes}
+        after: dict[int, list[int]] = {n: [] for n in nodes}
+        for n, earlier in before.items():
+            for b in earlier:
+                after[b].append(n)
+        arguments = frozenset(root for root in bytes_ if root < deps.arguments)
+        return StorageUses(nodes, bytes_, arguments, touched, users, before, after)
+
+
+class PeakOrder:
+    """Orders of the nodes of ``@main``, and what they come to."""
+
+    def __init__(self, deps: Dependences, hints: Mapping[str, int]) -> None:
+        self.uses = StorageUses.of(deps, hints)
+        self.program = list(self.uses.nodes)
 
     def peaks(self, order: Sequence[int]) -> Peaks:
         """What an order of all nodes comes to."""
@@ -63,11 +88,11 @@ class PeakOrder:
             place[n] = i
         own: list[Lifetime] = []
         arguments: list[Lifetime] = []
-        for root, users in self._users.items():
+        for root, users in self.uses.users.items():
             if users:
                 places = [place[n] if n < len(place) else end for n in users]
-                is_argument = root in self._arguments  # there from the start
-                life = Lifetime(0 if is_argument else min(places), max(places), self._bytes[root])
+                is_argument = root in self.uses.arguments  # there from the start
+                life = Lifetime(0 if is_argument else min(places), max(places), self.uses.bytes[root])
                 (arguments if is_argument else own).append(life)
         kept, given = LiveBytes(end + 1, own), LiveBytes(end + 1, own + arguments)
         return Peaks(kept=kept.peak, given=given.peak)
@@ -83,31 +108,32 @@ class PeakOrder:
 
     def _orders(self) -> Iterator[list[int]]:
         for arguments_count in (False, True):
-            counted = self._bytes.keys() if arguments_count else self._bytes.keys() - self._arguments
-            yield _Walk(self, frozenset(counted), backwards=False).order()
-            yield _Walk(self, frozenset(counted), backwards=True).order()[::-1]
+            every = frozenset(self.uses.bytes)
+            counted = every if arguments_count else every - self.uses.arguments
+            yield _Walk(self.uses, counted, backwards=False).order()
+            yield _Walk(self.uses, counted, backwards=True).order()[::-1]
 
 
 class _Walk:
     """One order.  Backwards, a storage is taken by its last user and given back by its first."""
 
-    def __init__(self, program: PeakOrder, counted: frozenset[int], *, backwards: bool) -> None:
-        before, after = program._before, program._after
+    def __init__(self, uses: StorageUses, counted: frozenset[int], *, backwards: bool) -> None:
+        before, after = uses.before, uses.after
         self.waiting = {n: len(b) for n, b in (after if backwards else before).items()}
         self.following = before if backwards else after
-        self.rank = {n: -i if backwards else i for i, n in enumerate(program.nodes)}
-        self.bytes, self.users = program._bytes, program._users
-        self.touched = {n: [r for r in program._touched[n] if r in counted] for n in program.nodes}
-        self.left = {root: len(program._users[root]) for root in counted}
+        self.rank = {n: -i if backwards else i for i, n in enumerate(uses.nodes)}
+        self.bytes, self.users = uses.bytes, uses.users
+        self.touched = {n: [r for r in uses.touched[n] if r in counted] for n in uses.nodes}
+        self.left = {root: len(uses.users[root]) for root in counted}
         #: Storage that is alive; at one end of the program stand the arguments, at the other the return.
-        self.alive = set[int]() if backwards else set(counted & program._arguments)
+        self.alive = set[int]() if backwards else set(counted & uses.arguments)
         if backwards:
             for root in counted:
                 returned = sum(n not in self.rank for n in self.users[root])
                 self.left[root] -= returned
                 if returned:
                     self.alive.add(root)
-                if root in program._arguments:
+                if root in uses.arguments:
                     self.left[root] += 1  # its first use gives nothing back
         #: Bytes alive after a node less those before.  It never grows while other nodes run.
         self.net = {

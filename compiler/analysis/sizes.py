@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ..mlir import ir
 from .index import Expr
-from .kernel import attribute_items, string
+from .kernel import argument_attributes, string
 
 #: What a size without a hint is taken for.
 UNKNOWN = 1024
@@ -13,10 +13,7 @@ UNKNOWN = 1024
 def hints_of(func: ir.Operation) -> dict[str, int]:
     """Size symbol -> ``fuse.hint``, or ``fuse.max`` or UNKNOWN, whichever is less; at least ``fuse.min``."""
     hints: dict[str, int] = {}
-    if "arg_attrs" not in func.attributes:
-        return hints
-    for attributes in ir.ArrayAttr(func.attributes["arg_attrs"]):
-        named = dict(attribute_items(attributes))
+    for named in argument_attributes(func):
         if "fuse.sym" not in named:
             continue
         number = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..analysis.index import Expr, const, parse
-from ..analysis.kernel import attribute_items, kernel_facts, string, strings
+from ..analysis.kernel import kernel_facts, named_sizes, strings
 from ..analysis.tile import Tile
 from ..mlir import ir, scf
 from .tile_builder import TileBuilder
@@ -52,7 +52,8 @@ class CombinedKernel:
         self.arguments = list(func.regions[0].blocks[0].arguments)
         self.builder = TileBuilder()
         tile = Tile((), num_warps=num_warps)
-        self.index = TileIndex(self.builder, tile, {}, kernel_facts(func), _sizes(func, self.arguments))
+        sizes = {name: self.arguments[i] for name, i in named_sizes(func).items()}
+        self.index = TileIndex(self.builder, tile, {}, kernel_facts(func), sizes)
         self.bases: dict[tuple[int, str], ir.Value] = {}
 
     def write(self, ties: Sequence[int]) -> Expr:
@@ -144,14 +145,6 @@ class CombinedKernel:
 
 def _operations(kernel: ir.Operation, name: str) -> list[ir.Operation]:
     return [o.operation for o in kernel.regions[0].blocks[0].operations if o.operation.name == name]
-
-
-def _sizes(func: ir.Operation, arguments: Sequence[ir.Value]) -> dict[str, ir.Value]:
-    sizes: dict[str, ir.Value] = {}
-    if "arg_attrs" in func.attributes:
-        for argument, named in zip(arguments, ir.ArrayAttr(func.attributes["arg_attrs"]), strict=True):
-            sizes.update({string(a): argument for n, a in attribute_items(named) if n == "fuse.sym"})
-    return sizes
 
 
 def _rename(op: ir.Operation, copied: dict[ir.Value, ir.Value]) -> None:

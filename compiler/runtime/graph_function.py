@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..analysis.kernel import string
+from ..analysis.kernel import named_sizes, string
 from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .control_flow import ControlFlow
@@ -21,7 +21,6 @@ from .graph_values import (
     Watch,
     callee_of,
     layout_of,
-    named_sizes,
     same_strides,
     spec_of,
 )
@@ -56,7 +55,7 @@ class GraphFunction:
         self._specs = [spec_of(a.type) for a in block.arguments]
         for i, argument in enumerate(block.arguments):
             self._number[argument] = i
-        self._symbols = named_sizes(func, "arg_attrs")
+        self._symbols = named_sizes(func)
         self._plan: list[_Plan] = []
         self._tracker = StorageTracker(
             list(block.arguments),

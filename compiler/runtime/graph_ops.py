@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from ..analysis.index import parse
-from ..analysis.kernel import attribute_items, string, strings
+from ..analysis.kernel import attribute_items, named_sizes, string, strings
 from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .dtypes import memory_dtype, poison, value_dtype
 from .errors import RunError
 from .extern_calls import ExternCall
-from .graph_values import Frame, Step, allocate, layout_of, named_sizes, same_strides, spec_of
+from .graph_values import Frame, Step, allocate, layout_of, same_strides, spec_of
 from .nested_results import own_storage
 from .rng import RngState
 from .scalar_ops import constant_value

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ..analysis.kernel import attribute_items, string
+from ..analysis.kernel import named_sizes, string
 from ..analysis.layout import TensorSpec
 from ..analysis.provenance import lines
 from ..analysis.storage import Storage, aliased_operands, callee_name, functions_of
@@ -71,16 +71,9 @@ class _Splitter:
         arguments = list(main.regions[0].blocks[0].arguments)
         self.fixed = {a for i, a in enumerate(arguments) if i in static}
         self.arguments = set(arguments)
-        self.symbols = self._argument_symbols(main, arguments)  #: known before the op at hand
+        self.symbols = set(named_sizes(main))  #: known before the op at hand
         self.late: set[ir.Value] = set()  #: numbers that differ from call to call with equal arguments
         self.outside: set[ir.Value] = set()  #: roots of tensors that unrecorded ops make
-
-    @staticmethod
-    def _argument_symbols(main: ir.Operation, arguments: list[ir.Value]) -> set[str]:
-        if "arg_attrs" not in main.attributes:
-            return set()
-        named = [dict(attribute_items(a)) for a in ir.ArrayAttr(main.attributes["arg_attrs"])]
-        return {string(n["fuse.sym"]) for n in named if "fuse.sym" in n}
 
     def split(self) -> Safety:
         reasons, unrecorded = [self._reason(op) for op in self.ops], []

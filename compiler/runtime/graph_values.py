@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ..analysis.kernel import attribute_items, string
 from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .dtypes import memory_dtype, poison
@@ -58,18 +57,6 @@ def callee_of(op: ir.Operation) -> str:
 def describe(op: ir.Operation) -> str:
     """An op as messages name it."""
     return f"call of @{callee_of(op)}" if op.name == "func.call" else op.name
-
-
-def named_sizes(func: ir.Operation, attribute: str) -> dict[str, int]:
-    """Size symbols in ``arg_attrs`` or ``res_attrs``: name -> position."""
-    if attribute not in func.attributes:
-        return {}
-    found = {}
-    for i, attributes in enumerate(ir.ArrayAttr(func.attributes[attribute])):
-        named = dict(attribute_items(attributes))
-        if "fuse.sym" in named:
-            found[string(named["fuse.sym"])] = i
-    return found
 
 
 def same_strides(shape: Sequence[int], a: Sequence[int], b: Sequence[int]) -> bool:

@@ -7,33 +7,30 @@ compiles and binds it.  A sub-graph, and the control flow around some, is a func
 result is a ``torch.Tensor``; kernels get addresses.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import torch
 
 from ..analysis.dependences import returned_operands
-from ..analysis.index import Expr, parse
-from ..analysis.kernel import attribute_items, string, strings
+from ..analysis.index import parse
+from ..analysis.kernel import named_sizes, string, strings
 from ..analysis.layout import TensorSpec
 from ..analysis.nesting import graph_of, modules_in
 from ..analysis.provenance import launch_numbers
-from ..analysis.storage import Storage, aliased_operands, callee_name, functions_of
+from ..analysis.storage import Storage, callee_name, functions_of
 from ..mlir import ir
-from .bound_plan import Plan, dtype_name, identifier
+from .bound_plan import Plan, identifier
 from .control_flow_source import control_flow_source
 from .extern_function import ExternFunction
 from .extern_source import extern_function
+from .plan_arguments import last_uses, launched_storage, written_storage
 from .plan_tensors import PlanTensors, same_elements, wanted_layouts
+from .plan_text import empty_text, layout_text, python_text, tuple_of_texts
 
 #: Ops whose result is a new row-major tensor whatever computes it: torch allocates it before it chooses that.
 _ROW_MAJOR = frozenset(f"aten.{op}.default" for op in ("mm", "addmm", "_addmm_activation", "bmm", "baddbmm"))
-
-
-def python_text(e: Expr) -> str:
-    """An index expression as Python source."""
-    return str(e).replace("floordiv", "//").replace(" mod ", " % ")
 
 
 @dataclass
@@ -120,9 +117,8 @@ class _Writer:
     def write(self, function: str = "run") -> str:
         """The text of ``function``, of the list of ``@main``'s arguments."""
         block = self.main.regions[0].blocks[0]
-        written = self._mutated_arguments()
-        self._prologue(written)
-        done = self._finished_arguments()
+        self._prologue()
+        done = last_uses(self.main, self.storage)
         for position, op in enumerate(block.operations):
             op = op.operation
             self.starts.append(len(self.lines) + 1)
@@ -134,7 +130,8 @@ class _Writer:
             if op in self.watched:
                 self._watch(op)
             for argument in done.get(position, ()):
-                self._release(argument)
+                if self.names[argument] not in self.realigned:  # that is brought back at the end
+                    self._release(argument)
         return f"def {function}(args):\n" + "\n".join(self.lines) + "\n"
 
     def _watch(self, op: ir.Operation) -> None:
@@ -143,56 +140,16 @@ class _Writer:
             for values in (op.operands, op.results)
         )
         read = [v for v in read if v not in written]
-        self.emit(f"watch({self.watched[op]}, {_tuple_texts(read)}, {_tuple_texts(written)})")
+        self.emit(f"watch({self.watched[op]}, {tuple_of_texts(read)}, {tuple_of_texts(written)})")
 
-    def _launches(self) -> Iterator[tuple[ir.Operation, ir.Operation]]:
-        """The calls of ``@main`` that launch a kernel, each with its declaration."""
-        for op in self.main.regions[0].blocks[0].operations:
-            if op.operation.name == "func.call":
-                callee = self.functions[callee_name(op.operation)]
-                if "fuse.launch" in callee.attributes:
-                    yield op.operation, callee
-
-    def _mutated_arguments(self) -> set[ir.Value]:
-        return {
-            self.storage.root(op.operands[i])
-            for op, callee in self._launches()
-            for i in aliased_operands(callee).values()
-        }
-
-    def _launched_arguments(self) -> set[ir.Value]:
-        return {self.storage.root(value) for op, _ in self._launches() for value in op.operands}
-
-    def _finished_arguments(self) -> dict[int, list[ir.Value]]:
-        """Tensor arguments by the position of the last op that uses them: activations saved for backward
-        are freed there.  Those that are returned, or brought back at the end, stay.
-        """
-        last: dict[ir.Value, int] = {}
-        for position, op in enumerate(self.main.regions[0].blocks[0].operations):
-            if op.operation.name not in ("fuse.after", "fuse.view"):
-                last.update((self.storage.root(value), position) for value in op.operands)
-        end = position
-        finished: dict[int, list[ir.Value]] = {}
-        for argument in self.arguments:
-            kept = self.names[argument] in self.realigned
-            if isinstance(argument.type, ir.RankedTensorType) and last.get(argument, end) < end and not kept:
-                finished.setdefault(last[argument], []).append(argument)
-        return finished
-
-    def _prologue(self, written: set[ir.Value]) -> None:
+    def _prologue(self) -> None:
         """Unpacks the arguments; those that kernels address are brought to 16-byte alignment (and brought
         back if written).
         """
-        launched = self._launched_arguments()
-        attributes = (
-            ir.ArrayAttr(self.main.attributes["arg_attrs"]) if "arg_attrs" in self.main.attributes else None
-        )
-        names = []
-        for number, argument in enumerate(self.arguments):
-            named = dict(attribute_items(attributes[number])) if attributes is not None else {}
-            names.append(
-                self.define(argument, string(named["fuse.sym"]) if "fuse.sym" in named else f"a{number}")
-            )
+        launched = launched_storage(self.main, self.storage, self.functions)
+        written = written_storage(self.main, self.storage, self.functions)
+        sizes = {number: name for name, number in named_sizes(self.main).items()}
+        names = [self.define(a, sizes.get(i, f"a{i}")) for i, a in enumerate(self.arguments)]
         if names:
             self.emit(f"{', '.join(names)}{',' if len(names) == 1 else ''} = args")
         self.emit("args.clear()")
@@ -211,17 +168,13 @@ class _Writer:
     def alloc(self, op: ir.Operation) -> None:
         spec = self._layout(op.results[0])
         name = self.define(op.results[0], self.fresh(), spec)
-        self.emit(f"{name} = {self._empty(spec)}")
+        self.emit(f"{name} = {empty_text(spec, self.device)}")
 
     def _layout(self, buffer: ir.Value) -> TensorSpec:
         """The layout to take a buffer in: kernels need none, so that in which torch sees it first."""
         own = TensorSpec.of(buffer.type)
         wanted = self.wanted.get(buffer, own)
         return wanted if same_elements(own, wanted) else own
-
-    def _empty(self, spec: TensorSpec) -> str:
-        where = "cpu" if (spec.device or self.device).startswith("cpu") else "cuda"
-        return f"empty_{where}({_tuple(spec.sizes)}, {_tuple(spec.strides)}, {dtype_name(spec.element)})"
 
     def reuse(self, op: ir.Operation) -> None:
         """Takes over the tensor that shows the donor's storage in the layout that is needed, if one does."""
@@ -233,10 +186,9 @@ class _Writer:
             self._release(donor, kept[0])
             self.define(value, *kept)
             return
-        name, made = self.fresh(), self._empty(spec)
+        name, made = self.fresh(), empty_text(spec, self.device)
         if here:
-            layout = f"{_tuple(spec.sizes)}, {_tuple(spec.strides)}"
-            made = f"reinterpret({self.tensors.first(donor)}, {layout}, 0)"
+            made = f"reinterpret({self.tensors.first(donor)}, {layout_text(spec)}, 0)"
         self.emit(f"{name} = {made}")
         self._release(donor)
         self.define(value, name, spec)
@@ -253,8 +205,7 @@ class _Writer:
         spec, root = TensorSpec.of(value.type), self.storage.root(value)
         base, offset = self.tensors.first(value), spec.offset - TensorSpec.of(root.type).offset
         name = self.define(value, self.fresh())
-        layout = f"{_tuple(spec.sizes)}, {_tuple(spec.strides)}"
-        self.emit(f"{name} = reinterpret({base}, {layout}, {python_text(offset)})")
+        self.emit(f"{name} = reinterpret({base}, {layout_text(spec)}, {python_text(offset)})")
         return name
 
     def size(self, op: ir.Operation) -> None:
@@ -325,16 +276,8 @@ class _Writer:
 
     def _results(self, op: ir.Operation, callee: ir.Operation) -> list[str]:
         """Variables for the results of a call: sizes have their names."""
-        attributes = (
-            ir.ArrayAttr(callee.attributes["res_attrs"]) if "res_attrs" in callee.attributes else None
-        )
-        results = []
-        for number, result in enumerate(op.results):
-            named = dict(attribute_items(attributes[number])) if attributes is not None else {}
-            results.append(
-                self.define(result, string(named["fuse.sym"]) if "fuse.sym" in named else self.fresh())
-            )
-        return results
+        sizes = {number: name for name, number in named_sizes(callee, "res_attrs").items()}
+        return [self.define(r, sizes.get(i) or self.fresh()) for i, r in enumerate(op.results)]
 
     def _extern_text(
         self, name: str, callee: ir.Operation, operands: Sequence[str], results: Sequence[str]
@@ -372,27 +315,14 @@ class _Writer:
             text = f"{self._control_flow(name, callee)}({', '.join(operands)})"
         results = self._results(op, callee)
         left = f"[{', '.join(results)}] = " if results else ""
-        inside = self._known_results(callee)
+        inside = _own_results(self.module, callee)
         self.emit(left + (text if inside else f"own_storage({text}, [{', '.join(tensors)}])"))
         for number, (result, variable) in enumerate(zip(op.results, results, strict=True)):
             if isinstance(result.type, ir.RankedTensorType) and not (
                 inside and inside[number] == result.type
             ):
                 spec = TensorSpec.of(result.type)
-                layout = f"{_tuple(spec.sizes)}, {_tuple(spec.strides)}"
-                self._when_known(spec, f"{variable} = laid_out({variable}, {layout})")
-
-    def _known_results(self, callee: ir.Operation) -> list[ir.Type]:
-        """The types of a sub-graph's results, if each is plainly in storage of its own; else none."""
-        if "fuse.graph" not in callee.attributes:
-            return []
-        module = modules_in(self.module)[graph_of(callee)]
-        block = functions_of(module)["main"].regions[0].blocks[0]
-        storage = Storage(block.owner.operation, module)
-        results = list(block.operations)[-1].operands
-        roots = [storage.root(v) for v in results if isinstance(v.type, ir.RankedTensorType)]
-        own = len(set(roots)) == len(roots) and not set(roots) & set(block.arguments)
-        return [v.type for v in results] if own else []
+                self._when_known(spec, f"{variable} = laid_out({variable}, {layout_text(spec)})")
 
     def _graph(self, callee: ir.Operation) -> str:
         """The function of a sub-graph, written at the first call."""
@@ -428,7 +358,7 @@ class _Writer:
         """The layout that an extern op promised; a size that only its result tells stands for itself."""
         named = set(self.names.values())
         sizes, strides = (
-            _tuple_texts(
+            tuple_of_texts(
                 python_text(e) if named.issuperset(e.symbols()) else f"{variable}.{what}({d})"
                 for d, e in enumerate(parts)
             )
@@ -450,13 +380,17 @@ class _Writer:
         self.emit(f"return [{', '.join(handed)}]")
 
 
-def _tuple(parts: Sequence[Expr]) -> str:
-    return _tuple_texts(map(python_text, parts))
-
-
-def _tuple_texts(texts: Iterable[str]) -> str:
-    parts = list(texts)
-    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+def _own_results(module: ir.Module, callee: ir.Operation) -> list[ir.Type]:
+    """The types of a sub-graph's results, if each is plainly in storage of its own; else none."""
+    if "fuse.graph" not in callee.attributes:
+        return []
+    inner = modules_in(module)[graph_of(callee)]
+    block = functions_of(inner)["main"].regions[0].blocks[0]
+    storage = Storage(block.owner.operation, inner)
+    results = list(block.operations)[-1].operands
+    roots = [storage.root(v) for v in results if isinstance(v.type, ir.RankedTensorType)]
+    own = len(set(roots)) == len(roots) and not set(roots) & set(block.arguments)
+    return [v.type for v in results] if own else []
 
 
 _HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {

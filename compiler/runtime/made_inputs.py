@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..analysis.kernel import attribute_items, string
+from ..analysis.kernel import argument_attributes, string
 from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .dtypes import memory_dtype
@@ -39,7 +39,7 @@ class InputMaker:
         none of its arguments has a symbol that ``sizes`` names."""
         func = _function(module, entry)
         types = [a.type for a in func.regions[0].blocks[0].arguments]
-        facts = _argument_facts(func, len(types))
+        facts = argument_attributes(func)
         generator = torch.Generator().manual_seed(self.seed)
         environment = {
             string(named["fuse.sym"]): self._size(string(named["fuse.sym"]), named)
@@ -118,12 +118,6 @@ def _function(module: ir.Module, name: str) -> ir.Operation:
         if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == name:
             return op.operation
     raise RunError(f"the module has no function @{name}")
-
-
-def _argument_facts(func: ir.Operation, count: int) -> list[dict[str, ir.Attribute]]:
-    if "arg_attrs" not in func.attributes:
-        return [{} for _ in range(count)]
-    return [dict(attribute_items(a)) for a in ir.ArrayAttr(func.attributes["arg_attrs"])]
 
 
 def copy_inputs(inputs: Sequence[Any]) -> list[Any]:

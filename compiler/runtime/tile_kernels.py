@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..analysis.index import parse
-from ..analysis.kernel import attribute_items, kernel_ties, string, strings
+from ..analysis.kernel import kernel_ties, named_sizes, string, strings
 from ..dialects.tt import first_parameter
 from ..mlir import ir
 from .dtypes import value_dtype
@@ -50,7 +50,7 @@ class TileKernel:
         self._check_races = check_races
         self._grid = [parse(e) for e in strings(func.attributes["fuse.grid"])]
         self._ties = kernel_ties(func)
-        self._symbols = _symbols(func)
+        self._symbols = named_sizes(func)
         body, self._passed = _body(func, functions)
         block = body.regions[0].blocks[0]
         self._kinds = [_kind(a.type, shadow) for a in block.arguments]
@@ -78,14 +78,6 @@ class TileKernel:
                 values[slot] = _handed(arguments[position], kind, memory)
             self._block.run(batch, values)
         return [arguments[tie] for tie in self._ties]
-
-
-def _symbols(func: ir.Operation) -> dict[str, int]:
-    found: dict[str, int] = {}
-    if "arg_attrs" in func.attributes:
-        for i, attributes in enumerate(ir.ArrayAttr(func.attributes["arg_attrs"])):
-            found.update({string(a): i for name, a in attribute_items(attributes) if name == "fuse.sym"})
-    return found
 
 
 def _body(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> tuple[ir.Operation, list[int]]:

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 
 from fuse_mlir.compiler.analysis.index import const
-from fuse_mlir.compiler.analysis.kernel import string, strings
+from fuse_mlir.compiler.analysis.kernel import named_sizes, string, strings
 from fuse_mlir.compiler.analysis.layout import TensorSpec
 from fuse_mlir.compiler.analysis.nesting import modules_in
 from fuse_mlir.compiler.compilation import Executable
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan
 from fuse_mlir.compiler.runtime.dtypes import memory_dtype
-from fuse_mlir.compiler.runtime.graph_values import layout_of, named_sizes
+from fuse_mlir.compiler.runtime.graph_values import layout_of
 from fuse_mlir.compiler.runtime.launch_plan import write_plan
 from fuse_mlir.compiler.runtime.rng import RngState
 from fuse_mlir.compiler.runtime.tile_kernels import TileKernel
@@ -63,7 +63,7 @@ def _launcher(launch: ir.Operation, functions: Mapping[str, ir.Operation]) -> Ca
     kernel = TileKernel(launch, functions)
     types = ir.FunctionType(ir.TypeAttr(launch.attributes["function_type"]).value).inputs
     passed = [int(p.split(":")[0]) for p in strings(launch.attributes["fuse.params"])]
-    symbols = named_sizes(launch, "arg_attrs")
+    symbols = named_sizes(launch)
 
     def run(stream: int, gx: int, gy: int, gz: int, *arguments: Any) -> None:
         given = dict(zip(passed, arguments, strict=True))
