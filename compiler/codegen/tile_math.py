@@ -86,16 +86,20 @@ def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """a / b as IEEE has it where one divisor serves many elements: a product with its reciprocal, corrected
     by what is left of ``a``.  Only a subnormal quotient may be off by a unit in its last place.
 
-    A divisor near the ends of the range is scaled, and with it ``a``, so that its reciprocal is exact enough.
+    A divisor near the ends of the range is scaled, and with it ``a``, so that its reciprocal is exact enough;
+    one below 0 is negated, and with it ``a``, so that a quotient of 0 has its sign.
     """
     constant = ordinary_constant(b)
     if constant is not None:
-        return _corrected(builder, a, b, builder.fill(1.0 / constant, b))
+        over = a if constant > 0 else _minus(builder, a)
+        size = abs(constant)
+        return _corrected(builder, over, builder.fill(size, b), builder.fill(1.0 / size, b))
     size = builder.elementwise("math.absf", [b])
     small = builder.cmpf("olt", size, builder.fill(_INVERTIBLE, b))
     large = builder.cmpf("ogt", size, builder.fill(2.0**100, b))
     scale = builder.select(small, builder.fill(2.0**64, b), builder.fill(1.0, b))
     scale = builder.select(large, builder.fill(2.0**-64, b), scale)
+    scale = builder.extern("__nv_copysignf", [scale, b])
     scaled = _times(builder, b, scale)
     reciprocal = builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), scaled])
     return _corrected(builder, _times(builder, a, scale), scaled, reciprocal)
@@ -103,11 +107,13 @@ def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
 
 def _corrected(builder: TileBuilder, a: ir.Value, b: ir.Value, reciprocal: ir.Value) -> ir.Value:
     """a * reciprocal, plus reciprocal times what that leaves of a: a / b rounded once where ``reciprocal`` is
-    1 / b within a unit in the last place.  Infinities and NaN are the product's.
+    1 / b within a unit in the last place, and b not below 0.  Infinities and NaN are the product's.
+
+    What is left has its sign turned, and turned back: so nothing left of a 0 adds nothing to its sign either.
     """
     guess = _times(builder, a, reciprocal)
-    left = builder.elementwise("math.fma", [_minus(builder, b), guess, a])
-    corrected = builder.elementwise("math.fma", [left, reciprocal, guess])
+    left = builder.elementwise("math.fma", [b, guess, _minus(builder, a)])
+    corrected = builder.elementwise("math.fma", [_minus(builder, left), reciprocal, guess])
     constant = splat_constant(a)
     if constant is not None and math.isfinite(constant):
         return corrected

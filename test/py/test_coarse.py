@@ -173,8 +173,8 @@ def test_gradient_of_gelu_of_every_number() -> None:
 
 def test_quotient_by_what_is_at_least_one() -> None:
     """Float32: as IEEE has it up to the exponential's error; below 2**-126 of the dividend it is 0."""
-    ends = [0.0, 1.0, -1.0, 87.0, -87.5, -88.6, -89.0, -150.0, 1e30, -1e30, float("inf"), float("nan")]
-    x = torch.cat([torch.tensor(ends), torch.linspace(-80, 80, 500)])
+    ends = [0.0, -0.0, 1.0, -1.0, 87.0, -87.5, -88.6, -89.0, -150.0, 1e30, -1e30, float("inf"), float("nan")]
+    x = torch.cat([torch.tensor(ends), torch.linspace(-80, 80, 499)])
     case = Case({"d0": "512"}, {"x": tensor(512)}, {"o": tensor(512)}, SILU)
     [got] = run(lowered(case.text(), ChooseTiling(), ApplyTiling()), [x])
     exact = x.double() / (1 + torch.exp(-x.double()))
@@ -186,15 +186,17 @@ def test_quotient_by_what_is_at_least_one() -> None:
     assert (error <= allowed).all()
     assert torch.equal(got[~finite].isnan(), exact[~finite].isnan())
     assert got[ends.index(float("inf"))] == float("inf") and got[ends.index(-1e30)] == 0
+    assert got[:2].signbit().tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
-    "divisor", [1.0, 3.0, -7.0, 1e-12, 2.0**-140, 2.0**-149, 1e38, 3e38, 0.0, float("inf")]
+    "divisor",
+    [1.0, 3.0, -7.0, 1e-12, -1e-31, 2.0**-140, 2.0**-149, 1e38, -3e38, 3e38, 0.0, -0.0, float("inf")],
 )
 def test_one_float32_divisor_for_a_row(divisor: float) -> None:
-    """The product with a reciprocal, corrected: as exact as IEEE's, for every divisor."""
-    values = [0.0, -1.0, 3.0, 1 / 3, 1e-30, -2e-38, 1e-41, 1e30, 3e38, float("inf"), float("nan")]
-    x = torch.tensor([*values, *torch.linspace(0.1, 7.9, 117).tolist()]).repeat(8, 1)
+    """The product with a reciprocal, corrected: as exact as IEEE's, for every divisor; zeros have its sign."""
+    values = [0.0, -0.0, -1.0, 3.0, 1 / 3, 1e-30, -2e-38, 1e-41, 1e30, 3e38, float("inf"), float("nan")]
+    x = torch.tensor([*values, *torch.linspace(0.1, 7.9, 116).tolist()]).repeat(8, 1)
     b = torch.full((8,), divisor)
     case = Case(
         {"d0": "8", "d1": "128"},
@@ -208,6 +210,8 @@ def test_one_float32_divisor_for_a_row(divisor: float) -> None:
     [got] = run(module, [x, b])
     exact = (x.double() / b.double()[:, None]).float()
     torch.testing.assert_close(got, exact, rtol=2**-23, atol=2.0**-149, equal_nan=True)
+    zeros = (got == 0) & (exact == 0)
+    assert torch.equal(got[zeros].signbit(), exact[zeros].signbit())
 
 
 @pytest.mark.parametrize("divisor", [1.0, 3.0, 1e-12, 2.0**-140, 2.0**-149, 1e38, 3e38, 0.0, float("inf")])

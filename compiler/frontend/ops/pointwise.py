@@ -25,9 +25,9 @@ MATH = {
     "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 
-#: Ops that are one function of the C library or of libdevice.
+#: Ops that are one function of libdevice (it has no digamma).
 LIBM = {
-    "lgamma": "lgamma", "erfinv": "erfinv", "digamma": "digamma", "i0": "cyl_bessel_i0", "hypot": "hypot",
+    "lgamma": "lgamma", "erfinv": "erfinv", "i0": "cyl_bessel_i0", "hypot": "hypot",
     "special_i1": "cyl_bessel_i1", "special_bessel_j0": "j0", "special_bessel_j1": "j1",
     "special_bessel_y0": "y0",
     "special_bessel_y1": "y1", "special_erfcx": "erfcx", "special_ndtri": "normcdfinv",
