@@ -214,7 +214,8 @@ def executable(
     """
     timing = Timing("kernels") if timing is None else timing
     if not on_gpu:
-        return Executable(Program(module, objects=objects, watched=_watched(module, options)))
+        watched = _watched(module, options)
+        return Executable(Program(module, objects=objects, watched=watched, checked=False))
     with timing.measured("print"):
         sources = kernel_sources(module)
     with timing.measured("plan"):

@@ -7,9 +7,9 @@ if TYPE_CHECKING:  # errors are raised where MLIR is not loaded, too
     from ..mlir import ir
 
 
-class RunError(Exception):
-    """A module cannot be executed, or its execution went wrong.  ``location`` is MLIR's text (``loc(...)``)
-    or None."""
+class RunError(RuntimeError):
+    """A module cannot be executed, or its execution went wrong: a RuntimeError, as what eager raises there.
+    ``location`` is MLIR's text (``loc(...)``) or None."""
 
     def __init__(self, message: str, location: "ir.Location | str | None" = None) -> None:
         self.message = message

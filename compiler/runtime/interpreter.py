@@ -37,8 +37,9 @@ class Program:
     """A module ready to run.
 
     ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.
-    ``watched``: what is called after which calls; fresh memory is zeros then.  Raises RunError on what it
-    cannot run.
+    ``watched``: what is called after which calls; fresh memory is zeros then.  ``checked``: it is an error
+    that data make two points of a scalar kernel set one element to different values; else one of them stays,
+    as in eager.  Raises RunError on what it cannot run.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Program:
         shadow: bool = False,
         entry: str = "main",
         watched: Mapping[ir.Operation, Watch] = MappingProxyType({}),
+        checked: bool = True,
     ) -> None:
         self._module = (
             module  # an op does not keep the module that owns it alive, and errors ask ops for their location
@@ -62,6 +64,7 @@ class Program:
         self.objects = dict(objects or {})
         self.shadow = shadow
         self.watched = watched
+        self.checked = checked
         if entry not in self._functions:
             raise RunError(f"the module has no function @{entry}")
         self._main = GraphFunction(self, self._functions[entry])
@@ -106,12 +109,18 @@ class Program:
         if "fuse.launch" in func.attributes or (is_kernel(func) and is_tiled(func)):
             return TileKernel(func, self._functions, self.shadow)
         if is_kernel(func):
-            return ScalarKernel(func, self.shadow)
+            return ScalarKernel(func, self.shadow, checked=self.checked)
         if "fuse.graph" in func.attributes:
             module = self._functions.get(graph_of(func))
             if module is None:
                 raise RunError(f"the module has no sub-graph @{graph_of(func)}", func.location)
-            nested = Program(module.opview, objects=self.objects, shadow=self.shadow, watched=self.watched)
+            nested = Program(
+                module.opview,
+                objects=self.objects,
+                shadow=self.shadow,
+                watched=self.watched,
+                checked=self.checked,
+            )
             return Nested(nested._main)
         if "fuse.control_flow" in func.attributes:
             return ControlFlow(self, func)

@@ -29,6 +29,7 @@ class Points:
     counts: list[int]
     env: dict[str, Any]
     written: frozenset[int] = frozenset()  #: addresses of the storages that this call stores to
+    checked: bool = True  #: whether two values for one element, at places that are data, are an error
     touches: list["Touch"] = field(default_factory=list)  #: accesses of those storages so far
     _ranges: dict[str, Tensor] = field(default_factory=dict)
 
@@ -229,7 +230,8 @@ def store(
     mode: str,
 ) -> None:
     """Writes ``value`` at all points where ``guard`` holds.  Raises OutOfBounds, or RaceError where two
-    points set one element to different values."""
+    points set one element to different values; where loaded indices led them there, only if ``points`` are
+    checked."""
     target = signless(dest)
     touch(points, Touch(access, target, guard, indices))
     if mode == "set":
@@ -244,27 +246,29 @@ def store(
     )
     where, what = offsets[everywhere], value[everywhere].to(target.dtype)
     if where.numel():
-        _scatter(target, where, what, mode, access.op)
+        _scatter(target, where, what, mode, access.op, points.checked or not indices)
 
 
-def _scatter(target: Tensor, where: Tensor, what: Tensor, mode: str, op: ir.Operation) -> None:
+def _scatter(target: Tensor, where: Tensor, what: Tensor, mode: str, op: ir.Operation, checked: bool) -> None:
     elements = target.untyped_storage().nbytes() // target.element_size()
     flat = torch.as_strided(target, (elements,), (1,), 0)
     if mode == "set":
-        set_elements(flat, where, what, op)
+        set_elements(flat, where, what, op, checked)
     elif mode == "add":
         flat.index_add_(0, where, what)
     else:
         flat.scatter_reduce_(0, where, what, {"max": "amax", "min": "amin"}[mode])
 
 
-def set_elements(flat: Tensor, where: Tensor, what: Tensor, op: ir.Operation) -> None:
-    """Stores ``what`` at ``where`` (1-d).  Raises RaceError if an element gets two values that differ (NaN
-    equals NaN).
+def set_elements(flat: Tensor, where: Tensor, what: Tensor, op: ir.Operation, checked: bool = True) -> None:
+    """Stores ``what`` at ``where`` (1-d).  If ``checked``, raises RaceError if an element gets two values
+    that differ (NaN equals NaN).
     """
     carrier = CARRIERS[flat.element_size()]
     memory, bits = flat.view(carrier), what.contiguous().view(carrier)
     memory[where] = bits
+    if not checked:
+        return
     lost = memory[where] != bits
     if what.is_floating_point() and lost.any():
         lost &= ~(flat.view(carrier)[where].view(flat.dtype).float().isnan() & what.float().isnan())

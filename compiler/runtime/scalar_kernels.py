@@ -29,12 +29,20 @@ PART_ELEMENTS = 1 << 26
 
 
 class ScalarKernel:
-    """One scalar kernel, ready to run.  ``shadow`` computes all floats in float64 and rounds nowhere."""
+    """One scalar kernel, ready to run.  ``shadow`` computes all floats in float64 and rounds nowhere;
+    ``checked``: see ``Program``."""
 
-    def __init__(self, func: ir.Operation, shadow: bool = False, part_elements: int = PART_ELEMENTS) -> None:
+    def __init__(
+        self,
+        func: ir.Operation,
+        shadow: bool = False,
+        part_elements: int = PART_ELEMENTS,
+        checked: bool = True,
+    ) -> None:
         kernel = Kernel.of(func)
         self.name = kernel.name
         self.part_elements = part_elements
+        self.checked = checked
         self._dims = kernel.dims
         self._names = tuple(kernel.dims)
         self._symbols = kernel.symbols
@@ -62,7 +70,7 @@ class ScalarKernel:
         written = frozenset(arguments[tie].untyped_storage().data_ptr() for tie in self._ties)
         in_place = any(arguments[i].untyped_storage().data_ptr() in written for i in self._loaded)
         for starts, part in [([0] * len(counts), counts)] if in_place else self._parts(counts):
-            points = Points(self._names, starts, part, env, written)
+            points = Points(self._names, starts, part, env, written, self.checked)
             self._run(points, arguments)
         return [arguments[tie] for tie in self._ties]
 

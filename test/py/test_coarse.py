@@ -194,7 +194,7 @@ def test_quotient_by_what_is_at_least_one() -> None:
     [1.0, 3.0, -7.0, 1e-12, -1e-31, 2.0**-140, 2.0**-149, 1e38, -3e38, 3e38, 0.0, -0.0, float("inf")],
 )
 def test_one_float32_divisor_for_a_row(divisor: float) -> None:
-    """The product with a reciprocal, corrected: as exact as IEEE's, for every divisor; zeros have its sign."""
+    """The product with a reciprocal, corrected: as exact as IEEE's for every divisor, the sign of 0 too."""
     values = [0.0, -0.0, -1.0, 3.0, 1 / 3, 1e-30, -2e-38, 1e-41, 1e30, 3e38, float("inf"), float("nan")]
     x = torch.tensor([*values, *torch.linspace(0.1, 7.9, 116).tolist()]).repeat(8, 1)
     b = torch.full((8,), divisor)

@@ -11,7 +11,7 @@ from fuse_mlir.compiler.backend import fuse
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import LOWERINGS
-from fuse_mlir.compiler.runtime.errors import DeviceAssertError
+from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RaceError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
@@ -224,6 +224,28 @@ def test_out_of_range(number):
         run(lambda x, i: x.scatter(0, i, 1.0), torch.ones(3), torch.tensor([-1]))
     with pytest.raises(DeviceAssertError, match="index out of bounds for dimension 1 with size 3"):
         run(lambda i: torch.zeros(2, 3).scatter(1, i, 1.0), torch.tensor([[0], [number]]))
+
+
+@pytest.mark.parametrize("level", ("graph", "scheduled"))
+def test_two_values_for_one_element(level):
+    """Torch says that either may stay: what eager runs is no error.  ``lower`` and tests look closer."""
+
+    def function(x, i, v):
+        return x.index_put([i], v), x.scatter(1, i.expand(3, 3), v[:, :3])
+
+    given = torch.zeros(3, 4), torch.tensor([0, 2, 0]), torch.arange(12.0).reshape(3, 4) + 1
+    put, scattered = Compiled(function, {"interpret_level": level})(*given)
+    assert put[0].tolist() in (given[2][0].tolist(), given[2][2].tolist())
+    assert torch.equal(put[1:], torch.stack([torch.zeros(4), given[2][1]]))
+    assert all(a in (b, c) for a, b, c in zip(scattered[:, 0], given[2][:, 0], given[2][:, 2], strict=True))
+    with pytest.raises(RaceError, match="twice, to different values"):
+        run(function, *given)
+
+
+def test_out_of_range_is_a_runtime_error():
+    """As an assertion is in eager; code that expects one finds it."""
+    with pytest.raises(RuntimeError, match="index out of bounds"):
+        Compiled(lambda x, i: x.index_put([i], x[:1]))(torch.ones(3, 2), torch.tensor([5]))
 
 
 KNOWN = {
