@@ -17,6 +17,17 @@ ELEMENTS = {
 }  # fmt: skip
 
 
+#: float32[4, 6] of different numbers.
+ROWS = torch.arange(24.0).reshape(4, 6)
+
+
+def close(actual: torch.Tensor, expected, rtol=3e-6) -> None:
+    """Within a few roundings of float32."""
+    torch.testing.assert_close(
+        actual.double(), torch.as_tensor(expected).double(), rtol=rtol, atol=3e-7, equal_nan=True
+    )
+
+
 def tensor_type(tensor: torch.Tensor) -> str:
     """The MLIR type of a tensor, with a layout where it is not contiguous at offset 0."""
     shape = "".join(f"{n}x" for n in tensor.shape)

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from test_tiling import NORM, SOFTMAX, pair, rows
-from tiling_cases import Case, compare, lowered, tensor
+from tiling_cases import NORM, SOFTMAX, Case, compare, lowered, pair, rows, tensor
 
 from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context

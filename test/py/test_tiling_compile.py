@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from test_tiling import NORM, SOFTMAX
-from tiling_cases import Case, axis, lowered, tensor, tile
+from tiling_cases import NORM, SOFTMAX, Case, axis, lowered, tensor, tile
 
 from fuse_mlir.compiler.analysis.tile import Tile
 from fuse_mlir.compiler.codegen.ttir import ttir_text

@@ -11,6 +11,8 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.pass_base import Pass
 
 DTYPES = {
@@ -28,6 +30,32 @@ DTYPES = {
 }
 
 Sizes = tuple[int | str, ...]
+
+#: Chooses tiles and writes them out.
+TILING = (ChooseTiling(), ApplyTiling())
+
+SOFTMAX = """load x[d0, d1] -> v
+fold max v[d1] -> m : f32
+%c = arith.subf %v, %m : f32
+%e = math.exp %c : f32
+fold sum e[d1] -> s : f32
+%q = arith.divf %e, %s : f32
+store q -> o[d0, d1]"""
+
+NORM = """load x[d0, d1] -> v
+%n = arith.constant COUNT : f32
+%eps = arith.constant 1.0e-05 : f32
+fold sum v[d1] -> t : f32
+%mean = arith.divf %t, %n : f32
+%d = arith.subf %v, %mean : f32
+%d2 = arith.mulf %d, %d : f32
+fold sum d2[d1] -> m2 : f32
+%var = arith.divf %m2, %n : f32
+%ve = arith.addf %var, %eps : f32
+%sd = math.rsqrt %ve : f32
+%y = arith.mulf %d, %sd : f32
+store y -> o[d0, d1]
+store mean -> mu[d0]"""
 
 
 def tensor(*sizes: int | str, element: str = "f32", strides: str | None = None) -> str:
@@ -211,3 +239,22 @@ def compare(
             torch.testing.assert_close(got, native, rtol=0, atol=0, equal_nan=True)
         torch.testing.assert_close(got.double(), wide.double(), rtol=rtol, atol=atol, equal_nan=True)
     return tiled
+
+
+def pair(
+    m: int, n: int, body: str, t: str | None = None, outputs: dict[str, str] | None = None, **more
+) -> Case:
+    """A kernel over m rows of n float32."""
+    return Case(
+        {"d0": str(m), "d1": str(n)},
+        {"x": tensor(m, n)},
+        outputs or {"o": tensor(m, n)},
+        body,
+        tile=t,
+        **more,
+    )
+
+
+def rows(m: int, n: int, seed: int = 0) -> torch.Tensor:
+    """Random rows."""
+    return torch.randn(m, n, generator=torch.Generator().manual_seed(seed))
