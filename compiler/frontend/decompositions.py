@@ -39,7 +39,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "binary_cross_entropy",
         "binary_cross_entropy_backward", "binary_cross_entropy_with_logits", "soft_margin_loss",
         "soft_margin_loss_backward",
-        "multi_margin_loss", "multilabel_margin_loss_forward",
+        "multi_margin_loss",
     ),
     "activations that the pointwise table does not have": (
         "celu", "selu", "_prelu_kernel", "_prelu_kernel_backward", "glu", "glu_backward", "mish_backward",
@@ -49,15 +49,18 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "special functions made of others": (
         "angle", "isclose", "isin", "logaddexp2", "special_entr", "special_log_ndtr", "special_xlog1py",
         "mvlgamma",
-        "float_power", "_euclidean_dist", "lcm",
+        "float_power", "_euclidean_dist", "lcm", "linalg_cross",
     ),
     "an index or a scatter of the general form": (
-        "embedding_dense_backward", "index_copy", "index_fill", "take", "put", "_unsafe_index",
+        "embedding_dense_backward", "index_copy", "index_fill", "index_reduce", "take", "put",
+        "_unsafe_index",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
+        "max_unpool2d", "max_unpool3d",
     ),
     "a copy of a view": (
-        "alias_copy", "diagonal_copy", "expand_copy", "narrow_copy", "permute_copy", "split_with_sizes_copy",
+        "alias_copy", "as_strided_copy", "diagonal_copy", "expand_copy", "narrow_copy", "permute_copy",
+        "split_with_sizes_copy",
         "squeeze_copy",
         "t_copy", "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "view_copy",
         "unsafe_split",
@@ -67,8 +70,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "stack", "rot90", "diag_embed", "block_diag", "_chunk_cat", "channel_shuffle",
         "native_channel_shuffle",
         "pixel_shuffle", "pixel_unshuffle", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
-        "reflection_pad1d_backward", "reflection_pad2d_backward", "replication_pad1d", "replication_pad2d",
-        "replication_pad3d", "im2col", "tril_indices", "triu_indices",
+        "reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward",
+        "replication_pad1d", "replication_pad2d",
+        "replication_pad3d", "im2col", "col2im", "tril_indices", "triu_indices",
     ),
     "resampling is a few indexed reads": (
         "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",

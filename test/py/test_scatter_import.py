@@ -328,8 +328,8 @@ CORE = {
     "aten._unsafe_index_put.default": "decomposed",
     "aten.embedding_dense_backward.default": "decomposed",
     "aten.masked_scatter.default": "what is written where depends on a running count of the mask",
-    "aten.index_reduce.default": "products and means have no atomics",
-    "aten.as_strided_scatter.default": "strides of the storage, not of the tensor",
+    "aten.index_reduce.default": "decomposed",
+    "aten.as_strided_scatter.default": "lowered",
 }
 
 
@@ -343,3 +343,27 @@ def test_every_scatter_is_accounted_for(overload):
         else "neither"
     )
     assert found == CORE[overload] or (found == "neither" and CORE[overload] not in ("lowered", "decomposed"))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "offset"),
+    [
+        ((2, 3), (3, 1), 0),
+        ((3, 2), (1, 3), 0),
+        ((2, 2), (8, 2), 3),
+        ((4,), (5,), 1),
+        ((2, 1, 3), (7, 99, 2), 4),
+    ],
+)
+def test_as_strided_scatter(sizes, strides, offset):
+    """Views of any strides: each element chooses where it is read from."""
+    view = torch.randn(sizes)
+    check(lambda x, v: torch.as_strided_scatter(x, v, sizes, strides, offset), torch.randn(4, 6), view)
+
+
+@pytest.mark.parametrize(("sizes", "strides"), [((3, 3), (2, 1)), ((3, 2), (3, 2)), ((2, 2), (0, 1))])
+def test_as_strided_scatter_of_overlapping_views(sizes, strides):
+    gm = trace(
+        lambda x, v: torch.as_strided_scatter(x, v, sizes, strides), [torch.ones(4, 6), torch.ones(sizes)]
+    )
+    assert [f.target for f in lower(gm, strict=False).fallbacks] == ["aten.as_strided_scatter.default"]

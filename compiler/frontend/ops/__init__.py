@@ -19,6 +19,8 @@ FAMILIES = (
     "scatter",
     "shape",
     "pools",
+    "average_pools",
+    "strided_scatter",
     "random",
     "asserts",
     "control_deps",

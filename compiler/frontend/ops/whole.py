@@ -7,6 +7,7 @@ keep_whole(
     "aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.baddbmm.default",
     "aten._addmm_activation.default", "aten.addmm_.default",
     "aten._scaled_mm.default", "aten._int_mm.default", "aten._grouped_mm.default",
+    "aten.mm.dtype", "aten.bmm.dtype", "aten.addmm.dtype", "aten.baddbmm.dtype",
 )  # fmt: skip
 
 keep_whole(
@@ -42,5 +43,16 @@ keep_whole(
     "sorting: the vendor's library runs it",
     "aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default",
     "aten.median.default", "aten.median.dim",
-    "aten.mode.default", "aten.searchsorted.Tensor",
+    "aten.mode.default", "aten.searchsorted.Tensor", "aten.searchsorted.Scalar",
+    "aten.bucketize.Tensor", "aten.bucketize.Scalar",
+)  # fmt: skip
+
+keep_whole(
+    "a running count of all elements: the vendor's library spreads it over the chip",
+    "aten.masked_scatter.default",
+)
+
+keep_whole(
+    "torch's decomposition counts classes behind the -1 that ends a row",
+    "aten.multilabel_margin_loss_forward.default", "aten.multilabel_margin_loss_backward.default",
 )  # fmt: skip
