@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch import config as functorch_config
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .collector import collector_paused
@@ -130,14 +131,16 @@ def _compile_captured(
         cuts["backward"] = both[1]
         return both
 
-    wrapped: Callable[..., Any] = aot_autograd(
+    compiled = aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
         partition_fn=part,
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
-    )(gm, example_inputs)
+    )
+    with functorch_config.patch(unlift_effect_tokens=True):  # a graph makes and collects its tokens itself
+        wrapped: Callable[..., Any] = compiled(gm, example_inputs)
     return direct[0] if direct else wrapped
 
 

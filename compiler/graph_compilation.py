@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from .frontend.effect_tokens import drop_tokens
 from .frontend.embedding_gradients import compact_embedding_gradients
 from .frontend.gathers import sink_gathers
 from .frontend.graph_text import NotCacheable, held
@@ -50,6 +51,7 @@ def compile_graph(
     error.
     """
     timing = Timing(name)
+    drop_tokens(gm)
     if options.fx_pass is not None:
         options.fx_pass(gm.graph)
         gm.recompile()
