@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..compiler.analysis.dependences import Dependences, symbol
-from ..compiler.analysis.index import Expr, Facts
+from ..compiler.analysis.index import Expr, Facts, parse
 from ..compiler.analysis.kernel import (
     Kernel,
     argument_attributes,
@@ -325,35 +325,57 @@ def kernel_body(func: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in func.regions[0].blocks[0].operations]
 
 
-#: Attributes of kernel operations that hold index expressions or dims, rewritten by ``rewrite_dims``.
-EXPRESSIONS = ("at", "expr")
+#: Attributes of kernel operations that name dims: coordinates, an index expression, what is crossed.
+DIMMED = ("at", "expr", "over")
+
+#: Operations without such attributes.
+WITHOUT_DIMS = ("arith.", "math.")
+
+
+def dimmed(func: ir.Operation) -> list[ir.Operation]:
+    """The operations of a kernel whose attributes may name dims, in order."""
+    return [op for op in kernel_body(func) if not op.name.startswith(WITHOUT_DIMS)]
 
 
 def rewrite_dims(
-    op: ir.Operation, expression: Callable[[Expr], Expr], over: Callable[[Sequence[str]], Sequence[str]]
+    op: ir.Operation,
+    expression: Callable[[Expr], Expr],
+    over: Callable[[Sequence[str]], Sequence[str]],
+    known: dict[tuple[str, ir.Attribute], ir.Attribute] | None = None,
 ) -> None:
-    """Rewrites the index expressions of a kernel operation, and the dims it crosses.
+    """Rewrites the index expressions of a kernel operation, and the dims it crosses.  ``known``: by name,
+    attributes and what the same functions made of them.
 
     Raises PassError when a scan would cross several.
     """
-    from ..compiler.analysis.index import parse
-
+    known = {} if known is None else known
     attributes = op.attributes
-    if "at" in attributes:
-        attributes["at"] = text_list(expression(parse(t)) for t in strings(attributes["at"]))
-    if "expr" in attributes:
-        attributes["expr"] = ir.StringAttr.get(str(expression(parse(string(attributes["expr"])))))
-    if "over" in attributes:
-        crossed = attributes["over"]
-        if isinstance(crossed, ir.StringAttr):
-            names = over([crossed.value])
-            if len(names) != 1:
-                raise PassError(
-                    f"a scan over '{crossed.value}' would have to cross {len(names)} dims", op.location
-                )
-            attributes["over"] = ir.StringAttr.get(names[0])
-        else:
-            attributes["over"] = text_list(over(strings(crossed)))
+    for name in DIMMED:
+        if name in attributes:
+            old = attributes[name]
+            new = known.get((name, old))
+            if new is None:
+                new = known[name, old] = _rewritten(old, op.location, expression, over, name == "over")
+            attributes[name] = new
+
+
+def _rewritten(
+    old: ir.Attribute,
+    location: ir.Location,
+    expression: Callable[[Expr], Expr],
+    over: Callable[[Sequence[str]], Sequence[str]],
+    crossed: bool,
+) -> ir.Attribute:
+    """An attribute of ``DIMMED``; whether it says what is ``crossed``."""
+    if isinstance(old, ir.StringAttr):
+        if not crossed:
+            return ir.StringAttr.get(str(expression(parse(old.value))))
+        names = over([old.value])
+        if len(names) != 1:
+            raise PassError(f"a scan over '{old.value}' would have to cross {len(names)} dims", location)
+        return ir.StringAttr.get(names[0])
+    texts = strings(old)
+    return text_list(over(texts) if crossed else [expression(parse(text)) for text in texts])
 
 
 def add_symbols(func: ir.Operation, names: Iterable[str], attributes: list[dict[str, ir.Attribute]]) -> None:
@@ -405,15 +427,6 @@ def keep_dims(func: ir.Operation, adding: Sequence[frozenset[str]]) -> None:
             for dim in sorted(dims, key=natural):
                 op.operands[i] = vary(op.operands[i], dim, op)[-1].results[0]
                 kernel = None
-
-
-def kernel_text(func: ir.Operation) -> str:
-    """A function printed without its name and locations: equal texts are equal functions."""
-    name = string(func.attributes["sym_name"])
-    func.attributes["sym_name"] = ir.StringAttr.get("k")
-    text = func.get_asm(print_generic_op_form=True, use_local_scope=True)
-    func.attributes["sym_name"] = ir.StringAttr.get(name)
-    return text
 
 
 def vary(value: ir.Value, dim: str, before: ir.Operation) -> list[ir.Operation]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.dependences import callee_kind, extern_mutated, has_effect
-from ..compiler.analysis.kernel import kernel_ties, string
+from ..compiler.analysis.kernel import code_of, kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
-from ._kernels import Program, kernel_text, named_attributes
+from ._kernels import Program, named_attributes
 from ._sharing import Sharing
 from .pass_base import Pass
 
@@ -99,9 +99,9 @@ class _Earlier:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._texts: dict[str, str] = {"": ""}
+        self._texts: dict[str, bytes] = {"": b""}
         self._first: dict[Hashable, tuple[str, list[ir.Value]]] = {}
-        self._results: dict[tuple[Hashable, str], list[ir.Value]] = {}
+        self._results: dict[tuple[Hashable, bytes], list[ir.Value]] = {}
 
     def find(self, key: Hashable, callee: str, results: list[ir.Value]) -> list[ir.Value] | None:
         """What an earlier operation gave that does the same; ``results`` is remembered if none does."""
@@ -112,9 +112,9 @@ class _Earlier:
         found = self._results.setdefault((key, self._text(callee)), results)
         return None if found is results else found
 
-    def _text(self, name: str) -> str:
+    def _text(self, name: str) -> bytes:
         if name not in self._texts:
-            self._texts[name] = kernel_text(self._program.functions[name])
+            self._texts[name] = code_of(self._program.functions[name])
         return self._texts[name]
 
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.kernel import code_of
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program, kernel_text
+from ._kernels import Program
 from .pass_base import Pass
 
 
@@ -31,11 +32,11 @@ class DeduplicateKernels(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)
-        first: dict[str, str] = {}
+        first: dict[bytes, str] = {}
         chosen: dict[str, str] = {}
         for name, function in program.functions.items():
             if "fuse.kernel" in function.attributes and function.regions[0].blocks:
-                chosen[name] = first.setdefault(kernel_text(function), name)
+                chosen[name] = first.setdefault(code_of(function), name)
         for call in program.calls():
             name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
             if chosen.get(name, name) != name:

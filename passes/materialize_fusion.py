@@ -18,6 +18,8 @@ from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
 from ._fusing import read_groups
 from ._kernels import (
+    DIMMED,
+    WITHOUT_DIMS,
     Program,
     dims_attribute,
     kernel_body,
@@ -27,9 +29,6 @@ from ._kernels import (
 from .pass_base import Numerics, Pass, PassError
 
 _NO_DIMS: frozenset[str] = frozenset()
-
-#: Operations whose attributes name no dims.
-WITHOUT_DIMS = ("arith.", "math.")
 
 #: Longest part of a kernel's name that lists what it does.
 NAME_LENGTH = 64
@@ -423,7 +422,7 @@ class _Body:
     ) -> frozenset[str]:
         """Rewrites the attributes of ``new`` over the dims of the space; gives those that it names."""
         attributes, dims = new.attributes, _NO_DIMS
-        found = [(key, attributes[key]) for key in ("at", "expr", "over") if key in attributes]
+        found = [(key, attributes[key]) for key in DIMMED if key in attributes]
         if any(each not in known for each in found):
             rewrite_dims(
                 new, lambda e: self.expression(e, instance), lambda names: self.crossed(names, instance)

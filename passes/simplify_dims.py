@@ -1,6 +1,6 @@
 """``simplify-dims``: the fewest dims that keep every address simple."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -11,7 +11,7 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
-from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
+from ._kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
 from .pass_base import Numerics, Pass, PassError
 
 #: Crossing operations that are their operands when there is one point to cross.
@@ -76,7 +76,7 @@ class _Form:
         addresses: list[Expr] = []
         crossings: list[tuple[str, frozenset[str]]] = []
         named: set[str] = set()
-        for op in kernel_body(kernel):
+        for op in dimmed(kernel):
             attributes = op.attributes
             if "at" in attributes:
                 spec = TensorSpec.of(op.operands[0].type)
@@ -223,22 +223,19 @@ class _Dims:
         if mapping == {d: sym(d) for d in mapping} and list(extents) == list(mapping):
             return
         facts = self.facts(extents)
-        order = list(extents)
-        for op in kernel_body(kernel):
-            if "over" in op.attributes:
-                image = {s for d in over(op) for s in mapping[d].symbols() if s in extents}
-                if not image and op.name in IDENTITIES:
-                    for result, operand in zip(op.results, op.operands, strict=True):
-                        result.replace_all_uses_with(operand)
-                    op.erase()
-                    continue
-            rewrite_dims(
-                op,
-                lambda e: simplify(e.subs(mapping), facts),
-                lambda crossed: sorted(
-                    {s for d in crossed for s in mapping[d].symbols() if s in extents}, key=order.index
-                ),
-            )
+        known: dict[tuple[str, ir.Attribute], ir.Attribute] = {}
+
+        def image(crossed: Sequence[str]) -> list[str]:
+            found = {s for d in crossed for s in mapping[d].symbols()}
+            return [d for d in extents if d in found]
+
+        for op in dimmed(kernel):
+            if "over" in op.attributes and op.name in IDENTITIES and not image(over(op)):
+                for result, operand in zip(op.results, op.operands, strict=True):
+                    result.replace_all_uses_with(operand)
+                op.erase()
+                continue
+            rewrite_dims(op, lambda e: simplify(e.subs(mapping), facts), image, known)
         kernel.attributes["fuse.dims"] = dims_attribute(extents)
         forget_tiling(kernel)
 

@@ -5,6 +5,7 @@ of one that never grow.
 """
 
 import hashlib
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from .fusion_contents import Contents, all_in
 from .fusion_plan import Member, Refusal
 from .group_order import GroupOrder
 from .index import Facts
-from .kernel import is_tiled, kernel_facts, string
+from .kernel import code_of, is_tiled, kernel_facts
 from .layout import TensorSpec
 from .sizes import estimate, hints_of
 
@@ -270,24 +271,35 @@ def summarise(kernel: ir.Operation) -> Summary | None:
     steps, which never fuse.
 
     A graph repeats its kernels, and several passes ask about kernels that none of them changes: a kernel is
-    known by its text without its name, which takes less time than to read it.
+    known by its code, which takes less time than to read it.  Of floats in it a summary says nothing.
     """
     if is_tiled(kernel):
         return None
-    text = kernel.get_asm(  # bytes take two thirds of the time of a string
-        binary=True, print_generic_op_form=True, use_local_scope=True, assume_verified=True
-    )
-    named = f'sym_name = "{string(kernel.attributes["sym_name"])}"'
-    code = hashlib.blake2b(text.replace(named.encode(), b"", 1), digest_size=16).digest()
-    if code not in _summaries:
+    code = code_of(kernel)
+    known = _digest(code)
+    if known not in _summaries:
         if len(_summaries) >= MAX_SUMMARIES:
             _summaries.clear()
-        try:
-            _summaries[code] = Summary.of(kernel)
-        except ValueError:
-            _summaries[code] = None
-    return _summaries[code]
+        same = _digest(_FLOATS.sub(rb"\1", code))
+        if same not in _summaries:
+            _summaries[same] = _read(kernel)
+        _summaries[known] = _summaries[same]
+    return _summaries[known]
 
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=16).digest()
+
+
+def _read(kernel: ir.Operation) -> Summary | None:
+    try:
+        return Summary.of(kernel)
+    except ValueError:
+        return None
+
+
+#: A constant's value and, kept, its type.
+_FLOATS = re.compile(rb"arith\.constant \S+ (: b?f\d\S*)")
 
 #: Kernels whose summaries are kept.
 MAX_SUMMARIES = 1 << 15

@@ -43,6 +43,13 @@ def string(attribute: ir.Attribute) -> str:
     return ir.StringAttr(attribute).value
 
 
+def code_of(func: ir.Operation) -> bytes:
+    """A function printed without its name and locations: functions of equal codes are equal."""
+    text = func.get_asm(binary=True, use_local_scope=True, assume_verified=True)  # a string takes longer
+    name = str(ir.FlatSymbolRefAttr.get(string(func.attributes["sym_name"]), context=func.context))
+    return text.replace(name.encode(), b"", 1)
+
+
 @dataclass(frozen=True)
 class Access:
     """One ``fuse.load`` or ``fuse.store``: the argument it addresses and its coordinates, one per dim of the
