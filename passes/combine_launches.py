@@ -21,7 +21,7 @@ from ..compiler.mlir import func, ir
 from ._kernels import Program, require_unplanned, text_list
 from .pass_base import Pass, hardware_of
 
-#: Launches that a call is tried with, the nearest first: keeps the work linear.
+#: Launches that a call is tried with, the nearest ones: keeps the work linear.
 _TRIED = 32
 #: Bytes by which the peak may grow: what the caching allocator takes for small tensors at a time.
 _SLACK = 2 << 20
@@ -108,7 +108,7 @@ class CombineLaunches(Pass):
             part = parts.get(node.index)
             refused: dict[str, int] = {}
             joined = None
-            for slot in reversed(open_slots[-_TRIED:]) if part is not None else ():
+            for slot in _tried(open_slots, order, parts, part) if part is not None else ():
                 assert part is not None
                 rule = refusal([parts[m] for m in order.members[slot]], part, hardware, self.max_ops)
                 rule = rule or order.why_not(node.index, slot, _SLACK)
@@ -130,6 +130,16 @@ class CombineLaunches(Pass):
                             ops=(parts[other].name, part.name),
                             locations=(order.deps.nodes[other].location, node.location),
                         )  # fmt: skip
+
+
+def _tried(open_slots: Sequence[int], order: LaunchOrder, parts: Mapping[int, Part], part: Part) -> list[int]:
+    """The slots to try for ``part``: first those with a call of its form, whose code is there already.
+
+    Without that, each call of a chain repeated over many tensors (slices, then what combines them) would join
+    the end of the chain before it, and as many launches would follow each other as there are chains.
+    """
+    recent = list(reversed(open_slots[-_TRIED:]))
+    return sorted(recent, key=lambda slot: all(parts[m].form != part.form for m in order.members[slot]))
 
 
 #: Refusals that are worth a remark: what would have to change for the two to share a launch.

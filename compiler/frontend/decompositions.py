@@ -1,11 +1,11 @@
 """The decomposition table for AOTAutograd: which ops become simpler ones before the import, and why.
 
-The functions are Inductor's and torch's own; the choice is this file's. An op that is not named here reaches
-the importer whole: then the table of ``ops/`` builds it, or it runs as an extern call. No op is in both
-tables. Names are of packets: every overload that returns fresh tensors counts.
+The functions are Inductor's and torch's own, but for those of ``OWN``; the choice is this file's. An op that
+is not named here reaches the importer whole: then the table of ``ops/`` builds it, or it runs as an extern
+call. No op is in both tables. Names are of packets: every overload that returns fresh tensors counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -85,6 +85,20 @@ GROUPS: dict[str, tuple[str, ...]] = {
 #: Ops that decompositions call, always on fresh tensors, although their schema may write.
 INNER = ("_native_batch_norm_legit.default",)
 
+
+def _norms(
+    tensors: Sequence[torch.Tensor],
+    ord: float = 2,
+    dtype: torch.dtype | None = None,
+) -> list[torch.Tensor]:
+    """The norm of each tensor: a 0-d tensor in ``dtype``, or in its own."""
+    return [torch.linalg.vector_norm(tensor, ord, dtype=dtype) for tensor in tensors]
+
+
+#: Overloads for which neither has a function.  Clipping gradients begins with norms: a reduction for each
+#: tensor, all of which share launches.
+OWN: dict[str, Callable[..., Any]] = {"_foreach_norm.Scalar": _norms}
+
 _NAMES: dict[str, str] = {}
 for _reason, _packets in GROUPS.items():
     for _packet in _packets:
@@ -120,6 +134,9 @@ def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
         packet, _, overload_name = name.partition(".")
         inner = getattr(getattr(torch.ops.aten, packet), overload_name)
         table[inner] = of_torch[inner]
+    for name, function in OWN.items():
+        packet, _, overload_name = name.partition(".")
+        table[getattr(getattr(torch.ops.aten, packet), overload_name)] = function
     return table
 
 

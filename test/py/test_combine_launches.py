@@ -59,6 +59,29 @@ def test_adam_over_many_tensors_is_two_launches(level, foreach):
     assert len({node for launch in graph.launches for node in launch.nodes}) > len(shapes)
 
 
+def clip(*gradients):
+    """What `torch.nn.utils.clip_grad_norm_` does to gradients."""
+    total = torch.nn.utils.get_total_norm(gradients)
+    torch._foreach_mul_(list(gradients), torch.clamp(1.0 / (total + 1e-6), max=1.0))
+    return total
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_clipping_gradients_is_a_launch_for_each_step(level):
+    """Slices of all norms, their totals, the norm of these, and the scaling: for any number of tensors."""
+    gradients = [torch.randn(128, 256) for _ in range(9)]
+    (graph,) = check(clip, *gradients, interpret_level=level, hardware="h200").graphs
+    assert graph.externs == 0
+    assert graph.launches_after == 4
+
+
+@pytest.mark.parametrize("order", (1, 2.0, float("inf")))
+def test_norms_of_a_list(order):
+    xs = [torch.randn(n, 3) for n in (1, 5, 1, 400)]
+    (graph,) = check(lambda *xs: torch._foreach_norm(list(xs), order), *xs, interpret_level="tiled").graphs
+    assert graph.externs == 0
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_list_half_dead(level):
     def half(*xs):

@@ -153,6 +153,48 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// The same chain for two tensors: like joins like, though the end of the first chain is nearer to the start of
+// the second; so there are as many launches as links.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[S:.*]]:2 = call @combined_head
+// CHECK: call @combined_tail(%[[S]]#0, %[[S]]#1,
+// CHECK-NOT: call @
+// REMARK: passed: combine-launches: combined, kernels=1, programs=16: one launch instead of 2 [head + head]
+// REMARK-NEXT: passed: combine-launches: combined, kernels=1, programs=16: one launch instead of 2 [tail + tail]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1000xf32>, %a: tensor<1000xf32>) -> (tensor<1000xf32>, tensor<1000xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
+    %y = call @head(%x, %o) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
+    %z = call @tail(%y, %p) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
+    %b = call @head(%a, %q) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+    %r = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
+    %c = call @tail(%b, %r) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+    return %z, %c : tensor<1000xf32>, tensor<1000xf32>
+  }
+  func.func private @head(%x: tensor<1000xf32>, %o: tensor<1000xf32>) -> tensor<1000xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1000"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1000xf32>, i1, f32) -> f32
+    %w = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
+    return %r : tensor<1000xf32>
+  }
+  func.func private @tail(%x: tensor<1000xf32>, %o: tensor<1000xf32>) -> tensor<1000xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1000"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1000xf32>, i1, f32) -> f32
+    %w = arith.addf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
+    return %r : tensor<1000xf32>
+  }
+}
+
+// -----
+
 // A call rises to an earlier launch past what does not concern it.  The torch op stays where it is.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[R:.*]]:2 = call @combined_rising
