@@ -36,7 +36,7 @@ class Options:
     """Options of ``torch.compile(model, backend="fuse", options={...})``.
 
     strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself
-    (eager).
+        (eager).
     attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
         without a copy; masks that are causal whatever the arguments are said to be, and others are laid out
@@ -47,42 +47,42 @@ class Options:
         vocabulary of 50257: rows of 50304), as a copy may cost more than the product saves; all views that
         keep the rows work.  ``eager`` makes the copy.  New values of arguments are never padded, nor results
         that torch makes others from.
-    epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, and add to residual
-        sums in place; ``generated`` leaves both to kernels of ours, ``auto`` is ``library`` on a GPU.
+    epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, and add to
+        residual sums in place; ``generated`` leaves both to kernels of ours, ``auto`` is ``library`` on a
+        GPU.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
-    before import.
+        before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
     pipeline: the pass pipeline as text (``builtin.module(...)``) instead of the default one; it must end at
-    the level that runs:
-        ``scheduled`` on the interpreter, ``planned`` on a GPU.
-    verify: ``levels`` runs the dialect's verifier where a level of the IR is reached, ``on`` after every pass
-        (the environment's ``FUSE_MLIR_VERIFY`` may say so for all), ``numeric`` also executes the module
-        before and after each pass and names the first that changed the answer (slow), ``off`` trusts the
-        passes.
+        the level that runs: ``scheduled`` on the interpreter, ``planned`` on a GPU.
+    verify: ``levels`` runs the dialect's verifier where a level of the IR is reached, ``on`` after every
+        pass (the environment's ``FUSE_MLIR_VERIFY`` may say so for all), ``numeric`` also executes the
+        module before and after each pass and names the first that changed the answer (slow), ``off`` trusts
+        the passes.
     dump: a folder that gets the IR after every pass, the generated program and each kernel's TTIR.
     remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on
-    ``CompiledGraph.remarks`` always.
+        ``CompiledGraph.remarks`` always.
     execute: ``auto`` runs kernels on the GPU for CUDA graphs and on the interpreter for CPU graphs;
-    ``interpreter`` forces the latter.
+        ``interpreter`` forces the latter.
     interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or
-    ``planned``.
+        ``planned``.
     hardware: name of the hardware model that tiling reads (``auto`` asks the driver; ``generic`` where there
-    is none).
+        is none).
     cache_dir: folder of compiled kernels and programs; None is the user's cache folder.
     program_cache: run a graph that was compiled for this GPU before from the cache, without compiling it.
     threads: threads that compile kernels; 0 is one per core.
     cudagraphs: replay the launches of a call as CUDA graphs; what cannot be recorded runs between them.
-    ``CompiledGraph.partitions`` says what was recorded and ``unrecorded`` why the rest was not.
+        ``CompiledGraph.partitions`` says what was recorded and ``unrecorded`` why the rest was not.
     check_values: raise ``BadValue`` at the first launch that writes a NaN (``nan``), or an infinity too
-    (``finite``), with the FX nodes and lines that it computes (slow).
+        (``finite``), with the FX nodes and lines that it computes (slow).
     check_memory: raise ``MemoryPlanError`` on a GPU where storage is not taken and given back as the memory
-    plan says, or more is allocated than planned (slow).
+        plan says, or more is allocated than planned (slow).
     synchronous: wait for the GPU after every launch; ``LaunchFailed`` names the first that failed (slow).
     autotune: measure tiles beside the one that the rules choose on the GPU and keep the fastest; winners are
-    stored in ``cache_dir``.  Without a GPU it does nothing.
+        stored in ``cache_dir``.  Without a GPU it does nothing.
     autotune_seconds: what measuring may take for each graph; kernels that it does not reach keep their tile.
     deterministic: equal bits in every run and after every restart: nothing is measured, no atomics, torch
-    ops run their deterministic algorithm or raise as under ``torch.use_deterministic_algorithms``.
+        ops run their deterministic algorithm or raise as under ``torch.use_deterministic_algorithms``.
     """
 
     strict: bool = False
