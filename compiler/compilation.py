@@ -39,7 +39,7 @@ from .frontend.layouts import choose_layouts
 from .frontend.product_sums import add_products_in_place
 from .frontend.saved_strides import KeptStrides, result_strides
 from .mlir import ir
-from .options import Options
+from .options import OptionError, Options
 from .program import Account, GpuProgram, Interface
 from .program_cache import toolchain
 from .runtime.bound_plan import LaunchPlan, Plan
@@ -319,10 +319,13 @@ def _passes(options: Options, on_gpu: bool, tiles: str = "") -> list[Pass]:
 
 
 def _hardware(options: Options, on_gpu: bool) -> str:
-    """The name of the hardware model."""
-    if options.hardware != "auto":
-        return options.hardware
-    return hardware_name() if on_gpu else "generic"
+    """The name of the hardware model.  Raises ``OptionError`` where the option names none."""
+    if options.hardware == "auto":
+        return hardware_name() if on_gpu else "generic"
+    try:
+        return hardware_named(options.hardware).name
+    except ValueError as error:
+        raise OptionError(f"option 'hardware': {error}") from None
 
 
 def _has_free_layouts(options: Options, on_gpu: bool) -> bool:

@@ -190,4 +190,6 @@ def _describe(hint: Any) -> str:
         return " or ".join(_describe(part) for part in typing.get_args(hint))
     if origin is not None:
         return "a function"
-    return "None" if hint is type(None) else f"a {hint.__name__}"
+    if hint is type(None):
+        return "None"
+    return f"{'an' if hint is int else 'a'} {hint.__name__}"

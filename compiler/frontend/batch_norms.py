@@ -31,8 +31,9 @@ from torch._prims_common import get_computation_dtype
 from torch.fx import GraphModule, Node
 from torch.nn import functional as F
 
+from .new_node import new_node
+
 _aten = torch.ops.aten
-_KEPT_META = ("stack_trace", "nn_module_stack", "from_node")
 
 _ops = torch.library.Library("fuse_mlir", "FRAGMENT")
 _ops.define(
@@ -137,11 +138,9 @@ class _Steps:
             target: Any, args: Sequence[Any], shape: Sequence[int], element: torch.dtype, **kwargs: Any
         ) -> Node:
             name = target.overloadpacket.__name__  # as AOTAutograd's tracing calls it
-            made = node.graph.create_node("call_function", target, tuple(args), kwargs, name)
-            made.meta = {key: node.meta[key] for key in _KEPT_META if key in node.meta}
             whole = strides if shape is sizes else None
-            made.meta["val"] = self._value(result, tuple(shape), whole, element)
-            return made
+            val = self._value(result, tuple(shape), whole, element)
+            return new_node(node.graph, target, *args, like=node, val=val, name=name, **kwargs)
 
         def as_column(source: Any) -> Node:
             return op(_aten.view.default, (source, list(column)), column, source.meta["val"].dtype)

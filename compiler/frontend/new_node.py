@@ -8,12 +8,24 @@ from torch.fx import Graph, Node
 _ORIGIN = ("stack_trace", "nn_module_stack", "from_node")
 
 
-def new_node(graph: Graph, target: Any, /, *args: Any, like: Node, val: Any = None, **kwargs: Any) -> Node:
+def new_node(
+    graph: Graph,
+    target: Any,
+    /,
+    *args: Any,
+    like: Node,
+    val: Any = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> Node:
     """A call at the graph's insertion point, of a function or of a method by its name, with the origin of
-    ``like``.  ``val``: the fake value of its result, where the graph has such metadata.
+    ``like``.
+
+    val: the fake value of its result, where the graph has such metadata.
+    name: what to call the node, by default after its target.
     """
     op = "call_method" if isinstance(target, str) else "call_function"
-    made = graph.create_node(op, target, args, kwargs)
+    made = graph.create_node(op, target, args, kwargs, name)
     made.meta = {key: like.meta[key] for key in _ORIGIN if key in like.meta}
     if val is not None:
         made.meta["val"] = val

@@ -126,7 +126,7 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
     with graph.inserting_before(found.result):
         # Of the result's storage: views behind it name that one.
         flat = after if list(after.shape) == sizes else after.view(sizes)
-        gelu = {"use_gelu": True} if found.gelu else {}
+        gelu: dict[str, Any] = {"use_gelu": True} if found.gelu else {}
         result = call(_aten._addmm_activation.default, *operands, val=flat, **gelu)
         if list(after.shape) != sizes:
             result = call(_aten.view.default, result, list(after.shape), val=after)

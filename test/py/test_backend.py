@@ -162,7 +162,8 @@ WRONG = {
         "option 'verify' takes 'levels' or 'on' or 'off' or 'numeric', got 'maybe'",
     ),
     "function": ({"fx_pass": 3}, "option 'fx_pass' takes a function or None, got 3"),
-    "number": ({"threads": True}, "option 'threads' takes a int, got True"),
+    "number": ({"threads": True}, "option 'threads' takes an int, got True"),
+    "hardware": ({"hardware": "h1000"}, "option 'hardware': unknown hardware 'h1000': expected one of h200,"),
     "pipeline": ({"pipeline": "builtin.module(eliminate-ded)"}, "unknown pass 'eliminate-ded'; did you mean"),
 }
 
