@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule
+from torch.fx.node import map_arg
+from torch.utils import _pytree as pytree
 
 from .gathers import sink_gathers
 from .pool_offsets import save_offsets
@@ -28,6 +33,9 @@ def partition(
     read in two shapes is read in one (``saved_shapes.py``), max pooling keeps a byte for each result
     (``pool_offsets.py``), and masks of ReLUs are computed again (``relu_masks.py``).  ``epilogues``: a
     product computes the ReLU behind it, so that the ReLU is kept and not the product.
+
+    A random op that checkpointing runs again saves the generator's state as a tensor on every device; by
+    default torch hands generators to graphs on a GPU.
     """
     drop_detached(joint)
     sink_gathers(joint)
@@ -36,7 +44,24 @@ def partition(
     if epilogues:
         fuse_epilogues(joint)
     save_one_shape(joint.graph)
-    return min_cut_rematerialization_partition(joint, joint_inputs, **options)
+    with functorch_config.patch(graphsafe_rng_functionalization=False):
+        both = min_cut_rematerialization_partition(joint, joint_inputs, **options)
+    for graph in both:
+        describe_replayed(graph)
+    return both
+
+
+def describe_replayed(graph: GraphModule) -> None:
+    """Gives ops that save or restore a generator's state the metadata that the partitioner leaves out."""
+    for saves, target in ((True, run_and_save_rng_state), (False, run_with_rng_state)):
+        for node in graph.graph.find_nodes(op="call_function", target=target):
+            op, *given = node.args if saves else node.args[1:]
+            args, kwargs = map_arg((tuple(given), node.kwargs), lambda n: n.meta["val"])
+            fakes = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, FakeTensor)]
+            state = next(u for u in node.users if u.args[1] == 0) if saves else node.args[0]
+            with (fakes or [state.meta["val"]])[0].fake_mode:
+                value = op(*args, **kwargs)
+            node.meta["val"] = (state.meta["val"], value) if saves else value
 
 
 def drop_detached(joint: GraphModule) -> None:

@@ -1,9 +1,13 @@
 """What is kept between forward and backward."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from compiling import Compiled
+from interpreted_gpu import interpreted_gpu
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -72,3 +76,27 @@ def test_an_activation_in_two_shapes_is_saved_once(function):
     feed_forward(*exact).square().sum().backward()
     for a, b in zip(args, exact, strict=True):
         torch.testing.assert_close(a.grad.double(), b.grad, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dynamic", (False, True))
+@pytest.mark.parametrize("gpu", (False, True))
+def test_checkpointed_dropout_is_replayed(gpu, dynamic):
+    """The backward graph runs it again from the state that the forward graph saved: with the same mask."""
+
+    def function(x):
+        def dropped(x):
+            return F.dropout(F.dropout(x.sin(), 0.25).exp(), 0.5)
+
+        return checkpoint(dropped, x, use_reentrant=False)
+
+    x = torch.linspace(1, 2, 40 * 30).view(40, 30).requires_grad_()
+    with interpreted_gpu() if gpu else nullcontext():
+        compiled = Compiled(function, {"interpret_level": "planned"}, dynamic)
+        y = compiled(x)
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+    assert "run_with_rng_state" in str(compiled.graphs[1].module)
+    assert 0.4 < (y != 0).float().mean() < 0.6
+    both = y > 2.0001  # what only the inner one drops is exp(0) / 0.5
+    assert torch.equal(gradient != 0, both)
+    exact = 2 / 0.75 * x.cos() * (x.sin() / 0.75).exp()
+    torch.testing.assert_close(gradient[both], exact[both])
