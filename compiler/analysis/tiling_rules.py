@@ -47,6 +47,8 @@ _POSITIONS = 16
 #: Of rows that a loop reads twice: bytes that the programs of an SM read at a time, the registers of a thread
 #: for them, of 64, and up to how many programs: with more, the small blocks of other loops serve as well.
 _READ_BYTES, _STREAM_REGISTERS, _FEW_PROGRAMS = 65536, 48, 4
+#: Bytes of a thread's loads that are in flight at once: 16 of 16 bytes, 64 registers.
+_THREAD_BYTES = 256
 #: How often the warps of a row exchange partial results in a reduction, where not once.
 _MEETINGS = {"fuse.welford": 2, "fuse.online_softmax": 2}
 
@@ -149,11 +151,11 @@ def _rows_and_columns(shape: KernelShape, groups: list[tuple[str, ...]], hardwar
     return Choice(Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid"))), "rows-and-columns")
 
 
-def _segments(extent: int, most: int) -> int:
-    """The largest block up to ``most`` that wastes at most an eighth of its lanes on ``extent``, else the one
-    that wastes least.
+def _segments(extent: int, most: int, least: int = _FOUR_WARPS) -> int:
+    """The largest block from ``least`` to ``most`` that wastes at most an eighth of its lanes on ``extent``,
+    else the one that wastes least.
     """
-    blocks = [b for b in (most >> k for k in range(most.bit_length())) if b >= min(_FOUR_WARPS, most)]
+    blocks = [b for b in (most >> k for k in range(most.bit_length())) if b >= min(least, most)]
     waste = {b: -(-max(extent, 1) // b) * b for b in blocks}
     good = [b for b in blocks if waste[b] * 8 <= max(extent, 1) * 9]
     return good[0] if good else min(blocks, key=lambda b: (waste[b], -b))
@@ -412,6 +414,9 @@ def _column_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
     [dims] = shape.reduced_classes
     groups = shape.merge(shape.parallel)
     outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
+    in_threads = _columns_in_threads(shape, dims, outer, inner, hardware)
+    if in_threads is not None:
+        return in_threads
     columns = min(128, max(1, ceil_power(shape.points(inner))))
     while columns > 32 and shape.points(outer) * -(-shape.points(inner) // columns) < hardware.full_grid:
         columns //= 2
@@ -428,6 +433,35 @@ def _column_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
     if both_ways(shape) and axis.kind == "looped":
         return _resident_scan(shape, dims, hardware)
     return Choice(Tile((*_axes(outer, 1, (axis,)), Axis(inner, columns, "grid")), warps), rule)
+
+
+def _columns_in_threads(
+    shape: KernelShape,
+    dims: tuple[str, ...],
+    outer: tuple[str, ...],
+    inner: tuple[str, ...],
+    hardware: Hardware,
+) -> Choice | None:
+    """A few rows (the answers of a token's experts): every thread holds 16 bytes of all of them.  Warps then
+    lie side by side along the columns, nothing is exchanged, and a thread has a load in flight for each row;
+    narrower blocks leave warps over that share the rows, and meet at a barrier after one load each.  None
+    where a warp's columns are more than there are, programs too few, or registers.
+    """
+    bound = shape.bound(dims)
+    vector = max(1, 16 // shape.widest)
+    least, most = hardware.warp * vector, _FOUR_WARPS * vector
+    if bound is None or ceil_power(bound) * 16 > _THREAD_BYTES or shape.points(inner) < least:
+        return None
+    rows = ceil_power(bound)
+    if rows * vector * shape.live_values * shape.widest // 4 > ROW_REGISTERS:  # 16 bits stay packed
+        return None
+    columns = _segments(shape.points(inner), most, least)
+    while columns > least and shape.points(outer) * -(-shape.points(inner) // columns) < hardware.full_grid:
+        columns //= 2
+    if shape.points(outer) * -(-shape.points(inner) // columns) < hardware.full_grid:
+        return None
+    axes = (*_axes(outer, 1, (Axis(dims, rows, "resident"),)), Axis(inner, columns, "grid"))
+    return Choice(Tile(axes, columns // least), "columns-in-threads")
 
 
 def _several_reductions(shape: KernelShape, hardware: Hardware) -> Choice:

@@ -157,6 +157,23 @@ class TileBuilder:
         name = "tt.broadcast" if have else "tt.splat"
         return self.remember(key, self.create(name, [tt.tile_type(shape, element)], [value]).results[0])
 
+    def spread(self, value: ir.Value, shape: Shape) -> ir.Value:
+        """A vector as a tile of ``shape``, which has one extent above 1."""
+        element = tt.element_of(value.type)
+        have = list(shape_of(value))
+        assert len(have) == 1
+        along = shape.index(have[0]) if have[0] > 1 else 0
+        for position in range(len(shape)):
+            if position != along:
+                have.insert(position, 1)
+                value = self.create(
+                    "tt.expand_dims",
+                    [tt.tile_type(have, element)],
+                    [value],
+                    {"axis": self.attribute(position)},
+                ).results[0]
+        return value
+
     def alike(self, *values: ir.Value) -> list[ir.Value]:
         """The values, all with their joined shape."""
         shape = joined([shape_of(v) for v in values])

@@ -6,7 +6,8 @@ of $bN*B + $rN`` and simplifying does the strength reduction: a division of lane
 divides the inner extent, and all that is free of lanes is scalar arithmetic.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..analysis.index import Expr, Facts, FloorDiv, Mod, const, simplify, sym
@@ -104,6 +105,15 @@ class TileExpressions:
             return ()
         return tuple(self.tile.axes[i].block if i in axes else 1 for i in self.vector_axes)
 
+    @contextmanager
+    def alone(self, axis: int) -> Iterator[None]:
+        """Within, tiles have this axis and no other: of rank 1."""
+        whole, self.vector_axes = self.vector_axes, [axis]
+        try:
+            yield
+        finally:
+            self.vector_axes = whole
+
     # --- axes -----------------------------------------------------------------------------------------------
     def block_count(self, axis: int) -> Expr:
         """Number of blocks of an axis."""
@@ -129,7 +139,7 @@ class TileExpressions:
     def _lanes(self, axis: int, width: int) -> ir.Value:
         """The lane vector of an axis, as i32 or i64."""
         builder = self.builder
-        key = ("lanes", axis, width)
+        key = ("lanes", axis, width, tuple(self.vector_axes))
         found = builder.recall(key)
         if found is not None:
             return found
@@ -139,17 +149,7 @@ class TileExpressions:
         i32 = ir.IntegerType.get_signless(32)
         attributes = {"start": builder.attribute(0), "end": builder.attribute(block)}
         value = builder.create("tt.make_range", [tt.tile_type([block], i32)], [], attributes).results[0]
-        for position, other in enumerate(self.vector_axes):
-            if other != axis:
-                shape = list(shape_of(value))
-                shape.insert(position, 1)
-                value = builder.create(
-                    "tt.expand_dims",
-                    [tt.tile_type(shape, i32)],
-                    [value],
-                    {"axis": builder.attribute(position)},
-                ).results[0]
-        return builder.remember(key, value)
+        return builder.remember(key, builder.spread(value, self.shape((axis,))))
 
     # --- expressions ----------------------------------------------------------------------------------------
     def lowered(self, e: Expr) -> Expr:
@@ -243,7 +243,7 @@ class TileExpressions:
         """The value of e term by term."""
         builder = self.builder
         own = bool(indices) and any(is_indirect(n) for n in e.symbols())
-        key = ("index", e, width)
+        key = ("index", e, width, tuple(self.vector_axes) if self._axes_of(e) else ())
         if not own:
             found = builder.recall(key)
             if found is not None:

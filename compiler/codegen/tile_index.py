@@ -9,7 +9,7 @@ from ..analysis.layout import TensorSpec
 from ..analysis.row_start import RowStart
 from ..dialects import tt
 from ..mlir import ir
-from .tile_builder import Shape, shape_of
+from .tile_builder import Shape
 from .tile_expressions import ALIGNED, PHASE, Split, TileExpressions, block_symbol, lane_symbol
 
 #: Elements of the widest vector: 16 of a byte.
@@ -71,7 +71,7 @@ class TileIndex(TileExpressions):
         """
         if self.exact(axis):
             return None
-        key = ("mask", axis, str(extent))
+        key = ("mask", axis, str(extent), tuple(self.vector_axes))
         found = self.builder.recall(key)
         if found is not None:
             return found
@@ -270,12 +270,7 @@ class TileIndex(TileExpressions):
         i32 = ir.IntegerType.get_signless(32)
         attributes = {"start": builder.attribute(0), "end": builder.attribute(block // 4)}
         lanes = builder.create("tt.make_range", [tt.tile_type([block // 4], i32)], [], attributes).results[0]
-        for _ in range(self.rank - 1):
-            shape = list(shape_of(lanes))
-            shape.insert(0, 1)
-            lanes = builder.create(
-                "tt.expand_dims", [tt.tile_type(shape, i32)], [lanes], {"axis": builder.attribute(0)}
-            ).results[0]
+        lanes = builder.spread(lanes, (*[1] * (self.rank - 1), block // 4))
         start = self._sum(base, 32, {})
         quarter = builder.elementwise("arith.divsi", [start, builder.fill(4, start)])
         return builder.cast("arith.extsi", builder.elementwise("arith.addi", [quarter, lanes]), "i64")

@@ -266,6 +266,16 @@ class TileKernel:
         return {f"i{k}": self._operand(v) for k, v in enumerate(list(op.operands)[first:])}
 
     def _load(self, op: ir.Operation) -> None:
+        alone = self._alone(op)
+        if alone is None:
+            value = self._read(op)
+        else:
+            with self.index.alone(alone):
+                value = self._read(op)
+            value = self.builder.spread(value, self.index.shape((alone,)))
+        self._set(op, [value])
+
+    def _read(self, op: ir.Operation) -> ir.Value:
         builder = self.builder
         guard, other = self._operand(op.operands[1]), self._operand(op.operands[2])
         spec = self.kernel.spec(ir.BlockArgument(op.operands[0]).arg_number)
@@ -273,7 +283,19 @@ class TileKernel:
         mask = builder.both(guard, self.index.reading_mask(self.plan.axes[op], spec, coords))
         address = self._address(op, 3, self._read_axes(op, spec.element_bytes))
         value = builder.load(address, mask, to_memory(builder, other), self._evict(op))
-        self._set(op, [from_memory(builder, value, op.results[0].type)])
+        return from_memory(builder, value, op.results[0].type)
+
+    def _alone(self, op: ir.Operation) -> int | None:
+        """The axis of a load that depends on one axis of the tile, not the last: it is read as a vector and
+        made a tile afterwards.  A thread that holds 8 neighbours of a row would otherwise read the row's
+        number 8 times, and the numbers of several rows never at once (the weights of 8 rows of bf16: one
+        access instead of 64).  None where a tile says which of them are read.
+        """
+        vectors = self.index.vector_axes
+        own = [axis for axis in vectors if axis in self.plan.axes[op]]
+        if len(own) != 1 or own[0] == vectors[-1] or len(op.operands) > 3:
+            return None
+        return own[0] if all(not shape_of(self._operand(v)) for v in list(op.operands)[1:]) else None
 
     def _read_axes(self, op: ir.Operation, element_bytes: int) -> tuple[int, ...]:
         """The axes of a load's tile: where a row of the tile is too short for all threads to read 16 bytes of

@@ -157,6 +157,34 @@ def test_column_sum(name: str) -> None:
     compare(pair(50, 21, body, COLUMN_TILES[name], {"o": tensor(21)}).text(), [rows(50, 21)], *TILING)
 
 
+FEW_ROWS_TILES = {
+    "chosen": None,
+    "in threads": tile(axis("d0", 1, "grid"), axis("d1", 8, "resident"), axis("d2", 32, "grid"), num_warps=1),
+    "rows at once": tile(axis("d0", 2, "grid"), axis("d1", 8, "resident"), axis("d2", 16, "grid")),
+    "looped": tile(axis("d0", 1, "grid"), axis("d1", 4, "looped"), axis("d2", 32, "grid")),
+}
+
+
+@pytest.mark.parametrize("name", FEW_ROWS_TILES)
+def test_weighted_sum_of_a_few_rows(name: str) -> None:
+    """Weights, one for each row, are read apart from the tile that they scale."""
+    body = (
+        "load x[d0, d1, d2] -> v\nload w[d0, d1] -> u\n%p = arith.mulf %v, %u : f32\n"
+        "fold sum p[d1] -> s : f32\nstore s -> o[d0, d2]"
+    )
+    case = Case(
+        {"d0": "5", "d1": "6", "d2": "40"},
+        {"x": tensor(5, 6, 40), "w": tensor(5, 6)},
+        {"o": tensor(5, 40)},
+        body,
+        tile=FEW_ROWS_TILES[name],
+    )
+    x, w = rows(30, 40).view(5, 6, 40), rows(5, 6)
+    [found] = compare(case.text(), [x, w], *TILING)
+    expected = (x.double() * w.double()[..., None]).sum(1)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "t",
     [

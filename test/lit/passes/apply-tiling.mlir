@@ -152,3 +152,58 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<4096x256xbf16>
   }
 }
+
+// -----
+
+// A number for each row is read as a vector and made a tile afterwards, so that a thread reads those of its rows
+// at once.  The mask is a vector's, too.
+// CHECK-LABEL: @numbers_of_rows
+// CHECK: "tt.load"({{.*}}) {{.*}} -> tensor<8x256xbf16>
+// CHECK: %[[MASK:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : tensor<8xi32>
+// CHECK: %[[ROW:.*]] = "tt.load"(%{{.*}}, %[[MASK]], %{{.*}}) {{.*}} -> tensor<8xbf16>
+// CHECK: "tt.expand_dims"(%[[ROW]]) {axis = 1 : i32} : (tensor<8xbf16>) -> tensor<8x1xbf16>
+module attributes {fuse.device = "cpu"} {
+  func.func private @numbers_of_rows(%x: tensor<4x6x256xbf16>, %w: tensor<4x6xbf16>, %o: tensor<4x256xbf16>) -> tensor<4x256xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "6", d2 = "256"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 8 : i64, kind = "resident"}, {dims = ["d2"], block = 256 : i64, kind = "grid"}], num_warps = 1 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<4x6x256xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<4x6xbf16>, i1, bf16) -> bf16
+    %ax = arith.extf %a : bf16 to f32
+    %bx = arith.extf %b : bf16 to f32
+    %p = arith.mulf %ax, %bx : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<4x256xbf16>, bf16, i1) -> tensor<4x256xbf16>
+    return %r : tensor<4x256xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: which of the rows are read depends on their columns, too.
+// CHECK-LABEL: @numbers_of_some_points
+// CHECK: "tt.load"({{.*}}) {{.*}} -> tensor<8x256xbf16>
+// CHECK-NOT: "tt.load"({{.*}}) {{.*}} -> tensor<8xbf16>
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func private @numbers_of_some_points(%x: tensor<4x6x256xbf16>, %w: tensor<4x6xbf16>, %o: tensor<4x256xbf16>) -> tensor<4x256xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "6", d2 = "256"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 8 : i64, kind = "resident"}, {dims = ["d2"], block = 256 : i64, kind = "grid"}], num_warps = 1 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<4x6x256xbf16>, i1, bf16) -> bf16
+    %c = "fuse.index"() {expr = "d2 mod 7"} : () -> i64
+    %three = arith.constant 3 : i64
+    %some = arith.cmpi slt, %c, %three : i64
+    %b = "fuse.load"(%w, %some, %zero) {at = ["d0", "d1"]} : (tensor<4x6xbf16>, i1, bf16) -> bf16
+    %ax = arith.extf %a : bf16 to f32
+    %bx = arith.extf %b : bf16 to f32
+    %p = arith.mulf %ax, %bx : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<4x256xbf16>, bf16, i1) -> tensor<4x256xbf16>
+    return %r : tensor<4x256xbf16>
+  }
+}

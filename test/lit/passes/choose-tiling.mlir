@@ -269,6 +269,116 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A few rows: every thread holds 16 bytes of all eight, four warps side by side along the columns.
+// CHECK-LABEL: @few_rows
+// CHECK-SAME: {block = 8 : i64, dims = ["d1"], kind = "resident"}, {block = 1024 : i64, dims = ["d2"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @few_rows(%x: tensor<8192x8x2048xbf16>, %w: tensor<8192x8xbf16>, %o: tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "8", d2 = "2048"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8192x8x2048xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x8xbf16>, i1, bf16) -> bf16
+    %ax = arith.extf %a : bf16 to f32
+    %bx = arith.extf %b : bf16 to f32
+    %p = arith.mulf %ax, %bx : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<8192x2048xbf16>, bf16, i1) -> tensor<8192x2048xbf16>
+    return %r : tensor<8192x2048xbf16>
+  }
+}
+
+// -----
+
+// 768 columns are three blocks of 256, of one warp each; six rows take the place of eight.
+// CHECK-LABEL: @few_rows_of_768
+// CHECK-SAME: {block = 8 : i64, dims = ["d1"], kind = "resident"}, {block = 256 : i64, dims = ["d2"], kind = "grid"}], num_stages = 1 : i64, num_warps = 1 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @few_rows_of_768(%x: tensor<8192x6x768xbf16>, %w: tensor<8192x6xbf16>, %o: tensor<8192x768xbf16>) -> tensor<8192x768xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "6", d2 = "768"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8192x6x768xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x6xbf16>, i1, bf16) -> bf16
+    %ax = arith.extf %a : bf16 to f32
+    %bx = arith.extf %b : bf16 to f32
+    %p = arith.mulf %ax, %bx : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<8192x768xbf16>, bf16, i1) -> tensor<8192x768xbf16>
+    return %r : tensor<8192x768xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: rows shorter than 16 bytes for each thread of a warp.
+// CHECK-LABEL: @few_short_rows
+// CHECK-SAME: {block = 8 : i64, dims = ["d1"], kind = "resident"}, {block = 128 : i64, dims = ["d2"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func private @few_short_rows(%x: tensor<8192x8x128xbf16>, %w: tensor<8192x8xbf16>, %o: tensor<8192x128xbf16>) -> tensor<8192x128xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "8", d2 = "128"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8192x8x128xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x8xbf16>, i1, bf16) -> bf16
+    %ax = arith.extf %a : bf16 to f32
+    %bx = arith.extf %b : bf16 to f32
+    %p = arith.mulf %ax, %bx : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<8192x128xbf16>, bf16, i1) -> tensor<8192x128xbf16>
+    return %r : tensor<8192x128xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: more rows than a thread can hold.
+// CHECK-LABEL: @more_rows
+// CHECK-SAME: {block = 16 : i64, dims = ["d1"], kind = "looped"}, {block = 128 : i64, dims = ["d2"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func private @more_rows(%x: tensor<8192x32x2048xbf16>, %w: tensor<8192x32xbf16>, %o: tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "32", d2 = "2048"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8192x32x2048xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x32xbf16>, i1, bf16) -> bf16
+    %ax = arith.extf %a : bf16 to f32
+    %bx = arith.extf %b : bf16 to f32
+    %p = arith.mulf %ax, %bx : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<8192x2048xbf16>, bf16, i1) -> tensor<8192x2048xbf16>
+    return %r : tensor<8192x2048xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: programs of whole warps would leave most of the chip idle.
+// CHECK-LABEL: @few_programs
+// CHECK-SAME: {block = 8 : i64, dims = ["d1"], kind = "resident"}, {block = 32 : i64, dims = ["d2"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func private @few_programs(%x: tensor<16x8x1024xbf16>, %w: tensor<16x8xbf16>, %o: tensor<16x1024xbf16>) -> tensor<16x1024xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "8", d2 = "1024"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<16x8x1024xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x8xbf16>, i1, bf16) -> bf16
+    %ax = arith.extf %a : bf16 to f32
+    %bx = arith.extf %b : bf16 to f32
+    %p = arith.mulf %ax, %bx : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<16x1024xbf16>, bf16, i1) -> tensor<16x1024xbf16>
+    return %r : tensor<16x1024xbf16>
+  }
+}
+
+// -----
+
 // Must not fire: somebody chose already, and @main is no kernel.
 // CHECK-LABEL: @main
 // CHECK-NOT: fuse.tile
