@@ -16,6 +16,7 @@ from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import OutputResult
 from .frontend.one_hot import sum_one_hots
 from .frontend.product_epilogues import fuse_epilogues
+from .frontend.repeats import repeat_elements
 from .frontend.saved_strides import ALL_KEPT, KeptStrides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
@@ -129,6 +130,7 @@ def _compile(
     with timing.measured("load the compiler"):
         from .compilation import compile_program
     guards = _guards(gm)
+    repeat_elements(gm)
     sink_gathers(gm)
     sum_one_hots(gm)
     compact_embedding_gradients(gm)

@@ -18,6 +18,7 @@ from .gathers import sink_gathers
 from .pool_offsets import save_offsets
 from .product_epilogues import fuse_epilogues
 from .relu_masks import recompute_relu_masks
+from .repeats import repeat_elements
 from .saved_shapes import save_one_shape
 
 
@@ -31,13 +32,15 @@ def partition(
     reads the logits, these and two numbers a row are kept.  ``detach`` means nothing once gradients are part
     of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.  What is
     read in two shapes is read in one (``saved_shapes.py``), max pooling keeps a byte for each result
-    (``pool_offsets.py``), and masks of ReLUs are computed again (``relu_masks.py``).  ``epilogues``: a
+    (``pool_offsets.py``), masks of ReLUs are computed again (``relu_masks.py``), and upsampling is a view,
+    so that its gradient is no scatter (``repeats.py``).  ``epilogues``: a
     product computes the ReLU behind it, so that the ReLU is kept and not the product.
 
     A random op that checkpointing runs again saves the generator's state as a tensor on every device; by
     default torch hands generators to graphs on a GPU.
     """
     drop_detached(joint)
+    repeat_elements(joint)
     sink_gathers(joint)
     save_offsets(joint.graph)
     recompute_relu_masks(joint)

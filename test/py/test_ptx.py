@@ -17,12 +17,14 @@ from torch import Tensor
 from torch._dynamo.backends.common import aot_autograd
 
 from fuse_mlir.bench.cases import GRAPHS
+from fuse_mlir.bench.cases_further import FURTHER
 from fuse_mlir.bench.graph import Source
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.gathers import sink_gathers
 from fuse_mlir.compiler.frontend.importer import import_graph
+from fuse_mlir.compiler.frontend.repeats import repeat_elements
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
 
@@ -75,7 +77,7 @@ def captured(function: Callable[..., Any], args: tuple[Any, ...]) -> torch.fx.Gr
 
 def compiled(name: str, dtype: torch.dtype) -> list[CompiledCubin]:
     """All kernels of a benchmark graph, in order."""
-    graph = GRAPHS[name]
+    graph = {**GRAPHS, **FURTHER}[name]
     built = graph.build(Untouched(dtype), *graph.sizes)
     return kernels_of(built.fn, built.args)
 
@@ -83,6 +85,7 @@ def compiled(name: str, dtype: torch.dtype) -> list[CompiledCubin]:
 def kernels_of(function: Callable[..., Any], args: tuple[Any, ...]) -> list[CompiledCubin]:
     """All kernels of a function, in order."""
     captured_graph = captured(function, args)
+    repeat_elements(captured_graph)
     sink_gathers(captured_graph)
     imported = import_graph(captured_graph, (), context=make_context(), device="cpu", strict=True)
     PassManager(default_pipeline("planned", "h200")).run(imported.module, imported.remarks)
@@ -198,3 +201,17 @@ def test_quantising_takes_no_conversion_or_comparison_for_each_element() -> None
     assert "cvt.rni" not in to_int8.ptx and "cvt.rzi" not in to_int8.ptx
     [to_fp8] = compiled("rms_norm_fp8_token_16384x4096", torch.bfloat16)
     assert "selp.b16" not in to_fp8.ptx
+
+
+def test_a_sum_of_a_few_rows_stays_in_the_thread() -> None:
+    """Eight rows of 16 bytes, and their weights at once; no warp waits for another."""
+    [kernel] = compiled("weighted_sum_8192x8x2048", torch.bfloat16)
+    assert (accesses(kernel.ptx, "ld"), accesses(kernel.ptx, "st")) == ({WIDE: 9}, {WIDE: 1})
+    assert kernel.shared == 0 and "shfl" not in kernel.ptx and "bar.sync" not in kernel.ptx
+
+
+def test_upsampling_computes_no_indices_in_floating_point() -> None:
+    """Vectors are stored, of elements read twice side by side; nothing is converted, compared or asserted."""
+    [kernel] = compiled("upsample_32x128x64x64", torch.bfloat16)
+    assert (accesses(kernel.ptx, "ld"), accesses(kernel.ptx, "st")) == ({"b16": 16}, {WIDE: 2})
+    assert kernel.shared == 0 and "cvt.rn" not in kernel.ptx and "trap" not in kernel.ptx
