@@ -31,20 +31,29 @@ def aliased_operands(callee: ir.Operation) -> dict[int, int]:
 
 class Storage:
     """The root of every tensor value of ``@main``: an argument, a ``fuse.empty``/``fuse.alloc``, or a fresh
-    result of an extern op.
+    result of an extern op.  Its origin is the root or what an extern op laid into its storage.
     """
 
     def __init__(self, main: ir.Operation, module: ir.Module) -> None:
         functions = functions_of(module)
         self._root: dict[ir.Value, ir.Value] = {}
+        self._origin: dict[ir.Value, ir.Value] = {}
         for op in main.regions[0].blocks[0].operations:
             op = op.operation
             if op.name == "fuse.view":
                 self._root[op.results[0]] = self.root(op.operands[0])
+                self._origin[op.results[0]] = self.origin(op.operands[0])
             elif op.name == "func.call":
-                for result, operand in aliased_operands(functions[callee_name(op)]).items():
+                callee = functions[callee_name(op)]
+                for result, operand in aliased_operands(callee).items():
                     self._root[op.results[result]] = self.root(op.operands[operand])
+                    if "fuse.ties" in callee.attributes:
+                        self._origin[op.results[result]] = self.origin(op.operands[operand])
 
     def root(self, value: ir.Value) -> ir.Value:
         """The value that owns the storage behind ``value``."""
         return self._root.get(value, value)
+
+    def origin(self, value: ir.Value) -> ir.Value:
+        """The value whose type says by its offset and element where ``value``'s own offset counts from."""
+        return self._origin.get(value, value)

@@ -101,8 +101,8 @@ class _Writer:
 
     def pointer(self, value: ir.Value) -> str:
         """A variable with the address of a tensor's first element, computed once."""
-        root = self.storage.root(value)
-        at_start = TensorSpec.of(value.type).offset == TensorSpec.of(root.type).offset
+        origin = self.storage.origin(value)
+        at_start = TensorSpec.of(value.type).offset == TensorSpec.of(origin.type).offset
         name = self.tensors.first(value) if at_start else self.use(value)
         if name not in self.pointers:
             self.pointers[name] = f"{name}_p"
@@ -188,7 +188,7 @@ class _Writer:
             return
         name, made = self.fresh(), empty_text(spec, self.device)
         if here:
-            made = f"reinterpret({self.tensors.first(donor)}, {layout_text(spec)}, 0)"
+            made = f"reinterpret({self.tensors.first(self.storage.root(donor))}, {layout_text(spec)}, 0)"
         self.emit(f"{name} = {made}")
         self._release(donor)
         self.define(value, name, spec)
@@ -202,8 +202,8 @@ class _Writer:
             self.emit("del " + ", ".join(names))
 
     def _view(self, value: ir.Value) -> str:
-        spec, root = TensorSpec.of(value.type), self.storage.root(value)
-        base, offset = self.tensors.first(value), spec.offset - TensorSpec.of(root.type).offset
+        spec, origin = TensorSpec.of(value.type), self.storage.origin(value)
+        base, offset = self.tensors.first(value), spec.offset - TensorSpec.of(origin.type).offset
         name = self.define(value, self.fresh())
         self.emit(f"{name} = reinterpret({base}, {layout_text(spec)}, {python_text(offset)})")
         return name

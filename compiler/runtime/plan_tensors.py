@@ -2,6 +2,7 @@
 
 Kernels take addresses, so a buffer may be allocated in whatever layout of the same elements torch is to see
 it; and one variable serves all values of one storage and layout, views and the results of kernels alike.
+Where an extern op laid a result into a storage, only torch knows: layouts behind it count from that tensor.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,19 +21,23 @@ class PlanTensors:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._names: dict[ir.Value, dict[str, None]] = {}  #: that hold a storage now, in order
-        self._shown: dict[ir.Value, dict[TensorSpec, str]] = {}
+        self._shown: dict[ir.Value, dict[TensorSpec, str]] = {}  #: by origin, as layouts count from there
+        self._first: dict[ir.Value, str] = {}  #: by origin
+        self._origins: dict[ir.Value, set[ir.Value]] = {}  #: by root
         self.holders: dict[ir.Value, set[str]] = {}
 
     def define(self, value: ir.Value, name: str, spec: TensorSpec | None = None) -> None:
         """``name`` holds the storage of ``value``, as its type says or as ``spec`` does."""
-        root = self._storage.root(value)
+        root, origin = self._storage.root(value), self._storage.origin(value)
         self._names.setdefault(root, {})[name] = None
-        self._shown.setdefault(root, {})[spec or TensorSpec.of(value.type)] = name
+        self._shown.setdefault(origin, {})[spec or TensorSpec.of(value.type)] = name
+        self._first.setdefault(origin, name)
+        self._origins.setdefault(root, set()).add(origin)
         self.holders.setdefault(root, set()).add(name)
 
     def of(self, value: ir.Value) -> str | None:
         """The variable that shows the storage of ``value`` as its type says; None if there is none."""
-        return self._shown[self._storage.root(value)].get(TensorSpec.of(value.type))
+        return self._shown[self._storage.origin(value)].get(TensorSpec.of(value.type))
 
     def to_take_over(
         self, donor: ir.Value, own: TensorSpec, wanted: TensorSpec | None
@@ -46,13 +51,14 @@ class PlanTensors:
         return None
 
     def first(self, value: ir.Value) -> str:
-        """The variable that held the storage of ``value`` first: it begins where the root's type says."""
-        return next(iter(self._names[self._storage.root(value)]))
+        """The variable that held the origin of ``value`` first: it begins where the origin's type says."""
+        return self._first[self._storage.origin(value)]
 
     def release(self, value: ir.Value, kept: str = "") -> list[str]:
         """Forgets the storage; its variables but ``kept``, oldest first."""
         root = self._storage.root(value)
-        self._shown.pop(root, None)
+        for origin in self._origins.pop(root, ()):
+            del self._shown[origin], self._first[origin]
         return [name for name in self._names.pop(root, {}) if name != kept]
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 import torch
-from compiling import cloned
+from compiling import Compiled, cloned
 from interpreted_gpu import interpreted_gpu
 from torch import Tensor, nn
 
@@ -99,3 +99,23 @@ def test_strides_alignment_and_threads() -> None:
     for number in range(4):
         for result in found[number]:
             torch.testing.assert_close(result, function(inputs[0] + number, w), rtol=1e-5, atol=1e-6)
+
+
+def bytes_of_a_product(x):
+    return (x * 2).contiguous().view(torch.uint8)[:, ::3]
+
+
+def kernel_on_a_part_of_a_storage(x):
+    y = x.clone()
+    y.as_strided((2, 2), (3, 1), 1).add_(5)
+    return y
+
+
+@pytest.mark.parametrize("function", [bytes_of_a_product, kernel_on_a_part_of_a_storage])
+def test_what_an_extern_op_lays_into_a_storage(function):
+    """Only torch knows where it begins: views of it and addresses of it are not the storage's."""
+    x = torch.arange(1.0, 13.0).view(4, 3).t()
+    with interpreted_gpu():
+        found = Compiled(function)(x)
+    assert found.dtype == function(x).dtype
+    assert torch.equal(found, function(x))
