@@ -215,3 +215,10 @@ def test_upsampling_computes_no_indices_in_floating_point() -> None:
     [kernel] = compiled("upsample_32x128x64x64", torch.bfloat16)
     assert (accesses(kernel.ptx, "ld"), accesses(kernel.ptx, "st")) == ({"b16": 16}, {WIDE: 2})
     assert kernel.shared == 0 and "cvt.rn" not in kernel.ptx and "trap" not in kernel.ptx
+
+
+def test_gelu_and_its_slope_share_an_exponential() -> None:
+    """exp(-x * x / 2), once for an element: in the short erf, and the density of the normal distribution."""
+    args = (torch.empty(1024, 1024, dtype=torch.bfloat16), torch.empty(1024, 1024, dtype=torch.bfloat16))
+    [kernel] = kernels_of(torch.ops.aten.gelu_backward.default, args)
+    assert kernel.ptx.count("ex2.approx") == kernel.ptx.count("div.approx") > 0

@@ -65,7 +65,10 @@ def _gelu_inner(k: K, x: Scalar) -> Scalar:
 @pointwise("aten.gelu_backward.default")
 def gelu_backward(k: K, grad: Scalar, x: Scalar, approximate: str = "none") -> Scalar:
     if approximate == "none":
-        density = k.mul(k.math("exp", k.mul(k.mul(x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
+        inner = k.mul(x, math.sqrt(0.5))
+        # exp(-x * x / 2) in the form of the exponential that the short erf computes: the two become one.
+        power = k.math("exp2", k.mul(k.mul(inner, k.neg(inner)), math.log2(math.e)))
+        density = k.mul(power, 1 / math.sqrt(2 * math.pi))
         return k.mul(grad, k.add(_gelu_cdf(k, x, "none"), k.mul(x, density)))
     tanh = k.math("tanh", _gelu_inner(k, x))
     left = k.mul(k.add(tanh, 1), 0.5)
