@@ -111,7 +111,7 @@ OF_INDUCTOR = frozenset({
     "_softmax_backward_data", "nanmean", "ger", "rand_like", "randn_like", "randint_like",
     "rrelu_with_noise_functional", "selu", "angle", "isclose", "float_power", "put",
     "value_selecting_reduction_backward", "narrow_copy", "view_copy", "native_channel_shuffle",
-    "upsample_linear1d", "grid_sampler_2d",
+    "upsample_linear1d", "grid_sampler_2d", "index_reduce",
 })  # fmt: skip
 
 

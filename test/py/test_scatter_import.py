@@ -15,6 +15,7 @@ from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RaceError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
+from compiling import check as check_compiled
 from lowering import check, check_training, kernels, lower, run, trace
 
 aten = torch.ops.aten
@@ -367,3 +368,37 @@ def test_as_strided_scatter_of_overlapping_views(sizes, strides):
         lambda x, v: torch.as_strided_scatter(x, v, sizes, strides), [torch.ones(4, 6), torch.ones(sizes)]
     )
     assert [f.target for f in lower(gm, strict=False).fallbacks] == ["aten.as_strided_scatter.default"]
+
+
+MASKED = {
+    "whole": lambda x, m: x.index_put((m,), torch.tensor(2.5)),
+    "rows": lambda x, m: x.index_put((m[:, 0],), torch.tensor(2.5)),
+    "added": lambda x, m: x.index_put((m,), torch.tensor(2.5), accumulate=True),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_one_number_where_a_mask_holds(name):
+    """Nothing counts the elements, so nothing depends on the data."""
+    compiled = check_compiled(MASKED[name], torch.randn(4, 6), torch.randn(4, 6) > 0)
+    assert not compiled.graphs[0].fallbacks
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_assigned_where_a_mask_holds(dtype):
+    def function(x, mask):
+        y = x.clone()
+        y[mask] = 3
+        y[:, mask[0]] = 0
+        return y
+
+    x = torch.randn(4, 6, 2).mul(9).to(dtype)
+    compiled = check_compiled(function, x, torch.randn(4, 6) > 0)
+    assert not compiled.graphs[0].fallbacks and compiled.graphs[0].launches_after == 1
+
+
+def test_gradient_where_a_mask_holds():
+    def function(x, mask):
+        return x.sin().index_put((mask,), torch.tensor(1.0)).exp()
+
+    check_training(function, torch.randn(4, 6), torch.randn(4, 6) > 0, table=decomposition_table())

@@ -114,6 +114,9 @@ def _number_of_elements(sizes: Sequence[Expr]) -> Expr:
 def index_put(call: Call) -> Any:
     target, source = call.tensor("self"), _Source(call, call["values"])
     mode = "add" if call["accumulate"] else "set"
+    masks = [(d, i) for d, i in enumerate(call["indices"]) if i is not None]
+    if len(masks) == 1 and masks[0][1].dtype == torch.bool and _is_one_number(source):
+        return _masked(call, target, *masks[0], source, mode)
     require_mode(call, target, mode)
     advanced = Advanced.of(call, target, call["indices"])
     sizes = _subscripted(advanced)
@@ -124,6 +127,29 @@ def index_put(call: Call) -> Any:
     at = kernel.iterate(sizes)
     place = advanced.place(kernel, at)
     kernel.store(0, place.at, source.at(kernel, at), place.valid, mode, place.indices)
+    return call.finish(kernel)
+
+
+def _is_one_number(source: _Source) -> bool:
+    return not isinstance(source.value, Tensor) or all(n.constant == 1 for n in source.value.sizes)
+
+
+def _masked(call: Call, target: Tensor, first: int, mask: Tensor, source: _Source, mode: str) -> Any:
+    """One number wherever a mask of some dims, from ``first`` on, holds: however many those are, each element
+    asks the mask.
+    """
+    kernel = call.kernel([target, mask, *source.inputs], None, source.numbers)
+    at = kernel.iterate(target.sizes)
+    chosen = kernel.load_raw(mask, kernel.broadcast(mask, at[first : first + mask.rank]))
+    old, new = kernel.load_raw(target, at), source.value
+    if isinstance(new, Tensor):
+        new = kernel.load_raw(new, [const(0)] * new.rank)
+    else:
+        new = source.at(kernel, at)
+    new = kernel.cast(kernel.lift(new, target.dtype), target.dtype)
+    if mode == "add":
+        new = kernel.cast(kernel.add(kernel.widen(old), kernel.widen(new)), target.dtype)
+    kernel.store(0, at, kernel.select(chosen, new, old))
     return call.finish(kernel)
 
 
