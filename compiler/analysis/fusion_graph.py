@@ -46,8 +46,8 @@ class GroupGraph:
     verdicts: dict[Hashable, tuple[Refusal | None, int]] = field(
         default_factory=dict
     )  #: by form of candidates
-    _sizes: dict[int, int] = field(default_factory=dict)  #: bytes of values
-    _bytes: dict[ir.Type, int] = field(default_factory=dict)
+    _bytes: dict[int, int] = field(default_factory=dict)  #: by kind of value
+    _devices: dict[int, str] = field(default_factory=dict)  #: by kind of value
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _contents: dict[int, Contents] = field(default_factory=dict)  #: by group
 
@@ -214,14 +214,11 @@ class GroupGraph:
 
     def bytes_of(self, value: int) -> int:
         """Bytes of a tensor under the hints."""
-        known = self._sizes.get(value)
+        kind = self.kinds[value]
+        known = self._bytes.get(kind)
         if known is None:
-            type_ = self.deps.values[value].type
-            known = self._bytes.get(type_)
-            if known is None:
-                spec = TensorSpec.of(type_)
-                known = self._bytes[type_] = estimate(spec.numel, self.hints) * spec.element_bytes
-            self._sizes[value] = known
+            spec = TensorSpec.of(self.deps.values[value].type)
+            known = self._bytes[kind] = estimate(spec.numel, self.hints) * spec.element_bytes
         return known
 
     @cached_property
@@ -245,9 +242,12 @@ class GroupGraph:
 
     def device(self, node: int) -> str:
         """Where a kernel runs: the device of its first destination, "" for the module's."""
-        destinations = self.deps.nodes[node].destinations
-        spec = TensorSpec.of(self.deps.values[destinations[0]].type) if destinations else None
-        return (spec.device or "") if spec is not None else ""
+        destination = self.deps.nodes[node].destinations[0]
+        kind = self.kinds[destination]
+        known = self._devices.get(kind)
+        if known is None:
+            known = self._devices[kind] = TensorSpec.of(self.deps.values[destination].type).device or ""
+        return known
 
     def assign(self) -> None:
         """Writes ``fuse.group`` onto the calls: groups of two or more, numbered in program order."""
