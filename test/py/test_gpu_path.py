@@ -111,7 +111,14 @@ def kernel_on_a_part_of_a_storage(x):
     return y
 
 
-@pytest.mark.parametrize("function", [bytes_of_a_product, kernel_on_a_part_of_a_storage])
+def conjugate_beside_its_operand(x):
+    z = torch.complex(x, x * 2)
+    return torch.view_as_real(z.conj().resolve_conj() + torch.view_as_complex(torch.view_as_real(z) * 3))
+
+
+@pytest.mark.parametrize(
+    "function", [bytes_of_a_product, kernel_on_a_part_of_a_storage, conjugate_beside_its_operand]
+)
 def test_what_an_extern_op_lays_into_a_storage(function):
     """Only torch knows where it begins: views of it and addresses of it are not the storage's."""
     x = torch.arange(1.0, 13.0).view(4, 3).t()
