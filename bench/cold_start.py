@@ -3,11 +3,13 @@
 `python -m fuse_mlir.bench.cold_start MODULE..` imports torch, Dynamo and the named modules, nothing of a
 compiler, and then forks a process for each job that it reads, a line of JSON, and writes its answer, one
 more.  So every figure is of a process that has compiled nothing, and the import of torch and of the model's
-library is in none of them; the import of the compiler is.
+library is in none of them; the import of the compiler is, from bytecode, as of what is installed.
 """
 
+import compileall
 import contextlib
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -85,8 +87,21 @@ def compile_once(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def compile_bytecode() -> None:
+    """Writes the bytecode of this package and of MLIR's bindings, as installing them does: a working tree has
+    none at first, and none ever under ``PYTHONDONTWRITEBYTECODE``.
+    """
+    ours = __package__.partition(".")[0]
+    for name, parts in ((ours, ("compiler", "passes")), ("mlir", ("",)), ("torch_mlir", ("",))):
+        spec = importlib.util.find_spec(name)
+        for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+            for part in parts:
+                compileall.compile_dir(os.path.join(folder, part), quiet=2)
+
+
 def main() -> int:
     """Answers jobs until the input ends."""
+    compile_bytecode()
     for name in sys.argv[1:]:
         with contextlib.suppress(Exception):  # a model whose library is missing says so in its own job
             importlib.import_module(name)
