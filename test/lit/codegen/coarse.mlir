@@ -212,13 +212,15 @@ func.func private @ordinary(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) ->
 
 // -----
 
-// One float32 divisor for a row: its reciprocal once, and each quotient corrected; what is not finite stays as the product.
+// One float32 divisor for a row: its reciprocal once, and each quotient corrected by what is left, its sign turned back so
+// that a 0 keeps its own; what is not finite stays as the product.
 // CHECK-LABEL: @float32_rows
 // CHECK: %[[R:.*]] = "tt.precise_divf"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
 // CHECK: arith.mulf
 // CHECK: %[[GUESS:.*]] = arith.mulf
 // CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[GUESS]], %{{.*}}
-// CHECK: %[[BETTER:.*]] = math.fma %[[LEFT]], %{{.*}}, %[[GUESS]]
+// CHECK: %[[TURNED:.*]] = arith.subf %{{.*}}, %[[LEFT]]
+// CHECK: %[[BETTER:.*]] = math.fma %[[TURNED]], %{{.*}}, %[[GUESS]]
 // CHECK: arith.select %{{.*}}, %[[BETTER]], %[[GUESS]]
 // CHECK-NOT: tt.precise_divf
 func.func private @float32_rows(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
