@@ -38,7 +38,7 @@ def test_index_reduce(kind):
     check(lambda x, i, v: x.index_reduce(0, i, v, kind), *inputs, table=decomposition_table(), extern=extern)
 
 
-@pytest.mark.xfail(strict=True, reason="AOTAutograd takes torch's kernel for tracing, aot_eager too: same answer")
+@pytest.mark.xfail(strict=True, reason="AOTAutograd traces torch's own wrong function, for aot_eager too")
 def test_multilabel_margin_loss():
     """Classes behind the -1 that ends a row do not count, which torch's decomposition forgets."""
     target = torch.tensor([[1, 2, -1, 0, 0, 0], [0, -1, 3, 3, 3, 3]])
