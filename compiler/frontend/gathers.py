@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from .new_node import new_node
+from .new_node import computed_node
 
 _aten = torch.ops.aten
 #: Ops that compute each element from the elements of their tensor arguments at the same place.
@@ -76,9 +76,9 @@ def _moved(gather: Node) -> _Made | None:
     [tensor] = full
     graph = gather.graph
     with graph.inserting_before(gather):
-        inner = _call(_aten.gather.default, (tensor, dim, index), {}, gather)
+        inner = computed_node(gather, _aten.gather.default, tensor, dim, index)
         args = tuple(inner if a is tensor else a for a in source.args)
-        result = _call(source.target, args, dict(source.kwargs), source)
+        result = computed_node(source, source.target, *args, **source.kwargs)
     assert result.meta["val"].shape == gather.meta["val"].shape
     return _Made(inner, result)
 
@@ -93,9 +93,9 @@ def _behind_view(view: Node) -> Node:
     if len(tensors) != 1 or _layout(tensors[0]) != _layout(made):
         return view
     with view.graph.inserting_before(view):
-        inner = _call(view.target, (tensors[0], *view.args[1:]), dict(view.kwargs), view)
+        inner = computed_node(view, view.target, tensors[0], *view.args[1:], **view.kwargs)
         args = tuple(inner if a is tensors[0] else a for a in made.args)
-        return _call(made.target, args, dict(made.kwargs), made)
+        return computed_node(made, made.target, *args, **made.kwargs)
 
 
 def _layout(node: Node) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -118,8 +118,3 @@ def _full(source: Node, whole: torch.Tensor, dim: int) -> list[Node]:
         elif len(shape) >= whole.dim() - dim and shape[dim - whole.dim()] != 1:
             full += [argument, argument]
     return full
-
-
-def _call(target: Any, args: tuple, kwargs: dict[str, Any], like: Node) -> Node:
-    values = [a.meta["val"] if isinstance(a, Node) else a for a in args]
-    return new_node(like.graph, target, *args, like=like, val=target(*values, **kwargs), **kwargs)

@@ -1,8 +1,9 @@
 """New nodes of an FX graph, which keep the origin of the nodes that they stand for."""
 
+from collections.abc import Callable
 from typing import Any
 
-from torch.fx import Graph, Node
+from torch.fx import Graph, GraphModule, Node
 
 #: The metadata that says from which lines and modules of the user's a node is.
 _ORIGIN = ("stack_trace", "nn_module_stack", "from_node")
@@ -30,3 +31,26 @@ def new_node(
     if val is not None:
         made.meta["val"] = val
     return made
+
+
+def computed_node(like: Node, target: Any, /, *args: Any, **kwargs: Any) -> Node:
+    """A call at the insertion point of the graph of ``like``, with its origin; what it gives is computed from
+    ``meta["val"]`` of the nodes among ``args``.
+    """
+    values = [a.meta["val"] if isinstance(a, Node) else a for a in args]
+    return new_node(like.graph, target, *args, like=like, val=target(*values, **kwargs), **kwargs)
+
+
+def replace_nodes(gm: GraphModule, rewrite: Callable[[Node], Node | None]) -> int:
+    """Lets the result of ``rewrite`` stand for each node for which it makes one, in place; how many did."""
+    count = 0
+    for node in list(gm.graph.nodes):
+        made = rewrite(node)
+        if made is not None:
+            node.replace_all_uses_with(made)
+            gm.graph.erase_node(node)
+            count += 1
+    if count:
+        gm.graph.eliminate_dead_code()
+        gm.recompile()
+    return count

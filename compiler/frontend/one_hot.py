@@ -20,10 +20,11 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from .new_node import new_node
+from .new_node import computed_node, replace_nodes
 
 _aten = torch.ops.aten
-_ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
+#: Ops that make a tensor of zeros.
+ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 
 
 def sum_one_hots(gm: GraphModule) -> int:
@@ -33,19 +34,12 @@ def sum_one_hots(gm: GraphModule) -> int:
     ``scatter.value`` into zeros along that dim, with one index for each row, and a tensor with one element
     for each row.  An index that is out of range is asserted where the rows themselves are computed.
     """
-    count = 0
-    for node in list(gm.graph.nodes):
-        if node.target is _aten.sum.dim_IntList and (made := _product(node)) is not None:
-            node.replace_all_uses_with(made)
-            gm.graph.erase_node(node)
-            count += 1
-    if count:
-        gm.graph.eliminate_dead_code()
-        gm.recompile()
-    return count
+    return replace_nodes(gm, _product)
 
 
 def _product(node: Node) -> Node | None:
+    if node.target is not _aten.sum.dim_IntList:
+        return None
     rows, dims = node.args[:2]
     if isinstance(rows, Node) and _is_cast(rows):
         rows = rows.args[0]
@@ -64,16 +58,11 @@ def _product(node: Node) -> Node | None:
         return None
     if one_hot.meta["val"].shape != whole.shape:  # type: ignore[union-attr]
         return None
-    made = _emit(node, _aten.mul.Tensor, scale, value)
-    if whole.dtype == total.dtype:
-        return made
-    return _emit(node, _aten._to_copy.default, made, dtype=total.dtype)
-
-
-def _emit(before: Node, target: Any, operand: Node, *args: Any, **kwargs: Any) -> Node:
-    with before.graph.inserting_before(before):
-        val = target(operand.meta["val"], *args, **kwargs)
-        return new_node(before.graph, target, operand, *args, like=before, val=val, **kwargs)
+    with node.graph.inserting_before(node):
+        made = computed_node(node, _aten.mul.Tensor, scale, value)
+        if whole.dtype == total.dtype:
+            return made
+        return computed_node(node, _aten._to_copy.default, made, dtype=total.dtype)
 
 
 def _is_cast(node: Node) -> bool:
@@ -89,7 +78,7 @@ def _scattered(node: Any, dim: int) -> int | float | None:
         return None
     target, along, index, value = node.args
     whole, places = node.meta["val"], index.meta["val"]  # type: ignore[union-attr]
-    if target.target not in _ZEROS or not isinstance(value, int | float) or places.dim() != whole.dim():  # type: ignore[union-attr]
+    if target.target not in ZEROS or not isinstance(value, int | float) or places.dim() != whole.dim():  # type: ignore[union-attr]
         return None
     if along % whole.dim() != dim:  # type: ignore[operator]
         return None

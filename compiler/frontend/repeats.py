@@ -24,12 +24,12 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .new_node import new_node
+from .new_node import computed_node, replace_nodes
+from .one_hot import ZEROS
 
 _aten = torch.ops.aten
 _READS = frozenset({_aten.index.Tensor, _aten._unsafe_index.Tensor})
 _SUMS = frozenset({_aten.index_put.default, _aten._unsafe_index_put.default})
-_ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 #: What computes indices from a range and numbers.
 _TABLE_OPS: frozenset[Any] = frozenset(
     {
@@ -51,21 +51,13 @@ def repeat_elements(gm: GraphModule) -> int:
     times n; and on its gradient, what is added to zeros at such indices.  The result has the strides it had.
     Does not fire on sizes that are unknown while compiling, nor where the result has gaps.
     """
-    count = 0
-    for node in list(gm.graph.nodes):
-        made = None
-        if node.target in _READS:
-            made = _repeated(node)
-        elif node.target in _SUMS:
-            made = _summed(node)
-        if made is not None:
-            node.replace_all_uses_with(made)
-            gm.graph.erase_node(node)
-            count += 1
-    if count:
-        gm.graph.eliminate_dead_code()
-        gm.recompile()
-    return count
+    return replace_nodes(gm, _as_view)
+
+
+def _as_view(node: Node) -> Node | None:
+    if node.target in _READS:
+        return _repeated(node)
+    return _summed(node) if node.target in _SUMS else None
 
 
 def _repeated(node: Node) -> Node | None:
@@ -81,10 +73,10 @@ def _repeated(node: Node) -> Node | None:
     with node.graph.inserting_before(node):
         made = _permuted(node, source, order)
         for place in sorted((order.index(d) for d in factors), reverse=True):
-            made = _call(node, _aten.unsqueeze.default, made, place + 1)
-        made = _call(node, _aten.expand.default, made, _split(whole, factors, order))
-        made = _call(node, _aten.clone.default, made, memory_format=torch.contiguous_format)
-        made = _call(node, _aten.view.default, made, [result.shape[d] for d in order])
+            made = computed_node(node, _aten.unsqueeze.default, made, place + 1)
+        made = computed_node(node, _aten.expand.default, made, _split(whole, factors, order))
+        made = computed_node(node, _aten.clone.default, made, memory_format=torch.contiguous_format)
+        made = computed_node(node, _aten.view.default, made, [result.shape[d] for d in order])
         return _permuted(node, made, [order.index(d) for d in range(whole.dim())])
 
 
@@ -102,14 +94,14 @@ def _summed(node: Node) -> Node | None:
         return None
     over = [d + n + 1 for n, d in enumerate(sorted(factors))]
     with node.graph.inserting_before(node):
-        made = _call(node, _aten.view.default, values, _split(whole, factors, order))
-        return _call(node, _aten.sum.dim_IntList, made, over)
+        made = computed_node(node, _aten.view.default, values, _split(whole, factors, order))
+        return computed_node(node, _aten.sum.dim_IntList, made, over)
 
 
 def _is_zeros(node: Any) -> bool:
     if not isinstance(node, Node):
         return False
-    return node.target in _ZEROS or (node.target is _aten.full.default and node.args[1] == 0)
+    return node.target in ZEROS or (node.target is _aten.full.default and node.args[1] == 0)
 
 
 def _is_dense(value: Tensor, order: Sequence[int]) -> bool:
@@ -133,7 +125,7 @@ def _split(whole: Tensor, factors: dict[int, int], order: Sequence[int]) -> list
 def _permuted(like: Node, value: Any, order: list[int]) -> Node:
     if order == list(range(len(order))):
         return value
-    return _call(like, _aten.permute.default, value, order)
+    return computed_node(like, _aten.permute.default, value, order)
 
 
 def _factors(whole: Tensor, result: Tensor, indices: list[Node | None]) -> dict[int, int] | None:
@@ -175,8 +167,3 @@ def _table(node: Node) -> Tensor | None:
         return None
     kwargs = {name: value for name, value in node.kwargs.items() if name in ("dtype", "alpha")}
     return node.target(*args, **kwargs)
-
-
-def _call(like: Node, target: Any, operand: Any, *args: Any, **kwargs: Any) -> Node:
-    val = target(operand.meta["val"], *args, **kwargs)
-    return new_node(like.graph, target, operand, *args, like=like, val=val, **kwargs)

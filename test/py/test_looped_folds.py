@@ -4,18 +4,11 @@ at multiples of 16 bytes, apart from each other where they do not; with values t
 
 import pytest
 import torch
-from tiling_cases import Case, axis, compare, lowered, tensor, tile
+from tiling_cases import SOFTMAX, Case, axis, compare, lowered, tensor, tile
 
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.combine_reductions import CombineReductions
 
-SOFTMAX = """load x[d0, d1] -> v
-fold max v[d1] -> m : f32
-%c = arith.subf %v, %m : f32
-%e = math.exp %c : f32
-fold sum e[d1] -> s : f32
-%q = arith.divf %e, %s : f32
-store q -> o[d0, d1]"""
 ARGUMENT = """load x[d0, d1] -> v
 %i = "fuse.index"() {expr = "INDEX"} : () -> i64
 %m, %p = "fuse.argreduce"(%v, %i) {kind = "KIND", over = ["d1"]} : (f32, i64) -> (f32, i64)
