@@ -4,12 +4,14 @@ Half of them are those of `cases.py` at the shapes of published models, half oth
 and their training contain.  They say whether the rules that the suite `kernels` was tuned with carry over.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from . import cases, cases_blocks, cases_images, cases_quantise
-from .graph import Built, Graph, Source, graph_table
+from .cases import GRAPHS
+from .graph import BOTH_DTYPES, Built, Graph, Source, graph_table
 
 FLOAT32 = (torch.float32,)
 BFLOAT16 = (torch.bfloat16,)
@@ -233,101 +235,62 @@ def _weighted_sum(source: Source, tokens: int, experts: int, columns: int) -> Bu
     return Built(weighted_sum, args, moved)
 
 
+def _shaped(of: str, name: str, sizes: tuple[int, ...], dtypes: tuple[torch.dtype, ...]) -> Graph:
+    """A graph of `cases.py` at other sizes."""
+    return replace(GRAPHS[of], name=name, sizes=sizes, dtypes=dtypes)
+
+
 _SHAPES = (
-    Graph("softmax_32768x1500", cases._softmax, (32768, 1500), (16, 60), BFLOAT16),
-    Graph("softmax_24576x577", cases._softmax, (24576, 577), (16, 65), FLOAT32),
-    Graph("softmax_4096x32000", cases._softmax, (4096, 32000), (8, 320), BFLOAT16),
-    Graph("softmax_1024x128256", cases._softmax, (1024, 128256), (4, 1282), FLOAT32),
-    Graph("layer_norm_65536x768", cases._layer_norm, (65536, 768), (32, 48), BFLOAT16),
-    Graph("layer_norm_16384x1280", cases._layer_norm, (16384, 1280), (16, 80), FLOAT32),
-    Graph("layer_norm_4096x12288", cases._layer_norm, (4096, 12288), (8, 192), BFLOAT16),
-    Graph("rms_norm_residual_16384x3584", cases._rms_norm_residual, (16384, 3584), (16, 56), BFLOAT16),
-    Graph("rms_norm_residual_8192x5120", cases._rms_norm_residual, (8192, 5120), (16, 80), BFLOAT16),
-    Graph("layer_norm_backward_32768x768", cases._layer_norm_backward, (32768, 768), (64, 48), BFLOAT16),
-    Graph("layer_norm_backward_8192x5120", cases._layer_norm_backward, (8192, 5120), (32, 80), FLOAT32),
-    Graph("swiglu_8192x14336", cases_blocks._swiglu, (8192, 14336), (16, 112), BFLOAT16),
-    Graph("gelu_gate_8192x11008", cases._gelu_gate, (8192, 11008), (16, 86), BFLOAT16),
-    Graph(
-        "cross_entropy_8192x32000", cases._cross_entropy, (8192, 32000), (16, 320), BFLOAT16, True, slack=8.0
+    _shaped("softmax_8192x4096", "softmax_32768x1500", (32768, 1500), BFLOAT16),
+    _shaped("softmax_8192x4096", "softmax_24576x577", (24576, 577), FLOAT32),
+    _shaped("softmax_8192x4096", "softmax_4096x32000", (4096, 32000), BFLOAT16),
+    _shaped("softmax_8192x4096", "softmax_1024x128256", (1024, 128256), FLOAT32),
+    _shaped("layer_norm_8192x4096", "layer_norm_65536x768", (65536, 768), BFLOAT16),
+    _shaped("layer_norm_8192x4096", "layer_norm_16384x1280", (16384, 1280), FLOAT32),
+    _shaped("layer_norm_8192x4096", "layer_norm_4096x12288", (4096, 12288), BFLOAT16),
+    _shaped("rms_norm_residual_8192x4096", "rms_norm_residual_16384x3584", (16384, 3584), BFLOAT16),
+    _shaped("rms_norm_residual_8192x4096", "rms_norm_residual_8192x5120", (8192, 5120), BFLOAT16),
+    _shaped("layer_norm_backward_16384x4096", "layer_norm_backward_32768x768", (32768, 768), BFLOAT16),
+    _shaped("layer_norm_backward_16384x4096", "layer_norm_backward_8192x5120", (8192, 5120), FLOAT32),
+    _shaped("swiglu_8192x4096", "swiglu_8192x14336", (8192, 14336), BFLOAT16),
+    _shaped("gelu_gate_8192x4096", "gelu_gate_8192x11008", (8192, 11008), BFLOAT16),
+    _shaped("cross_entropy_4096x50304", "cross_entropy_8192x32000", (8192, 32000), BFLOAT16),
+    _shaped("cross_entropy_4096x50304", "cross_entropy_2048x151936", (2048, 151936), BFLOAT16),
+    _shaped("cross_entropy_4096x50304", "cross_entropy_8192x30522", (8192, 30522), FLOAT32),
+    _shaped("group_norm_silu_32x512x64x64", "group_norm_silu_8x320x64x64", (8, 320, 64, 32), BFLOAT16),
+    _shaped("group_norm_silu_32x512x64x64", "group_norm_silu_16x1280x16x16", (16, 1280, 16, 32), BFLOAT16),
+    _shaped("group_norm_silu_32x512x64x64", "group_norm_silu_4x128x256x256", (4, 128, 256, 32), BFLOAT16),
+    _shaped(
+        "batch_norm_nchw_64x256x56x56", "batch_norm_nchw_128x64x112x112", (128, 64, 112, False), BFLOAT16
     ),
-    Graph(
-        "cross_entropy_2048x151936",
-        cases._cross_entropy,
-        (2048, 151936),
-        (8, 1519),
-        BFLOAT16,
-        True,
-        slack=8.0,
-    ),
-    Graph(
-        "cross_entropy_8192x30522", cases._cross_entropy, (8192, 30522), (16, 305), FLOAT32, True, slack=8.0
-    ),
-    Graph("group_norm_silu_8x320x64x64", cases._group_norm_silu, (8, 320, 64, 32), (2, 16, 4, 4), BFLOAT16),
-    Graph(
-        "group_norm_silu_16x1280x16x16", cases._group_norm_silu, (16, 1280, 16, 32), (2, 16, 4, 4), BFLOAT16
-    ),
-    Graph(
-        "group_norm_silu_4x128x256x256", cases._group_norm_silu, (4, 128, 256, 32), (2, 16, 4, 4), BFLOAT16
-    ),
-    Graph(
-        "batch_norm_nchw_128x64x112x112",
-        cases_images._batch_norm,
-        (128, 64, 112, False),
-        (4, 16, 4, False),
-        BFLOAT16,
-    ),
-    Graph(
-        "batch_norm_nchw_256x512x14x14",
-        cases_images._batch_norm,
-        (256, 512, 14, False),
-        (4, 16, 4, False),
-        BFLOAT16,
-    ),
-    Graph(
+    _shaped("batch_norm_nchw_64x256x56x56", "batch_norm_nchw_256x512x14x14", (256, 512, 14, False), BFLOAT16),
+    _shaped(
+        "batch_norm_channels_last_64x256x56x56",
         "batch_norm_channels_last_256x1024x14x14",
-        cases_images._batch_norm,
         (256, 1024, 14, True),
-        (4, 16, 4, True),
         BFLOAT16,
     ),
-    Graph(
+    _shaped(
+        "channel_norm_channels_last_64x256x56x56",
         "channel_norm_channels_last_128x96x56x56",
-        cases_images._channel_norm,
         (128, 96, 56, True),
-        (4, 12, 4, True),
         BFLOAT16,
     ),
-    Graph(
-        "channel_norm_nchw_128x192x28x28",
-        cases_images._channel_norm,
-        (128, 192, 28, False),
-        (4, 12, 4, False),
-        BFLOAT16,
+    _shaped(
+        "channel_norm_nchw_64x256x56x56", "channel_norm_nchw_128x192x28x28", (128, 192, 28, False), BFLOAT16
     ),
-    Graph(
-        "embedding_layer_norm_16384x4096",
-        cases._embedding_layer_norm,
-        (16384, 128256, 4096),
-        (32, 50, 64),
-        BFLOAT16,
+    _shaped(
+        "embedding_layer_norm_16384x1024", "embedding_layer_norm_16384x4096", (16384, 128256, 4096), BFLOAT16
     ),
-    Graph("transpose_add_4096x12288", cases._transpose_add, (4096, 12288), (32, 96), BFLOAT16),
-    Graph("rotary_2x64x4096x64", cases._rotary, (2, 64, 4096, 64), (2, 2, 8, 16), BFLOAT16),
-    Graph(
-        "qk_norm_rotary_4x40x4096x128",
-        cases_blocks._qk_norm_rotary,
-        (4, 40, 4096, 128),
-        (2, 2, 8, 16),
-        BFLOAT16,
-    ),
-    Graph("masked_softmax_2x12x2048x2048", cases_blocks._masked_softmax, (2, 12, 2048), (2, 2, 16), BFLOAT16),
-    Graph("var_mean_20000x3000", cases_blocks._var_mean, (20000, 3000), (40, 60), FLOAT32, True),
-    Graph("argmax_1024x128256", cases_blocks._argmax, (1024, 128256), (8, 1282), BFLOAT16, True),
-    Graph("mean_square_100000007", cases._mean_square, (100000007,), (4099,), BFLOAT16, True, slack=8.0),
-    Graph(
-        "row_mean_column_var_10000x3000", cases._row_mean_column_var, (10000, 3000), (40, 60), FLOAT32, True
-    ),
-    cases_quantise._graph("rms", cases_quantise.FP8, 128, 8192, 7168, "rms_norm_fp8_group"),
+    _shaped("transpose_add_8192x8192", "transpose_add_4096x12288", (4096, 12288), BFLOAT16),
+    _shaped("rotary_8x32x2048x128", "rotary_2x64x4096x64", (2, 64, 4096, 64), BFLOAT16),
+    _shaped("qk_norm_rotary_8x32x2048x128", "qk_norm_rotary_4x40x4096x128", (4, 40, 4096, 128), BFLOAT16),
+    _shaped("masked_softmax_4x16x1024x1024", "masked_softmax_2x12x2048x2048", (2, 12, 2048), BFLOAT16),
+    _shaped("var_mean_16384x8192", "var_mean_20000x3000", (20000, 3000), FLOAT32),
+    _shaped("argmax_4096x50257", "argmax_1024x128256", (1024, 128256), BFLOAT16),
+    _shaped("mean_square_2p27", "mean_square_100000007", (100000007,), BFLOAT16),
+    _shaped("row_mean_column_var_8192x8192", "row_mean_column_var_10000x3000", (10000, 3000), FLOAT32),
+    _shaped("rms_norm_fp8_group_16384x4096", "rms_norm_fp8_group_8192x7168", (8192, 7168), BOTH_DTYPES),
 )
 
 _COMPUTATIONS = (
