@@ -92,6 +92,11 @@ def text_of(attribute: ir.Attribute, what: str) -> str:
     return _cast(ir.StringAttr, attribute, what, "a string").value
 
 
+def array_of(attribute: ir.Attribute, what: str) -> tuple[ir.Attribute, ...]:
+    """The elements of an array."""
+    return tuple(_cast(ir.ArrayAttr, attribute, what, "an array"))
+
+
 def texts_of(attribute: ir.Attribute, what: str) -> tuple[str, ...]:
     """The values of an array of strings."""
     return tuple(text_of(a, what) for a in _cast(ir.ArrayAttr, attribute, what, "an array of strings"))

@@ -1,8 +1,18 @@
 """Rules of extern declarations: how ``fuse.args`` and ``fuse.kwargs`` rebuild a call."""
 
 from ..mlir import ir
-from ._rules import Broken, Report, function_type, integer_of, integers_of, is_token, items_of, text_of
-from .fuse import Arg, Torch
+from ._rules import (
+    Broken,
+    Report,
+    array_of,
+    function_type,
+    integer_of,
+    integers_of,
+    is_token,
+    items_of,
+    text_of,
+)
+from .fuse import Arg, Torch, Tuple
 
 #: Kinds of ``#fuse.torch<"kind:name">``.
 TORCH_KINDS = ("device", "layout", "memory_format", "dtype", "object")
@@ -57,6 +67,9 @@ def _collect(attribute: ir.Attribute, count: int, used: set[int]) -> None:
             raise Broken(
                 f"expected #fuse.torch of 'kind:name' with a kind of {', '.join(TORCH_KINDS)}, got '{text}'"
             )
+    elif isinstance(attribute, Tuple):
+        for element in array_of(attribute.params[0], "#fuse.tuple"):
+            _collect(element, count, used)
     elif isinstance(attribute, ir.ArrayAttr):
         for element in attribute:
             _collect(element, count, used)
@@ -65,7 +78,8 @@ def _collect(attribute: ir.Attribute, count: int, used: set[int]) -> None:
             _collect(element, count, used)
     elif not isinstance(attribute, _LITERALS):
         raise Broken(
-            f"expected arguments made of literals, lists, types, #fuse.arg and #fuse.torch, got {attribute}"
+            "expected arguments made of literals, lists, types, #fuse.arg, #fuse.tuple and #fuse.torch, "
+            f"got {attribute}"
         )
 
 

@@ -1,5 +1,6 @@
 """Rules of kernels: functions with ``fuse.kernel`` whose body is scalar code over named dims."""
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,10 @@ DISTRIBUTIONS = ("uniform", "normal")
 #: Kinds that fold only truth values, and only integers.
 _TRUTH_KINDS = ("any", "all")
 _INTEGER_KINDS = ("xor",)
+
+#: Points that a kernel may have: 64-bit integers number them, rounded up to blocks, and count the bytes of
+#: hundreds of accesses at each.
+_MOST_POINTS = 2**52
 
 _DIM = re.compile(r"d(0|[1-9]\d*)")
 _NO_DIMS: frozenset[str] = frozenset()
@@ -159,6 +164,12 @@ def _dims(func: ir.Operation, symbols: dict[str, int]) -> dict[str, Expr]:
             )
         if extent.constant is not None and extent.constant < 0:
             raise Broken(f"expected {name} to have an extent of at least 0, got {extent}")
+    points = math.prod(max(extent.constant or 1, 1) for extent in dims.values())
+    if points > _MOST_POINTS:
+        raise Broken(
+            f"expected the constant extents of fuse.dims to have a product of at most {_MOST_POINTS}, "
+            f"got {points}"
+        )
     return dims
 
 

@@ -63,6 +63,12 @@ class Torch(Fuse.Attribute, name="torch"):
     text: ir.StringAttr
 
 
+class Tuple(Fuse.Attribute, name="tuple"):
+    """In ``fuse.args``/``fuse.kwargs`` of a higher-order op: a tuple, where an array is a list."""
+
+    elements: ir.ArrayAttr
+
+
 # --- graph level
 
 

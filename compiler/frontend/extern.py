@@ -106,7 +106,7 @@ _ENCODERS: tuple[tuple[type, Any], ...] = (
     (torch.memory_format, lambda e, v: e.named("memory_format", str(v).removeprefix("torch."))),
     (HostObject, lambda e, v: e.named("object", e.importer.host_object(v.name, v.object).name)),
     (list, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
-    (tuple, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
+    (tuple, lambda e, v: fuse.Tuple.get(ir.ArrayAttr.get([e.encode(x) for x in v]))),
     (dict, lambda e, v: ir.DictAttr.get({str(k): e.encode(x) for k, x in v.items()})),
 )
 
@@ -117,13 +117,14 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
     """
     builder = importer.builder
     with importer.context:
+        # An op of C++ takes any sequence for a list.
+        in_python = isinstance(node.target, torch._ops.HigherOrderOperator)
         encoder = Encoder(importer, location, node.name)
-        args = [encoder.encode(importer.resolve(a)) for a in node.args]
-        kwargs = {k: encoder.encode(importer.resolve(v)) for k, v in node.kwargs.items()}
+        args, kwargs = (importer.resolve(a, keeps_tuples=in_python) for a in (node.args, node.kwargs))
         attributes: dict[str, ir.Attribute] = {
             "fuse.extern": builder.string(name),
-            "fuse.args": ir.ArrayAttr.get(args),
-            "fuse.kwargs": ir.DictAttr.get(kwargs),
+            "fuse.args": ir.ArrayAttr.get([encoder.encode(a) for a in args]),
+            "fuse.kwargs": ir.DictAttr.get({k: encoder.encode(v) for k, v in kwargs.items()}),
         }
         results = Results(importer, node)
         results.announce()

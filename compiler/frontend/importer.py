@@ -175,14 +175,15 @@ class Importer:
             self._elements[key] = spec
         return spec
 
-    def resolve(self, argument: Any) -> Any:
-        """An FX argument with nodes replaced by their values."""
+    def resolve(self, argument: Any, *, keeps_tuples: bool = False) -> Any:
+        """An FX argument with nodes replaced by their values; all sequences are lists unless asked for."""
         if isinstance(argument, fx.Node):
             return self._current(argument)
         if isinstance(argument, (list, tuple)):
-            return [self.resolve(a) for a in argument]
+            resolved = [self.resolve(a, keeps_tuples=keeps_tuples) for a in argument]
+            return tuple(resolved) if keeps_tuples and isinstance(argument, tuple) else resolved
         if isinstance(argument, dict):
-            return {k: self.resolve(v) for k, v in argument.items()}
+            return {k: self.resolve(v, keeps_tuples=keeps_tuples) for k, v in argument.items()}
         if isinstance(argument, torch.SymInt):
             return self.symbols.expr(argument)
         return argument

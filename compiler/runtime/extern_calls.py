@@ -72,6 +72,9 @@ class ExternCall:
         if isinstance(attribute, ir.ArrayAttr):
             parts = [self._getter(a) for a in attribute]
             return lambda operands: [part(operands) for part in parts]
+        if isinstance(attribute, fuse.Tuple):
+            elements = self._getter(ir.ArrayAttr(attribute.params[0]))
+            return lambda operands: tuple(elements(operands))
         if isinstance(attribute, ir.DictAttr):
             entries = {name: self._getter(a) for name, a in attribute_items(attribute)}
             return lambda operands: {name: entry(operands) for name, entry in entries.items()}

@@ -63,6 +63,8 @@ class _Writer:
             if parts and self.boxed and all(isinstance(a, _NUMBERS) for a in attribute):
                 return f"({', '.join(parts)},)"  # a constant of the code; a list is made at every call
             return f"[{', '.join(parts)}]"
+        if isinstance(attribute, fuse.Tuple):
+            return f"tuple({self.text(ir.ArrayAttr(attribute.params[0]))})"
         if isinstance(attribute, ir.DictAttr):
             return "{" + ", ".join(f"{n!r}: {self.text(a)}" for n, a in attribute_items(attribute)) + "}"
         named = torch_name(attribute)

@@ -15,6 +15,20 @@ func.func private @e(tensor<8xf32>, index) -> tensor<8xf32>
 
 // -----
 
+// tuple: of something that is no array
+func.func private @e(tensor<8xf32>) -> tensor<8xf32>
+    // expected-error@+1 {{expected base attribute 'builtin.array' but got 'builtin.integer'}}
+    attributes {fuse.extern = "higher_order.map_impl", fuse.args = [#fuse.arg<0 : i64>, #fuse.tuple<4 : i64>]}
+
+// -----
+
+// tuple: an operand that does not exist
+// expected-error@+1 {{'func.func' op expected #fuse.arg to name one of 1 operands, got 1}}
+func.func private @e(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "higher_order.map_impl", fuse.args = [#fuse.arg<0 : i64>, #fuse.tuple<[#fuse.arg<1 : i64>]>]}
+
+// -----
+
 // torch: an unknown kind
 // expected-error@+1 {{'func.func' op expected #fuse.torch of 'kind:name' with a kind of device, layout, memory_format, dtype, object, got 'stream:0'}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>

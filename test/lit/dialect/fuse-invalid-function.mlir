@@ -28,6 +28,24 @@ func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// extents whose points no tile code can number
+// expected-error@+1 {{'func.func' op expected the constant extents of fuse.dims to have a product of at most 4503599627370496, got 9223372036854775807}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "9223372036854775807"}, fuse.ties = array<i64: 0>} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// .. nor where they are a product of several
+// expected-error@+1 {{'func.func' op expected the constant extents of fuse.dims to have a product of at most 4503599627370496, got 18014398509481984}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "134217728", d1 = "134217728", d2 = "0"}, fuse.ties = array<i64: 0>} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
 // one tie a result
 // expected-error@+1 {{'func.func' op expected one tie for each of 1 results, got fuse.ties of 0}}
 func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>

@@ -91,6 +91,11 @@ module attributes {fuse.device = "cuda:0"} {
       attributes {fuse.extern = "aten.clone.default", fuse.args = [#fuse.arg<0 : i64>],
                   fuse.kwargs = {device = #fuse.torch<"device:cuda:0">, memory_format = unit}}
 
+  // CHECK: func.func private @higher_order
+  // CHECK-SAME: fuse.args = [#fuse.arg<0 : i64>, #fuse.tuple<[#fuse.arg<1 : i64>, [4]]>]
+  func.func private @higher_order(!flat, !flat) -> !flat
+      attributes {fuse.extern = "higher_order.map_impl", fuse.args = [#fuse.arg<0 : i64>, #fuse.tuple<[#fuse.arg<1 : i64>, [4]]>]}
+
   // CHECK-LABEL: func.func private @tiled
   // CHECK-SAME: fuse.grid = ["2"]
   func.func private @tiled(%o: tensor<2xf32>) -> tensor<2xf32>
