@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
+from ..compiler.analysis.dependences import Node
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal, judge
 from ..compiler.analysis.fusion_score import Gain
@@ -116,16 +117,8 @@ class Fuser:
         for a, b in sorted(set(candidates(self.graph, self._groups()))):
             refusal = self.refused.get(self._key(a, b))
             if refusal is not None:
-                pair = (nodes[self.graph.members[a][-1]], nodes[self.graph.members[b][0]])
-                remarks.add(
-                    self.pass_name,
-                    "missed",
-                    refusal.rule,
-                    f"{pair[0].name} and {pair[1].name} stay apart: {refusal.message}",
-                    ops=tuple(n.name for n in pair),
-                    locations=tuple(n.location for n in pair),
-                    **dict(refusal.numbers),
-                )
+                last, first = self.graph.members[a][-1], self.graph.members[b][0]
+                self.missed((nodes[last], nodes[first]), refusal, remarks)
         total: dict[int, Gain] = {}
         for node, gain in self.gains:
             group = self.graph.group_of[node]
@@ -145,6 +138,18 @@ class Fuser:
                 recomputed_slots=gain.slots,
                 saved_us=round(gain.microseconds(self.hardware), 2),
             )
+
+    def missed(self, pair: tuple[Node, Node], refusal: Refusal, remarks: Remarks) -> None:
+        """The remark of two calls that stay apart."""
+        remarks.add(
+            self.pass_name,
+            "missed",
+            refusal.rule,
+            f"{pair[0].name} and {pair[1].name} stay apart: {refusal.message}",
+            ops=tuple(n.name for n in pair),
+            locations=tuple(n.location for n in pair),
+            **dict(refusal.numbers),
+        )
 
 
 def read_groups(module: ir.Module, grouped_only: bool = False) -> GroupGraph:

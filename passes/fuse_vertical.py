@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.dependences import Node
 from ..compiler.analysis.fusion_graph import GroupGraph
-from ..compiler.analysis.fusion_rules import Limits
+from ..compiler.analysis.fusion_rules import Limits, Refusal
+from ..compiler.analysis.kernel import string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, assign, read_groups
@@ -32,7 +34,7 @@ class FuseVertical(Pass):
 
     Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses; each refused pair leaves a
     ``missed`` remark with the rule, its numbers and both locations.  Extern ops and tile code are never
-    grouped.
+    grouped; an extern op and a kernel of which one reads what the other made leave such a remark, too.
     """
 
     name: ClassVar[str] = "fuse-vertical"
@@ -44,6 +46,9 @@ class FuseVertical(Pass):
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
         fuser = Fuser(self.name, read_groups(module), limits, hardware_of(self.hardware, self, module))
         fuser.run(producer_consumer_pairs)
+        for pair, op in extern_pairs(fuser.graph):
+            message = "a call of torch's libraries runs as it is: only generated kernels fuse"
+            fuser.missed(pair, Refusal("extern", message, (("op", op),)), remarks)
         fuser.report(producer_consumer_pairs, remarks)
         assign(module, fuser.graph)
 
@@ -53,3 +58,25 @@ def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterato
     for group in groups:
         for other in graph.partners.get(group, ()):
             yield min(group, other), max(group, other)
+
+
+def extern_pairs(graph: GroupGraph) -> list[tuple[tuple[Node, Node], str]]:
+    """Extern ops and kernels of which one reads what the other made, or a view of it, in program order; with
+    the name of the extern op.  Of an extern op and a group one pair.
+    """
+    nodes = graph.deps.nodes
+    maker = {value: node for node in nodes for value in node.results}
+    found: dict[tuple[int, int], tuple[tuple[Node, Node], str]] = {}
+    for node in nodes:
+        for value in node.reads:
+            made = maker.get(value)
+            while made is not None and made.kind == "fuse.view":
+                made = maker.get(made.operands[0])
+            if made is None:
+                continue
+            for one, other in ((made, node), (node, made)):
+                if one.kind == "extern" and one.callee is not None and other.index in graph.summaries:
+                    groups = (graph.group_of[made.index], graph.group_of[node.index])
+                    op = string(one.callee.attributes["fuse.extern"])
+                    found.setdefault(groups, ((made, node), op))
+    return [found[groups] for groups in sorted(found)]

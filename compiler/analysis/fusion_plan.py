@@ -11,6 +11,7 @@ from .index_expr import FloorDiv, Mod
 
 #: The name of each rule, and what it refuses.  ``test/lit/passes/fusion-rules/<rule>.mlir`` shows both sides.
 RULE_NAMES = {
+    "extern": "a kernel with a call of torch's libraries: only generated kernels fuse (fuse-vertical only)",
     "device": "kernels on different devices",
     "size": "a kernel with too many accesses or scalar operations",
     "cycle": "groups with a third operation that must run between them: data, order of effects, tokens",

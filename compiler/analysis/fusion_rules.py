@@ -2,7 +2,8 @@
 
 ``RULES`` run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made,
 and planning itself refuses by ``order``, ``atomic`` and ``reduction-dims`` too.  What each rule refuses is
-said by ``fusion_plan.RULE_NAMES``; ``memory`` is in ``passes/fuse_horizontal.py``.
+said by ``fusion_plan.RULE_NAMES``; ``little-shared`` and ``memory`` are in ``passes/fuse_horizontal.py``,
+``extern`` in ``passes/fuse_vertical.py``.
 
 From ``index_mismatch`` on, rules see nothing of a candidate but its *form*: its kernels as summaries, the
 types of their values, and which of these are equal, share storage or are needed by others.  Graphs repeat

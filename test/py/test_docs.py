@@ -15,7 +15,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 FOLDERS = ("compiler", "passes", "tools", "test", "bench", "examples", "docs")
 #: What a dump folder holds, a user's file, and names that stand for any.
 NOT_FILES = frozenset(
-    {"plan.py", "model.py", "passes/exp_to_exp2.py", "path/to/test_file.py", "path/to/file.mlir"}
+    {"plan.py", "model.py", "mine.mlir", "passes/exp_to_exp2.py", "path/to/test_file.py", "path/to/file.mlir"}
 )
 
 

@@ -140,7 +140,8 @@ def test_lit_root_is_where_lit_looks() -> None:
 
 @pytest.mark.parametrize("path", LIT_FILES, ids=lambda path: path.relative_to(LIT_ROOT).as_posix())
 def test_lit_file_is_not_vacuous(path: Path) -> None:
-    assert problems(path.read_text(encoding="utf-8")) == []
+    found = problems(path.read_text(encoding="utf-8"))
+    assert not found, "\n".join(found)
 
 
 def missing_cases(texts: list[str]) -> list[str]:
@@ -174,7 +175,8 @@ def files_by_pass() -> dict[str, list[Path]]:
 
 @pytest.mark.parametrize("name", files_by_pass())
 def test_pass_fires_does_not_fire_and_refuses(name: str) -> None:
-    assert missing_cases([path.read_text(encoding="utf-8") for path in files_by_pass()[name]]) == []
+    missing = missing_cases([path.read_text(encoding="utf-8") for path in files_by_pass()[name]])
+    assert not missing, "\n".join(missing)
 
 
 def test_case_checker_accepts_and_rejects() -> None:
