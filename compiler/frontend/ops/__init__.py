@@ -7,6 +7,7 @@ from importlib import import_module
 #: Every family, in the order in which docs list them.
 FAMILIES = (
     "pointwise",
+    "comparisons",
     "activations",
     "conversions",
     "creation",
