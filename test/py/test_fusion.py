@@ -3,119 +3,16 @@ and with poisoned memory.
 """
 
 import pytest
-import torch
+from fusion_checks import SCHEDULED, check, rules, run_passes, softmax
 from fusion_modules import Graph, Tensor
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fuse_mlir.compiler.analysis.dependences import Dependences, check_order
-from fuse_mlir.compiler.analysis.kernel import is_kernel
-from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.interpreter import run_module
-from fuse_mlir.passes.deduplicate_calls import DeduplicateCalls
-from fuse_mlir.passes.deduplicate_kernels import DeduplicateKernels
-from fuse_mlir.passes.duplicate_cheap import DuplicateCheap
-from fuse_mlir.passes.eliminate_dead import EliminateDead
 from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
-from fuse_mlir.passes.fuse_vertical import FuseVertical
 from fuse_mlir.passes.materialize_fusion import MaterializeFusion
-from fuse_mlir.passes.pass_base import Pass, PassError
-from fuse_mlir.passes.simplify_dims import SimplifyDims
-
-VERTICAL: tuple[Pass, ...] = (
-    FoldViews(),
-    EliminateDead(),
-    FuseVertical(),
-    MaterializeFusion(),
-    EliminateDead(),
-)
-SCHEDULED: tuple[Pass, ...] = (
-    EliminateDead(),
-    DeduplicateCalls(),
-    FoldViews(),
-    DuplicateCheap(),
-    FuseVertical(),
-    FuseHorizontal(),
-    MaterializeFusion(),
-    EliminateDead(),
-    SimplifyDims(),
-    DeduplicateKernels(),
-)
-SYMBOLS = {"s0": 6, "s1": 3}
-
-
-def arguments(graph: Graph) -> list:
-    generator = torch.Generator().manual_seed(7)
-    found: list = []
-    for tensor in graph.inputs:
-        shape = [s.evaluate(SYMBOLS) for s in tensor.sizes]
-        found.append(torch.rand(shape, generator=generator, dtype=torch.float32) + 0.25)
-    return [*found, *(SYMBOLS[s] for s in graph.symbols)]
-
-
-def run_passes(text: str, passes: tuple[Pass, ...] = VERTICAL) -> tuple[str, Remarks]:
-    """The module after the passes, verified after each, and the remarks."""
-    remarks = Remarks()
-    with make_context(), ir.Location.unknown():
-        module = ir.Module.parse(text)
-        for p in passes:
-            p.run(module, remarks)
-            verify(module)
-        return module.operation.get_asm(enable_debug_info=True), remarks
-
-
-def kernel_names(text: str) -> list[str]:
-    with make_context():
-        module = ir.Module.parse(text)
-        return [op.name.value for op in module.body.operations if is_kernel(op)]
-
-
-def run(text: str, inputs: list, shadow: bool) -> list:
-    """Results, then the inputs as the module left them."""
-    copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
-    with make_context():
-        results = run_module(ir.Module.parse(text), copies, shadow=shadow)
-    return [*results, *(x for x in copies if isinstance(x, torch.Tensor))]
-
-
-def same_numbers(before: str, after: str, inputs: list) -> None:
-    for shadow, tolerance in ((True, 1e-12), (False, 1e-5)):
-        expected, actual = run(before, inputs, shadow), run(after, inputs, shadow)
-        assert len(expected) == len(actual)
-        for a, b in zip(expected, actual, strict=True):
-            assert not torch.isnan(a.double()).any(), "the test reads memory that nobody wrote"
-            torch.testing.assert_close(b.double(), a.double(), rtol=tolerance, atol=tolerance)
-
-
-def check(
-    graph: Graph,
-    *outputs: Tensor,
-    kernels: int | None = None,
-    passes: tuple[Pass, ...] = VERTICAL,
-    mutates: dict[int, int] | None = None,
-) -> tuple[str, Remarks]:
-    """Runs the passes, compares numbers, counts kernels, and sees that equal input gives equal output."""
-    text = graph.text(*outputs, mutates=mutates)
-    after, remarks = run_passes(text, passes)
-    same_numbers(text, after, arguments(graph))
-    if kernels is not None:
-        assert len(kernel_names(after)) == kernels, f"{kernel_names(after)}\n{after}\n{remarks.items}"
-    assert run_passes(text, passes)[0] == after
-    return after, remarks
-
-
-def rules(remarks: Remarks) -> set[str]:
-    return {r.rule for r in remarks.items if r.kind == "missed"}
-
-
-def softmax(g: Graph, x: Tensor, dim: int) -> Tensor:
-    m = g.reduce("max", x, (dim,))
-    e = g.pointwise("exp", g.pointwise("sub", x, m))
-    return g.pointwise("div", e, g.reduce("sum", e, (dim,)))
+from fuse_mlir.passes.pass_base import PassError
 
 
 def layer_norm(g: Graph, x: Tensor, w: Tensor, b: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -434,78 +331,6 @@ def test_stale_read_is_a_violation() -> None:
         assert violation is not None and "has overwritten" in violation.message
         reasons = {(e.reason, e.strength) for e in Dependences.of(module).edges}
         assert ("data", "whole") in reasons
-
-
-KINDS = ["unary", "binary", "reduce", "transpose", "slice", "flatten", "cumsum", "cat", "flip"]
-
-
-@st.composite
-def chains(draw: st.DrawFn) -> tuple[Graph, list[Tensor], dict[int, int]]:
-    """Random graphs of small tensors; the outputs; perhaps an input that the last kernel overwrites."""
-    dynamic = draw(st.booleans())
-    g = Graph(symbols=("s0",) if dynamic else ())
-    shape = [draw(st.sampled_from([2, 3, 4])) for _ in range(draw(st.sampled_from([1, 2, 2, 3])))]
-    first = g.input(*(["s0", *shape[1:]] if dynamic else shape))
-    live = [first]
-    for _ in range(draw(st.integers(2, 8))):
-        x = draw(st.sampled_from(live[-3:]))
-        rank = len(x.sizes)
-        kind = draw(st.sampled_from(KINDS))
-        dim = draw(st.integers(0, rank - 1)) if rank else 0
-        if kind == "binary":
-            other = draw(st.sampled_from([y for y in live if broadcasts(x, y)]))
-            live.append(g.pointwise(draw(st.sampled_from(["add", "sub", "mul"])), x, other))
-        elif kind == "reduce" and rank:
-            dims = (dim,) if draw(st.booleans()) else tuple(range(rank))
-            live.append(g.reduce(draw(st.sampled_from(["sum", "max", "min"])), x, dims))
-        elif kind == "transpose" and rank > 1:
-            live.append(g.transpose(x, dim, draw(st.integers(0, rank - 1))))
-        elif kind == "slice" and rank and (x.sizes[dim].constant or 0) > 2:
-            start = draw(st.integers(0, 1))
-            live.append(g.slice(x, dim, start, x.sizes[dim].constant - 1 - draw(st.integers(0, 1 - start))))
-        elif kind == "flatten" and rank > 1 and x.spec.is_contiguous:
-            live.append(g.flatten(x))
-        elif kind == "cumsum" and rank:
-            live.append(g.cumsum(x, dim))
-        elif kind == "cat" and rank and x.sizes[dim].constant:
-            live.append(g.cat(x, x, dim))
-        elif kind == "flip" and rank:
-            live.append(g.flip(x, dim))
-        else:
-            live.append(g.pointwise(draw(st.sampled_from(["neg", "sin", "exp", "square_plus"])), x))
-    outputs = [t for t in live[1:] if draw(st.integers(0, 3)) == 0 and t.spec.is_contiguous]
-    outputs.append(g.pointwise("neg", live[-1]))
-    # A view of the argument must not be returned after the argument is overwritten.
-    kernels = {t.name for t in live[1:]} - set(views(g))
-    same = [t for t in live[1:] if t.sizes == first.sizes and t.name in kernels]
-    if not same or any(t.name not in kernels for t in outputs[:-1]) or not draw(st.booleans()):
-        return g, outputs, {}
-    outputs.append(g.pointwise("square_plus", draw(st.sampled_from(same)), into=first))
-    return g, outputs, {len(outputs) - 1: 0}
-
-
-def views(g: Graph) -> list[str]:
-    return [line.partition(" ")[0] for line in g.lines if '"fuse.view"' in line]
-
-
-def broadcasts(x: Tensor, y: Tensor) -> bool:
-    return all(a == b or a == 1 or b == 1 for a, b in zip(reversed(x.sizes), reversed(y.sizes), strict=False))
-
-
-@given(chains())
-@settings(max_examples=60)
-def test_random_chains_keep_their_numbers(chain: tuple[Graph, list[Tensor], dict[int, int]]) -> None:
-    graph, outputs, mutates = chain
-    check(graph, *outputs, mutates=mutates)
-
-
-@given(chains())
-@settings(max_examples=60)
-def test_random_chains_keep_their_numbers_through_all_passes(
-    chain: tuple[Graph, list[Tensor], dict[int, int]],
-) -> None:
-    graph, outputs, mutates = chain
-    check(graph, *outputs, passes=SCHEDULED, mutates=mutates)
 
 
 def test_a_refusal_names_the_rule_the_numbers_and_both_places() -> None:

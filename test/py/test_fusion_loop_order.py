@@ -3,8 +3,8 @@ names, and which of them runs innermost is decided by tiling, after all fusion.
 """
 
 import pytest
+from fusion_checks import SCHEDULED, check, kernel_names, softmax
 from fusion_modules import Graph
-from test_fusion import SCHEDULED, check, kernel_names, softmax
 
 from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal

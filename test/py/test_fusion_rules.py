@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from fusion_checks import SCHEDULED, check, kernel_names, rules, run_passes
 from fusion_modules import Graph, Tensor
-from test_fusion import SCHEDULED, check, kernel_names, rules, run_passes
 
 from fuse_mlir.compiler.analysis.fusion_plan import RULE_NAMES, Refusal
 from fuse_mlir.compiler.analysis.fusion_score import Gain

@@ -3,8 +3,8 @@
 import json
 import pickle
 
+from fusion_checks import SCHEDULED, run_passes
 from fusion_modules import Graph
-from test_fusion import SCHEDULED, run_passes
 
 from fuse_mlir.compiler.analysis.remarks import Remarks
 

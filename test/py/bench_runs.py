@@ -1,0 +1,30 @@
+"""What the tests of the benchmark share: small graphs, made-up times, a run of the command."""
+
+import json
+
+import torch
+
+from fuse_mlir.bench import run
+from fuse_mlir.bench.cases import GRAPHS
+from fuse_mlir.bench.cases_further import FURTHER
+from fuse_mlir.bench.timing import Timing
+
+CPU = torch.device("cpu")
+ALL = {**GRAPHS, **FURTHER}
+DROPOUT = [name for name, graph in GRAPHS.items() if graph.dropout is not None]
+
+
+def small(name, dtype=torch.float32):
+    graph = ALL[name]
+    return graph, graph.new(dtype, CPU, small=True)
+
+
+def timed(p10, p50, p90, **fields):
+    return Timing(p10, p50, p90, 10, 1.0, 1.0, 1.0, **fields)
+
+
+def bench(tmp_path, *arguments):
+    """(exit status, what was written) of one run on the CPU."""
+    out = tmp_path / "out.json"
+    status = run.main(["--device", "cpu", "--small", "--samples", "3", "--out", str(out), *arguments])
+    return status, json.loads(out.read_text())
