@@ -15,6 +15,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .collector import collector_paused
 from .direct_call import (
@@ -33,7 +34,7 @@ from .frontend.batch_norms import keep_batch_norms
 from .frontend.decompositions import decomposition_table
 from .frontend.graph_text import NotCacheable
 from .frontend.partition import partition
-from .frontend.saved_strides import kept_strides, report_strides
+from .frontend.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from .frontend.stand_in import (
     StandInMismatch,
     StoredStep,
@@ -106,7 +107,9 @@ def _compile_captured(
             step = None
             if name == "forward" and captured is not None and not autocast:
                 step = _training_step(graph, cuts.pop("backward"), plain)
-            with _algorithms(chosen):  # a backward graph is compiled when it first runs
+            if name == "backward":
+                keep_saved_tensors()
+            with _algorithms(chosen):
                 kept = kept_strides(name, padded=chosen.output_strides == "padded")
                 compiled = compile_graph(graph, inputs, chosen, name=name, kept=kept)
             report_strides(compiled.strides)
@@ -139,7 +142,13 @@ def _compile_captured(
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
     )
-    with functorch_config.patch(unlift_effect_tokens=True):  # a graph makes and collects its tokens itself
+    how = {
+        "unlift_effect_tokens": True,  # a graph makes and collects its tokens itself
+        # While other threads compile the forward graph's kernels, the backward graph is lowered, and not when
+        # it first runs.  Not where a subclass is unwrapped: `keep_saved_tensors` cannot reach all metadata.
+        "force_non_lazy_backward_lowering": not any(map(is_traceable_wrapper_subclass, example_inputs)),
+    }
+    with functorch_config.patch(how):
         wrapped: Callable[..., Any] = compiled(gm, example_inputs)
     return direct[0] if direct else wrapped
 
@@ -226,6 +235,7 @@ def _stand_in(
         return call
 
     def compile_backward(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        keep_saved_tensors()
         load("backward")
         return backward_call(graph.graph, programs)
 

@@ -11,9 +11,11 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule
+from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
 
+from .equal_nodes import merge_equal_nodes
 from .gathers import sink_gathers
 from .pool_offsets import save_offsets
 from .product_epilogues import fuse_epilogues
@@ -34,7 +36,8 @@ def partition(
     read in two shapes is read in one (``saved_shapes.py``), max pooling keeps a byte for each result
     (``pool_offsets.py``), masks of ReLUs are computed again (``relu_masks.py``), and upsampling is a view,
     so that its gradient is no scatter (``repeats.py``).  ``epilogues``: a
-    product computes the ReLU behind it, so that the ReLU is kept and not the product.
+    product computes the ReLU behind it, so that the ReLU is kept and not the product.  What is computed twice
+    is computed once (``equal_nodes.py``).
 
     A random op that checkpointing runs again saves the generator's state as a tensor on every device; by
     default torch hands generators to graphs on a GPU.
@@ -47,11 +50,14 @@ def partition(
     if epilogues:
         fuse_epilogues(joint)
     save_one_shape(joint.graph)
-    with functorch_config.patch(graphsafe_rng_functionalization=False):
+    joint.graph.eliminate_dead_code()
+    merge_equal_nodes(joint.graph)
+    with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):
         both = min_cut_rematerialization_partition(joint, joint_inputs, **options)
     for graph in both:
         describe_replayed(graph)
-    return both
+    forward, backward = map(_LazyGraphModule.from_graphmodule, both)  # nobody runs the Python of these graphs
+    return forward, backward
 
 
 def describe_replayed(graph: GraphModule) -> None:

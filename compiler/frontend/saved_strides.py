@@ -69,6 +69,15 @@ def report_strides(strides: ResultStrides) -> None:
         context.output_strides.extend(strides)
 
 
+def keep_saved_tensors() -> None:
+    """Tells AOTAutograd that the backward graph being compiled writes over nothing that was saved, so that it
+    may run more than once (``retain_graph``).
+    """
+    context = TracingContext.try_get()
+    if context is not None and context.fw_metadata is not None:
+        context.fw_metadata.bw_donated_idxs = []
+
+
 def moved_inputs(gm: GraphModule, example_inputs: Sequence[Any]) -> dict[Node, tuple[Any, ...]]:
     """The placeholders whose examples lie otherwise in memory than their metadata says, with the strides.
 

@@ -121,6 +121,24 @@ def test_the_collector_is_left_as_it_was(enabled: bool) -> None:
         (gc.enable if before else gc.disable)()
 
 
+def test_what_a_compilation_leaves_is_not_visited_right_after_it() -> None:
+    with collector_paused():
+        left = [[] for _ in range(5)]
+    young = {id(found) for generation in (0, 1) for found in gc.get_objects(generation)}
+    assert not young & set(map(id, left))
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_is_frozen_stays_so() -> None:
+    gc.freeze()
+    try:
+        with collector_paused():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+
+
 def test_every_stage_is_timed() -> None:
     run = measure_layers(1, 1)
     assert run["nodes"] > 100
