@@ -1,22 +1,28 @@
 """How a kernel is cut into tiles: small rules, each with its reason, over plain numbers.  ``choose`` is the
-entry.
+entry; the rules of reductions are here, those of other kernels in ``tiling_pointwise.py``.
 
 Hints choose block sizes only; a tile is right for every size: ``resident`` axes have a static bound, all
 others are cut into blocks.
 """
 
-from dataclasses import dataclass
-
 from ..mlir import ir
 from .hardware import Hardware
-from .kernel import Access
 from .kernel_shape import KernelShape
 from .row_start import row_start
 from .sizes import ceil_power, floor_power
 from .tile import Axis, Tile
+from .tiling_choice import (
+    FOUR_WARPS,
+    LARGE_REGISTERS,
+    SMALL_REGISTERS,
+    Choice,
+    NoTiling,
+    elements_per_program,
+    full_accesses,
+    segments,
+)
+from .tiling_pointwise import pointwise
 
-#: Lanes of a program of four warps.
-_FOUR_WARPS = 128
 #: A row in registers: above this, a program holds too much per thread.
 ROW_ELEMENTS, ROW_BYTES = 32768, 131072
 #: Rows above this take 32 warps, whose threads have 64 registers: few values may live then.
@@ -30,16 +36,14 @@ _WARP_ROW_BYTES = 4096
 _LINE_BYTES = 128
 #: Bytes of a row that one warp handles: 64 a thread.
 _WARP_BYTES = 2048
-#: Registers for values that a thread may hold before tiles shrink, and before a row is looped over.
-SMALL_REGISTERS, ROW_REGISTERS, LARGE_REGISTERS = 64, 128, 160
+#: Registers for values that a thread may hold before a row is looped over.
+ROW_REGISTERS = 128
 #: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
 #: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
 #: Measured: two, three, four stages reach 0.64, 0.85, 0.85 of a copy in row mean + column variance (0.39,
 #: 0.71, 0.72 in bf16; with 16 warps 0.84 and 0.69), and in layer norm's backward pass 0.69, 0.90, 0.90 (0.46,
 #: 0.88, 0.84).
 _WALK_STAGES, _WALK_WARPS = 3, 8
-
-
 #: Elements of a row that a thread holds beside their positions, where the position of the largest is wanted:
 #: with more, a loop that keeps one pair for many is faster (8192 columns in bf16: 0.97 of a copy with four
 #: warps, 0.92 with eight, held 0.81).
@@ -53,24 +57,12 @@ _THREAD_BYTES = 256
 _MEETINGS = {"fuse.welford": 2, "fuse.online_softmax": 2}
 
 
-class NoTiling(Exception):
-    """A kernel that no tile fits: one sentence."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A tile and the name of the rule that made it."""
-
-    tile: Tile
-    rule: str
-
-
 def choose(shape: KernelShape, hardware: Hardware) -> Choice:
     """The tile of a kernel.  Raises ``NoTiling``."""
     if not shape.kernel.dims:
         return Choice(Tile((), num_warps=1), "scalar")
     if not shape.reduced:
-        return _pointwise(shape, hardware)
+        return pointwise(shape, hardware)
     if len(shape.reduced_classes) > 1:
         return _several_reductions(shape, hardware)
     if _is_inner(shape):
@@ -78,134 +70,6 @@ def choose(shape: KernelShape, hardware: Hardware) -> Choice:
     return _column_reduction(shape, hardware)
 
 
-# --- pointwise --------------------------------------------------------------------------------------------
-def _pointwise(shape: KernelShape, hardware: Hardware) -> Choice:
-    crossed = _crossed_dims(shape)
-    if crossed is not None:
-        return _transposed(shape, *crossed, hardware)
-    groups = shape.merge(shape.order)
-    inner = shape.points(groups[-1])
-    if len(groups) > 1 and inner >= _FOUR_WARPS and not _better_flat(shape, groups[-1]):
-        return _rows_and_columns(shape, groups, hardware)
-    return _flat(shape, hardware)
-
-
-def _better_flat(shape: KernelShape, inner: tuple[str, ...]) -> bool:
-    """Whether rows of known length make poor tiles (they start at odd addresses, or no block covers them
-    well) while the tensors that all dims address are whole: flat, these are accessed 16 bytes at a time, and
-    only the indices of per-row or per-column operands cost a division.
-    """
-    if not all(shape.kernel.dims[d].is_constant for d in shape.order):
-        return False
-    columns = _segments(shape.points(inner), 1024)
-    covered = -(-shape.points(inner) // columns) * columns
-    if shape.aligned(inner) and covered * 32 <= shape.points(inner) * 33:
-        return False
-    return all(shape.is_whole(a) for a in _full_accesses(shape))
-
-
-def _full_accesses(shape: KernelShape) -> list[Access]:
-    """The accesses that run over all dims of more than one point: the others are small."""
-    dims = {d for d in shape.order if shape.size(d) > 1}
-    return [a for a in shape.accesses if dims <= shape.kernel.op_dims[a.op]]
-
-
-def _elements_per_program(shape: KernelShape) -> int:
-    """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more
-    inputs over all dims, and while the values that live at once need more than SMALL_REGISTERS.  What is read
-    once a row does not make tiles smaller."""
-    whole = _full_accesses(shape)
-    widest = max((shape.element_bytes(a) for a in whole), default=shape.widest)
-    per_thread = max(1, min(16, 32 // widest))
-    if len(whole) - len(shape.kernel.stores) >= 4:
-        per_thread = max(1, per_thread // 2)
-    while per_thread > 1 and per_thread * shape.live_values > SMALL_REGISTERS:
-        per_thread //= 2
-    return _FOUR_WARPS * per_thread
-
-
-def _shrunk(block: int, points: int, hardware: Hardware) -> int:
-    """Halved while there are too few programs for the chip: small tensors are limited by latency, not by
-    access width.
-    """
-    while block > _FOUR_WARPS and -(-points // block) < hardware.full_grid:
-        block //= 2
-    return block
-
-
-def _flat(shape: KernelShape, hardware: Hardware) -> Choice:
-    """All dims in one axis: every access is as wide as it gets, and only the last program has masked
-    lanes.
-    """
-    block = _shrunk(_elements_per_program(shape), shape.points(shape.order), hardware)
-    return Choice(Tile((Axis(shape.order, block, "grid"),)), "flat")
-
-
-def _rows_and_columns(shape: KernelShape, groups: list[tuple[str, ...]], hardware: Hardware) -> Choice:
-    """Two axes: a per-column or per-row operand then needs no division of lanes and is loaded once a tile."""
-    points = shape.points(shape.order)
-    total = _shrunk(_elements_per_program(shape), points, hardware)
-    outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
-    columns = _segments(shape.points(inner), min(total, 1024))
-    rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
-    return Choice(Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid"))), "rows-and-columns")
-
-
-def _segments(extent: int, most: int, least: int = _FOUR_WARPS) -> int:
-    """The largest block from ``least`` to ``most`` that wastes at most an eighth of its lanes on ``extent``,
-    else the one that wastes least.
-    """
-    blocks = [b for b in (most >> k for k in range(most.bit_length())) if b >= min(least, most)]
-    waste = {b: -(-max(extent, 1) // b) * b for b in blocks}
-    good = [b for b in blocks if waste[b] * 8 <= max(extent, 1) * 9]
-    return good[0] if good else min(blocks, key=lambda b: (waste[b], -b))
-
-
-def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
-    """(contiguous dim of some load, contiguous dim of the main access, bytes) when they differ and both are
-    long enough to matter.
-    """
-    main = shape.main_access
-    if main is None:
-        return None
-    along = shape.contiguous_dim(main)
-    if along is None:
-        return None
-    for access in shape.accesses:
-        other = shape.contiguous_dim(access)
-        if other is None or other == along or access.op is main.op:
-            continue
-        moves_too = shape.steps(access).get(along) not in (0, 1)
-        if moves_too and min(shape.size(other), shape.size(along)) >= 16:
-            return other, along, shape.element_bytes(access)
-    return None
-
-
-def _transposed(shape: KernelShape, other: str, along: str, bytes_: int, hardware: Hardware) -> Choice:
-    """Tiles of 256 bytes a side: both the load and the store then touch whole lines, two at a time; Triton
-    goes through shared memory in between.  Smaller where registers or programs would be too few, first along
-    the other operand's lines (in bf16, 64 x 128 reach 0.98 of a copy where 64 x 64 reach 0.94).
-    """
-    down = across = max(16, min(128, floor_power(256 // bytes_)))
-    rest = tuple(d for d in shape.order if d not in (other, along))
-
-    def too_large() -> bool:
-        tiles = -(-shape.size(other) // down) * -(-shape.size(along) // across)
-        few = tiles * shape.points(rest) < hardware.full_grid
-        return few or down * across // 256 * shape.live_values > LARGE_REGISTERS
-
-    while across > 32 and too_large():
-        if down == across:
-            down //= 2
-        else:
-            across //= 2
-    axes = (Axis(rest, 1, "grid"),) if rest else ()
-    warps = 8 if down * across >= 4096 else 4
-    tile = Tile((*axes, Axis((other,), down, "grid"), Axis((along,), across, "grid")), warps)
-    return Choice(tile, "transposed")
-
-
-# --- reductions -------------------------------------------------------------------------------------------
 def _is_inner(shape: KernelShape) -> bool:
     """Whether memory is contiguous along a reduced dim, judged by the access over the most points that has
     one.
@@ -245,7 +109,7 @@ def _row_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
             )
         warps = _row_warps(width, shape, hardware)
         if _finds_position(shape) and width // (warps * hardware.warp) > _POSITIONS:
-            block = _FOUR_WARPS * max(1, 16 // shape.widest)
+            block = FOUR_WARPS * max(1, 16 // shape.widest)
             return Choice(Tile(_axes(shape.parallel, 1, (Axis(dims, block, "looped"),))), "row-looped")
         if width // (warps * hardware.warp) * shape.live_values <= LARGE_REGISTERS:
             tile = Tile(_axes(shape.parallel, 1, (Axis(dims, width, "resident"),)), warps)
@@ -263,7 +127,7 @@ def _crossed_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardwar
     """
     across = [
         a
-        for a in _full_accesses(shape)
+        for a in full_accesses(shape)
         if shape.contiguous_dim(a) in shape.parallel and shape.size(shape.contiguous_dim(a) or "") >= 16
     ]
     if not across or shape.bound(dims) is None:
@@ -323,7 +187,7 @@ def _short_rows(shape: KernelShape, dims: tuple[str, ...], width: int, hardware:
     bytes a thread, as for longer rows (norm and rotary embedding of heads of 128: two warps a program reach
     0.97 of a copy in bf16, four 0.94); up to four warps where the chip is not full.
     """
-    wanted = rows = max(1, _elements_per_program(shape) // width)
+    wanted = rows = max(1, elements_per_program(shape) // width)
     while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
         rows //= 2
     full = rows == wanted
@@ -420,7 +284,7 @@ def _column_reduction(shape: KernelShape, hardware: Hardware) -> Choice:
     columns = min(128, max(1, ceil_power(shape.points(inner))))
     while columns > 32 and shape.points(outer) * -(-shape.points(inner) // columns) < hardware.full_grid:
         columns //= 2
-    total = 8 * _FOUR_WARPS * 2
+    total = 8 * FOUR_WARPS * 2
     while total > 512 and total // 256 * shape.live_values > SMALL_REGISTERS:
         total //= 2
     bound = shape.bound(dims)
@@ -449,13 +313,13 @@ def _columns_in_threads(
     """
     bound = shape.bound(dims)
     vector = max(1, 16 // shape.widest)
-    least, most = hardware.warp * vector, _FOUR_WARPS * vector
+    least, most = hardware.warp * vector, FOUR_WARPS * vector
     if bound is None or ceil_power(bound) * 16 > _THREAD_BYTES or shape.points(inner) < least:
         return None
     rows = ceil_power(bound)
     if rows * vector * shape.live_values * shape.widest // 4 > ROW_REGISTERS:  # 16 bits stay packed
         return None
-    columns = _segments(shape.points(inner), most, least)
+    columns = segments(shape.points(inner), most, least)
     while columns > least and shape.points(outer) * -(-shape.points(inner) // columns) < hardware.full_grid:
         columns //= 2
     if shape.points(outer) * -(-shape.points(inner) // columns) < hardware.full_grid:
