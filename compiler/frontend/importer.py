@@ -34,13 +34,13 @@ from .dtypes import BY_TORCH
 from .extern import call_extern, host_number
 from .frames import describe
 from .graph_text import held
-from .interface import Fallback, OutputConstant, OutputResult
+from .interface import Fallback, Output, OutputArgument, OutputConstant, OutputResult
 from .locations import location_of
 from .module_builder import ModuleBuilder
 from .subgraphs import Nesting, Subgraph
 from .symbols import SymbolTable
 from .table import KEPT_WHOLE, LOWERINGS, Refused
-from .values import HostObject, Number, Tensor
+from .values import HostObject, Number, PassedOn, Tensor
 
 ops.load()
 
@@ -58,7 +58,7 @@ class ImportedGraph:
     objects: dict[str, Any]
     constants: dict[str, torch.Tensor]
     inputs: tuple[int, ...]
-    output_spec: tuple[OutputResult | OutputConstant, ...]
+    output_spec: tuple[Output, ...]
     output_tree: pytree.TreeSpec
     fallbacks: tuple[Fallback, ...]
     remarks: Remarks
@@ -158,6 +158,8 @@ class Importer:
         known = None if key is None else self._elements.get(key)
         if known is not None:
             return known
+        if fake.device.type == "meta":
+            raise UnsupportedValue(name=user, kind="tensor on meta")
         row = BY_TORCH.get(fake.dtype)
         if row is None or fake.is_sparse or fake.layout != torch.strided or fake.is_quantized:
             raise UnsupportedDtype(
@@ -249,11 +251,14 @@ class Importer:
             attributes = {"fuse.sym": self.builder.string(name), **bounds}
             value = self._argument(self.builder.index_type, attributes, self.builder.unknown)
             self.builder.define(name, value, bounds)
-        self.symbols.announce(fakes)
+        self.symbols.announce(fake for fake in fakes if not is_jagged(fake))
         inputs: list[int] = []
         for position, (node, fake) in enumerate(zip(nodes, fakes, strict=True)):
             if fake is None or isinstance(fake, (int, float, bool, str)):
                 self.values[node] = fake
+                continue
+            if is_jagged(fake):
+                self.values[node] = PassedOn(position, "size of a jagged dim")
                 continue
             location = location_of(node, self.context)
             if isinstance(fake, torch.Tensor):
@@ -267,7 +272,8 @@ class Importer:
                     self._argument(self.builder.element_type(BY_TORCH[dtype].value), {}, location), dtype
                 )
             else:
-                raise UnsupportedValue(name=describe(node), kind=type(fake).__name__)
+                self.values[node] = PassedOn(position, type(fake).__name__)
+                continue
             inputs.append(position)
         self._bind_symbols(nodes, fakes)
         return tuple(inputs)
@@ -285,7 +291,7 @@ class Importer:
     def _bind_symbols(self, nodes: Sequence[fx.Node], fakes: Sequence[Any]) -> None:
         """Sizes that no SymInt argument is are read off the arguments that have them."""
         for node, fake in zip(nodes, fakes, strict=True):
-            if isinstance(fake, torch.SymInt):
+            if isinstance(fake, torch.SymInt) and not is_jagged(fake):
                 self.symbols.bind_number(fake, str(self.values[node]), location_of(node, self.context))
         for node, fake in zip(nodes, fakes, strict=True):
             if isinstance(fake, torch.Tensor):
@@ -332,6 +338,8 @@ class Importer:
                 pass  # the op computes it when the program runs
         location = location_of(node, self.context)
         name = target_name(node.target)
+        if name.startswith(_QUANTIZED):
+            raise UnsupportedDtype(name=describe(node), dtype="a quantised type")
         lowering = LOWERINGS.get(name)
         if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
             lowering = None  # the size of its result is known when it has run
@@ -359,12 +367,14 @@ class Importer:
 
     def _current(self, node: fx.Node) -> Any:
         value = self.values[node]
+        if isinstance(value, PassedOn):
+            raise UnsupportedValue(name=describe(node), kind=value.kind)
         if isinstance(value, Tensor) and value.root in self.mutated and value.value not in self.arguments:
             raise ReadAfterMutation(name=describe(node), argument=f"argument {value.root}")
         return value
 
     # The end.
-    def _finish(self, outputs: Any) -> tuple[tuple[OutputResult | OutputConstant, ...], pytree.TreeSpec]:
+    def _finish(self, outputs: Any) -> tuple[tuple[Output, ...], pytree.TreeSpec]:
         """Closes ``@main``: the outputs, each once, then the new values of mutated arguments."""
         builder = self.builder
         leaves, tree = pytree.tree_flatten(outputs, is_leaf=lambda x: x is None)
@@ -372,8 +382,12 @@ class Importer:
             self._close(self.nesting.results(self, leaves), {})
             return (), tree
         results: dict[ir.Value, int] = {}
-        spec: list[OutputResult | OutputConstant] = []
+        spec: list[Output] = []
         for leaf in leaves:
+            passed = self.values[leaf] if isinstance(leaf, fx.Node) else None
+            if isinstance(passed, PassedOn):
+                spec.append(OutputArgument(passed.position))
+                continue
             value = self.resolve(leaf)
             if isinstance(value, Expr):
                 value = (
@@ -417,13 +431,16 @@ class Importer:
 
     def _device(self, device: torch.device) -> str | None:
         if device not in self._devices:
-            text = (
-                str(device)
-                if device.index is not None or device.type in ("cpu", "meta")
-                else f"{device.type}:0"
-            )
+            text = str(device) if device.index is not None or device.type == "cpu" else f"{device.type}:0"
             self._devices[device] = None if text == self.device else text
         return self._devices[device]
+
+
+#: Ops that make quantised tensors; the metadata calls them tensors of floats.
+_QUANTIZED = (
+    "aten.quantize_per_", "aten._make_per_", "aten._empty_affine_quantized",
+    "aten._empty_per_channel_affine_quantized",
+)  # fmt: skip
 
 
 def target_name(target: Any) -> str:
@@ -436,6 +453,11 @@ def target_name(target: Any) -> str:
         return f"higher_order.{target.name()}"
     module = {"_operator": "operator"}.get(target.__module__, target.__module__)
     return f"{module}.{target.__name__}"
+
+
+def is_jagged(size: Any) -> bool:
+    """Whether a SymInt is the size of a nested tensor's jagged dim: equal to itself, and no number."""
+    return isinstance(size, torch.SymInt) and size.node.is_nested_int()
 
 
 def _is_empty(fake: torch.Tensor) -> bool:
