@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.dependences import callee_kind, extern_mutated, has_effect
 from ..compiler.analysis.kernel import code_of, kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
@@ -146,6 +147,4 @@ def _key(program: Program, op: ir.Operation) -> Hashable | None:
 
 
 def _is_fresh(value: ir.Value) -> bool:
-    owner = value.owner
-    made = isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
-    return made and len(list(value.uses)) == 1
+    return defining_op(value, "fuse.empty") is not None and len(list(value.uses)) == 1

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.accesses import Summary
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.fusion_graph import summarise
 from ..compiler.analysis.kernel import is_kernel, string
 from ..compiler.analysis.layout import TensorSpec
@@ -69,7 +70,9 @@ class DuplicateCheap(Pass):
             or summary.weight > self.max_weight
         ):
             return False
-        if not _is_empty(call.operands[summary.ties[0]]) or not all(w.is_plain for w in summary.writes):
+        if defining_op(call.operands[summary.ties[0]], "fuse.empty") is None or not all(
+            w.is_plain for w in summary.writes
+        ):
             return False
         if len(summary.reads) > 1 or any(r.indirect for r in summary.reads):
             return False
@@ -78,11 +81,6 @@ class DuplicateCheap(Pass):
             if _is_written(program, source) or 2 * _bytes(source, hints) > _bytes(call.results[0], hints):
                 return False
         return True
-
-
-def _is_empty(value: ir.Value) -> bool:
-    owner = value.owner
-    return isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
 
 
 def _is_written(program: Program, value: ir.Value) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.index import Expr, Facts, parse, simplify, solve, sym
 from ..compiler.analysis.kernel import argument_attributes, kernel_dims, kernel_ties, strings
 from ..compiler.analysis.layout import TensorSpec
@@ -65,10 +66,9 @@ class FoldViews(Pass):
 
 def _view(value: ir.Value) -> ir.Operation | None:
     """The view that made ``value``, if it only changes the shape."""
-    owner = value.owner
-    if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "fuse.view":
+    op = defining_op(value, "fuse.view")
+    if op is None:
         return None
-    op = owner.operation
     same = TensorSpec.of(op.operands[0].type).element == TensorSpec.of(value.type).element
     return op if same else None
 
