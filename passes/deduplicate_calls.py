@@ -10,7 +10,7 @@ from ..compiler.analysis.kernel import code_of, kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
-from ._kernels import Program, named_attributes
+from ._program import Program, named_attributes
 from ._sharing import Sharing
 from .pass_base import Pass
 

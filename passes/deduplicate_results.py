@@ -8,7 +8,7 @@ from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._program import Program
 from ._sharing import Sharing
 from .pass_base import Pass
 

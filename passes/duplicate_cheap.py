@@ -11,7 +11,7 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate, hints_of
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._program import Program
 from .pass_base import Pass
 
 

@@ -10,7 +10,6 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._kernels import (
-    Program,
     add_symbols,
     adding_dims,
     forget_tiling,
@@ -21,6 +20,7 @@ from ._kernels import (
     text_list,
     type_symbols,
 )
+from ._program import Program
 from .pass_base import Pass, PassError
 
 

@@ -8,7 +8,8 @@ from ..compiler.analysis.kernel import string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._conditions import negates
-from ._kernels import Program, kernel_body
+from ._kernels import kernel_body
+from ._program import Program
 from .pass_base import Pass
 
 

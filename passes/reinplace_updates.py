@@ -10,7 +10,7 @@ from ..compiler.analysis.kernel import Kernel, is_kernel, kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import callee_name
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._program import Program
 from .pass_base import Pass
 
 _COPY = ("fuse.load", "fuse.store", "func.return")  #: what a copy is made of, constants apart

@@ -35,7 +35,7 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.slicing import Slicing, plan_slices
 from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._program import Program
 from ._slices import split
 from .pass_base import Numerics, Pass, hardware_of
 
