@@ -78,12 +78,19 @@ class KernelShape:
         return [tuple(dims) for dims in classes.values()]
 
     @cached_property
+    def producers(self) -> dict[ir.Operation, list[ir.Operation]]:
+        """Of each operation, in program order: those whose results it reads."""
+        return {
+            op: [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+            for op in self.kernel.op_dims
+        }
+
+    @cached_property
     def rereads(self) -> bool:
         """Whether something along reduced dims depends on a reduction: a loop would read such a row again."""
         reached = set(self.kernel.reductions)
         for op, dims in self.kernel.op_dims.items():
-            owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-            if op.name == "fuse.scan" or any(o in reached for o in owners):
+            if op.name == "fuse.scan" or not reached.isdisjoint(self.producers[op]):
                 reached.add(op)
                 if dims & self.kernel.reduced:
                     return True

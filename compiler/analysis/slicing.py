@@ -89,15 +89,7 @@ def _programs(shape: KernelShape) -> int:
     where columns are reduced.
     """
     points = shape.points(shape.parallel)
-    main = next(
-        (
-            a
-            for a in sorted(
-                shape.accesses, key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op])))
-            )
-        ),
-        None,
-    )
+    main = max(shape.accesses, key=lambda a: shape.points(tuple(shape.kernel.op_dims[a.op])), default=None)
     along = shape.contiguous_dim(main) if main is not None else None
     if along in shape.parallel:
         return points // shape.size(along) * -(-shape.size(along) // 32)
@@ -132,9 +124,8 @@ def _reached(shape: KernelShape, roots: list[ir.Operation]) -> set[ir.Operation]
     """Everything that depends on the roots, without them."""
     reached: set[ir.Operation] = set()
     seeds = set(roots)
-    for op in shape.kernel.op_dims:
-        owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-        if any(o in reached or o in seeds for o in owners):
+    for op, producers in shape.producers.items():
+        if not (reached.isdisjoint(producers) and seeds.isdisjoint(producers)):
             reached.add(op)
     return reached
 

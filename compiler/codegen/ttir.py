@@ -24,8 +24,8 @@ _RENAME = re.compile('"(' + "|".join(sorted(map(re.escape, _RENAMED), key=len, r
 
 
 def ttir_text(function: ir.Operation) -> str:
-    """A module with ``function`` (a ``tt.func``) alone, as text.  Byte-identical for the same function: values
-    and locations are numbered from the start of the text, whatever else its module holds.
+    """A module with ``function`` (a ``tt.func``) alone, as text.  Byte-identical for the same function:
+    values and locations are numbered from the start of the text, whatever else its module holds.
     """
     alone = ir.Module.create(loc=ir.Location.unknown(function.context))
     alone.body.append(function.clone(ip=False))
