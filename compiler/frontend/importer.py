@@ -36,6 +36,7 @@ from .frames import describe
 from .graph_text import held
 from .interface import Fallback, Output, OutputArgument, OutputConstant, OutputResult
 from .locations import location_of
+from .main_arguments import MainArguments
 from .module_builder import ModuleBuilder
 from .subgraphs import Nesting, Subgraph
 from .symbols import SymbolTable
@@ -93,7 +94,6 @@ class Importer:
     fallbacks: list[Fallback] = field(default_factory=list)
     remarks: Remarks = field(default_factory=Remarks)
     objects: dict[str, Any] = field(default_factory=dict)
-    constants: dict[str, torch.Tensor] = field(default_factory=dict)
     nesting: Nesting | None = None  #: of a sub-graph
 
     def __post_init__(self) -> None:
@@ -103,18 +103,16 @@ class Importer:
         self.symbols = SymbolTable(self.builder)
         self.values: dict[fx.Node, Any] = {}
         self.mutated: dict[int, ir.Value] = {}  #: argument of @main -> its new value
-        self.arguments: dict[ir.Value, int] = {}
+        self.arguments = MainArguments(self)
         self._elements: dict[tuple[Any, ...], TensorSpec] = {}
         self._devices: dict[torch.device, str | None] = {}
         self._host_numbers: dict[ir.Value, Number] = {}
-        self._argument_attributes: list[dict[str, ir.Attribute]] = []
-        self.constant_tensors: dict[str, Tensor] = {}  #: the arguments that ``constants`` are
         self.subgraphs: dict[Any, Subgraph] = {}  #: what is imported already
 
     def run(self) -> ImportedGraph:
         """Imports every node in order."""
-        inputs = self._placeholders()
-        self._constants()
+        inputs = self.arguments.placeholders()
+        self.arguments.hold_constants()
         output: fx.Node | None = None
         for node in self.gm.graph.nodes:
             if node.op == "call_function":
@@ -129,7 +127,7 @@ class Importer:
         return ImportedGraph(
             self.builder.module,
             self.objects,
-            self.constants,
+            self.arguments.constants,
             inputs,
             spec,
             tree,
@@ -210,13 +208,13 @@ class Importer:
         """Records that the argument ``tensor`` ends up as ``value``; nodes after this one read the new
         value.
         """
-        argument = self.arguments.get(tensor.value, tensor.root)
+        argument = self.arguments.positions.get(tensor.value, tensor.root)
         assert argument is not None
         self.mutated[argument] = value.value
         for node, current in self.values.items():
             if current is tensor:
                 self.values[node] = value
-        self.arguments[value.value] = argument
+        self.arguments.positions[value.value] = argument
 
     def fall_back(self, node: fx.Node, reason: str) -> None:
         """Counts an unplanned extern call; raises UnsupportedOp when strict."""
@@ -240,89 +238,6 @@ class Importer:
             ops=(node.name,),
             locations=(where,),
         )
-
-    # Arguments.
-    def _placeholders(self) -> tuple[int, ...]:
-        """The arguments of ``@main``, in the placeholders' order; returns the placeholders' numbers."""
-        nodes = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
-        examples = [*self.example_inputs, *[None] * len(nodes)]
-        fakes = [n.meta.get("val", example) for n, example in zip(nodes, examples, strict=False)]
-        for name, bounds in ({} if self.nesting is None else self.nesting.sizes()).items():
-            attributes = {"fuse.sym": self.builder.string(name), **bounds}
-            value = self._argument(self.builder.index_type, attributes, self.builder.unknown)
-            self.builder.define(name, value, bounds)
-        self.symbols.announce(fake for fake in fakes if not is_jagged(fake))
-        inputs: list[int] = []
-        for position, (node, fake) in enumerate(zip(nodes, fakes, strict=True)):
-            if fake is None or isinstance(fake, (int, float, bool, str)):
-                self.values[node] = fake
-                continue
-            if is_jagged(fake):
-                self.values[node] = PassedOn(position, "size of a jagged dim")
-                continue
-            location = location_of(node, self.context)
-            if isinstance(fake, torch.Tensor):
-                self.values[node] = self._tensor_argument(node.name, fake, {}, location)
-            elif isinstance(fake, torch.SymInt):
-                value = self._argument(self.builder.index_type, {}, location)
-                self.values[node], self._argument_attributes[-1] = self.symbols.argument(fake, value)
-            elif isinstance(fake, (torch.SymFloat, torch.SymBool)):
-                dtype = torch.float64 if isinstance(fake, torch.SymFloat) else torch.bool
-                self.values[node] = Number(
-                    self._argument(self.builder.element_type(BY_TORCH[dtype].value), {}, location), dtype
-                )
-            else:
-                self.values[node] = PassedOn(position, type(fake).__name__)
-                continue
-            inputs.append(position)
-        self._bind_symbols(nodes, fakes)
-        return tuple(inputs)
-
-    def _tensor_argument(
-        self, name: str, fake: torch.Tensor, attributes: dict[str, ir.Attribute], location: ir.Location
-    ) -> Tensor:
-        """A tensor argument is the root of its storage: its offset counts from its own first element."""
-        spec = self.spec(fake, name, fresh=True)
-        number = len(self._argument_attributes)
-        value = self._argument(self.builder.tensor_type(spec), attributes, location)
-        self.arguments[value] = number
-        return Tensor(value, spec, fake.dtype, fake, self.symbols.spell(fake.storage_offset()), number)
-
-    def _bind_symbols(self, nodes: Sequence[fx.Node], fakes: Sequence[Any]) -> None:
-        """Sizes that no SymInt argument is are read off the arguments that have them."""
-        for node, fake in zip(nodes, fakes, strict=True):
-            if isinstance(fake, torch.SymInt) and not is_jagged(fake):
-                self.symbols.bind_number(fake, str(self.values[node]), location_of(node, self.context))
-        for node, fake in zip(nodes, fakes, strict=True):
-            if isinstance(fake, torch.Tensor):
-                self.symbols.bind(fake, self.values[node].value, location_of(node, self.context))
-        self.symbols.settle("the graph")
-
-    def _constants(self) -> None:
-        """Tensors that the module holds become arguments after the placeholders."""
-        for node in self.gm.graph.nodes:
-            tensor = held(self.gm, str(node.target)) if node.op == "get_attr" else None
-            if not isinstance(tensor, torch.Tensor):
-                continue
-            fake = node.meta.get("val", tensor)
-            name = self.constant(str(node.target), tensor, fake, location_of(node, self.context))
-            self.values[node] = self.constant_tensors[name]
-
-    def constant(
-        self, name: str, tensor: torch.Tensor, fake: torch.Tensor | None = None, location: Any = None
-    ) -> str:
-        """The name under which ``tensor`` is an argument of ``@main``: ``name``, its path in ``gm``, or what
-        it has as one already; a new one comes after the others.
-        """
-        known = next((n for n, t in self.constants.items() if t is tensor), None)
-        if known is not None:
-            return known
-        self.constants[name] = tensor
-        attributes = {"fuse.constant": self.builder.string(name)}
-        self.constant_tensors[name] = self._tensor_argument(
-            name, tensor if fake is None else fake, attributes, location or self.builder.unknown
-        )
-        return name
 
     # Nodes.
     def _call(self, node: fx.Node) -> Any:
@@ -369,7 +284,8 @@ class Importer:
         value = self.values[node]
         if isinstance(value, PassedOn):
             raise UnsupportedValue(name=describe(node), kind=value.kind)
-        if isinstance(value, Tensor) and value.root in self.mutated and value.value not in self.arguments:
+        is_argument = isinstance(value, Tensor) and value.value in self.arguments.positions
+        if isinstance(value, Tensor) and value.root in self.mutated and not is_argument:
             raise ReadAfterMutation(name=describe(node), argument=f"argument {value.root}")
         return value
 
@@ -419,16 +335,10 @@ class Importer:
             main["function_type"] = builder.function_type(
                 [a.type for a in builder.main_block.arguments], types
             )
-            if any(self._argument_attributes):
-                main["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self._argument_attributes])
+            if any(self.arguments.attributes):
+                main["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self.arguments.attributes])
 
     # Helpers.
-    def _argument(
-        self, type_: ir.Type, attributes: dict[str, ir.Attribute], location: ir.Location
-    ) -> ir.Value:
-        self._argument_attributes.append(attributes)
-        return self.builder.main_block.add_argument(type_, location)
-
     def _device(self, device: torch.device) -> str | None:
         if device not in self._devices:
             text = str(device) if device.index is not None or device.type == "cpu" else f"{device.type}:0"
@@ -453,11 +363,6 @@ def target_name(target: Any) -> str:
         return f"higher_order.{target.name()}"
     module = {"_operator": "operator"}.get(target.__module__, target.__module__)
     return f"{module}.{target.__name__}"
-
-
-def is_jagged(size: Any) -> bool:
-    """Whether a SymInt is the size of a nested tensor's jagged dim: equal to itself, and no number."""
-    return isinstance(size, torch.SymInt) and size.node.is_nested_int()
 
 
 def _is_empty(fake: torch.Tensor) -> bool:
