@@ -2,8 +2,7 @@
 
 from ..compiler.analysis.kernel import argument_attributes, kernel_ties
 from ..compiler.mlir import ir
-from ._kernels import kernel_body, result_types, set_signature
-from ._program import Program
+from ._kernels import Program, kernel_body, result_types, set_signature
 
 
 def drop_results(

@@ -6,8 +6,7 @@ concern.
 """
 
 from ..mlir import ir
-from .accesses import points
-from .defining import is_true
+from .accesses import is_true, points
 from .index import Expr, offset
 from .kernel import REDUCTIONS, Access, Kernel, string
 
