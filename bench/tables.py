@@ -11,7 +11,6 @@ from typing import Any
 from .timing import Timing, compare_timings
 
 Record = Mapping[str, Any]
-BASELINES = ("copy", "read")
 SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 

@@ -283,6 +283,12 @@ def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozen
     return frozenset(kept | set(range(count, count + len(imported.constants))))
 
 
+def empty_module() -> ir.Module:
+    """Stands for a graph that no module can hold."""
+    with make_context(), ir.Location.unknown():
+        return ir.Module.create()
+
+
 def read_module(bytecode: bytes) -> ir.Module:
     """The module that ``Compilation.program`` wrote."""
     with make_context(), ir.Location.unknown():

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from .analysis.remarks import Remarks
+from .errors import ImportGraphError
+from .frontend.as_torch import run_as_torch
 from .frontend.effect_tokens import drop_tokens
 from .frontend.embedding_gradients import compact_embedding_gradients
 from .frontend.gathers import sink_gathers
 from .frontend.graph_text import NotCacheable, held
-from .frontend.interface import OutputResult
+from .frontend.interface import Fallback, OutputArgument, OutputConstant, OutputResult
 from .frontend.one_hot import sum_one_hots
 from .frontend.product_epilogues import fuse_epilogues
 from .frontend.repeats import repeat_elements
-from .frontend.saved_strides import ALL_KEPT, KeptStrides
+from .frontend.saved_strides import ALL_KEPT, KeptStrides, result_strides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
@@ -136,17 +139,22 @@ def _compile(
     compact_embedding_gradients(gm)
     if options.library_epilogues(on_gpu):
         fuse_epilogues(gm)
-    done = compile_program(
-        gm,
-        example_inputs,
-        options,
-        name=name,
-        kept=kept,
-        device=device,
-        on_gpu=on_gpu,
-        static=static,
-        timing=timing,
-    )
+    try:
+        done = compile_program(
+            gm,
+            example_inputs,
+            options,
+            name=name,
+            kept=kept,
+            device=device,
+            on_gpu=on_gpu,
+            static=static,
+            timing=timing,
+        )
+    except ImportGraphError as reason:
+        if options.strict:
+            raise
+        return _as_torch(gm, name, str(reason), timing)
     if key is not None and not done.objects and done.tuned and _guards(gm) == guards:
         done.executable.when_loaded.append(
             lambda kernels: ProgramCache(options).write(key, done.program(kernels))
@@ -165,6 +173,16 @@ def _compile(
         key=key,
         passes=done.passes,
     )
+
+
+def _as_torch(gm: torch.fx.GraphModule, name: str, reason: str, timing: Timing) -> CompiledGraph:
+    """A graph that no module can hold, of quantised or sparse tensors for instance: torch runs all of it."""
+    from .compilation import empty_module
+
+    log.warning("%s: torch runs the whole graph: %s", name, reason)
+    account = Account(Remarks(), (Fallback("the whole graph", reason, name),), 0, ())
+    interface = Interface((), (), (), 0, result_strides(gm))
+    return _told(name, account, interface, None, run_as_torch(gm), timing, empty_module)
 
 
 def _told(
@@ -243,14 +261,16 @@ def _boxed(
     in_order = inputs == tuple(range(len(inputs)))
     plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
     pick = _outputs(interface)
+    passed_on = [o.index for o in outputs if isinstance(o, OutputArgument)]
     as_it_is = in_order and plain and not constants and len(inputs) == placeholders
     if as_it_is and isinstance(run, LaunchPlan):
         return run  # it empties the list itself
 
     def call(args: list[Any]) -> list[Any]:
         given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]
+        passed = [args[i] for i in passed_on]
         args.clear()
-        return pick(run(given))
+        return pick([*run(given), *passed])
 
     def call_as_it_is(args: list[Any]) -> list[Any]:
         results = run(args)
@@ -263,10 +283,16 @@ def _boxed(
 
 
 def _outputs(interface: Interface) -> Callable[[list[Any]], list[Any]]:
-    """From the results of ``@main`` to the outputs of the graph, which a training graph has hundreds of."""
-    fixed = [o.value for o in interface.outputs if not isinstance(o, OutputResult)]
-    after = count(interface.results)
-    places = [o.index if isinstance(o, OutputResult) else next(after) for o in interface.outputs]
+    """From the results of ``@main``, and the arguments that the graph passes on, to the outputs of the graph,
+    which a training graph has hundreds of.
+    """
+    fixed = [o.value for o in interface.outputs if isinstance(o, OutputConstant)]
+    passed = count(interface.results)
+    after = count(interface.results + sum(isinstance(o, OutputArgument) for o in interface.outputs))
+    places = [
+        o.index if isinstance(o, OutputResult) else next(passed if isinstance(o, OutputArgument) else after)
+        for o in interface.outputs
+    ]
     if len(places) < 2:  # `itemgetter` gives one item as it is
         return lambda results: [[*results, *fixed][place] for place in places]
     pick = itemgetter(*places)

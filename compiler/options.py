@@ -36,7 +36,7 @@ class Options:
     """Options of ``torch.compile(model, backend="fuse", options={...})``.
 
     strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself
-        (eager).
+        (eager), and ``ImportGraphError`` instead of letting torch run a graph that no module can hold.
     attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
         without a copy; masks that are causal whatever the arguments are said to be, and others are laid out

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .analysis.launch import Launch
 from .analysis.remarks import Remarks
-from .frontend.interface import Fallback, OutputConstant, OutputResult
+from .frontend.interface import Fallback, Output
 from .frontend.saved_strides import ResultStrides
 from .runtime.bound_plan import Plan
 from .runtime.gpu import Kernel
@@ -28,7 +28,7 @@ class Interface:
 
     inputs: tuple[int, ...]
     constants: tuple[str, ...]
-    outputs: tuple[OutputResult | OutputConstant, ...]
+    outputs: tuple[Output, ...]
     results: int
     strides: ResultStrides = ()
 

@@ -6,7 +6,7 @@ Not a pass: ``materialize-fusion`` decides what is copied and where.
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..compiler.analysis.accesses import is_true
+from ..compiler.analysis.defining import is_true
 from ..compiler.analysis.fusion_graph import GroupGraph
 from ..compiler.analysis.fusion_plan import Instance, Plan, items
 from ..compiler.analysis.index import Expr, parse, simplify

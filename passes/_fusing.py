@@ -16,8 +16,8 @@ from ..compiler.analysis.fusion_score import Gain
 from ..compiler.analysis.hardware import Hardware
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program
 from ._left import leave, left_before
+from ._program import Program
 from .pass_base import PassError
 
 Pair = tuple[int, int]

@@ -2,7 +2,8 @@
 
 from ..compiler.analysis.kernel import argument_attributes, kernel_ties
 from ..compiler.mlir import ir
-from ._kernels import Program, kernel_body, result_types, set_signature
+from ._kernels import kernel_body, result_types, set_signature
+from ._program import Program
 
 
 def drop_results(

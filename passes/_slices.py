@@ -12,7 +12,8 @@ from ..compiler.analysis.kernel_shape import KernelShape
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.slicing import Slicing
 from ..compiler.mlir import func, ir
-from ._kernels import Program, dims_attribute, rewrite_dims, text_list
+from ._kernels import dims_attribute, rewrite_dims, text_list
+from ._program import Program
 from ._slice_sides import Sides
 
 

@@ -25,7 +25,8 @@ from typing import ClassVar
 from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled
 from ..compiler.analysis.kernel_shape import KernelShape
 from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.tiling_rules import NoTiling, choose
+from ..compiler.analysis.tiling_choice import NoTiling
+from ..compiler.analysis.tiling_rules import choose
 from ..compiler.mlir import ir
 from .pass_base import Pass, PassError, hardware_of
 

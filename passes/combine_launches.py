@@ -18,7 +18,8 @@ from ..compiler.analysis.tile import Tile
 from ..compiler.analysis.traffic import ATTRIBUTE, combined_traffic
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.mlir import func, ir
-from ._kernels import Program, require_unplanned, text_list
+from ._kernels import require_unplanned, text_list
+from ._program import Program
 from .pass_base import Pass, hardware_of
 
 #: Launches that a call is tried with, the nearest ones: keeps the work linear.

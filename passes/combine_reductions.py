@@ -31,6 +31,7 @@ the variance, such as ``sum(x*x) / n - mean*mean``, which are other numbers.
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.index import Expr, const, parse
 from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, string, strings
 from ..compiler.analysis.remarks import Remarks
@@ -67,23 +68,17 @@ class CombineReductions(Pass):
                     )
 
 
-def _defining(value: ir.Value, name: str) -> ir.Operation | None:
-    """The op that defines ``value``, if it is a ``name``."""
-    owner = value.owner
-    return owner.operation if not isinstance(owner, ir.Block) and owner.operation.name == name else None
-
-
 def _over(op: ir.Operation) -> list[str]:
     return sorted(strings(op.attributes["over"]))
 
 
 def _combine_softmax(total: ir.Operation) -> str | None:
     """``total`` is sum(exp(x - max(x)))."""
-    power = _defining(total.operands[0], "math.exp")
-    difference = _defining(power.operands[0], "arith.subf") if power is not None else None
+    power = defining_op(total.operands[0], "math.exp")
+    difference = defining_op(power.operands[0], "arith.subf") if power is not None else None
     if power is None or difference is None:
         return None
-    top = _defining(difference.operands[1], "fuse.reduce")
+    top = defining_op(difference.operands[1], "fuse.reduce")
     if top is None or string(top.attributes["kind"]) != "max" or _over(top) != _over(total):
         return None
     value = difference.operands[0]
@@ -98,16 +93,16 @@ def _combine_softmax(total: ir.Operation) -> str | None:
 
 def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
     """``total`` is sum((x - mean) * (x - mean)) with mean = sum(x) / n."""
-    square = _defining(total.operands[0], "arith.mulf")
+    square = defining_op(total.operands[0], "arith.mulf")
     if square is None or square.operands[0] != square.operands[1]:
         return None
-    deviation = _defining(square.operands[0], "arith.subf")
+    deviation = defining_op(square.operands[0], "arith.subf")
     if deviation is None:
         return None
-    mean = _defining(deviation.operands[1], "arith.divf")
+    mean = defining_op(deviation.operands[1], "arith.divf")
     if mean is None:
         return None
-    first = _defining(mean.operands[0], "fuse.reduce")
+    first = defining_op(mean.operands[0], "fuse.reduce")
     if first is None or string(first.attributes["kind"]) != "sum" or _over(first) != _over(total):
         return None
     value = deviation.operands[0]
@@ -125,12 +120,12 @@ def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
 
 def _count(value: ir.Value) -> Expr | None:
     """The integer that a float value is: a constant, or a converted index expression."""
-    constant = _defining(value, "arith.constant")
+    constant = defining_op(value, "arith.constant")
     if constant is not None:
         number = ir.FloatAttr(constant.attributes["value"]).value
         return const(int(number)) if number == int(number) else None
-    converted = _defining(value, "arith.sitofp")
-    index = _defining(converted.operands[0], "fuse.index") if converted is not None else None
+    converted = defining_op(value, "arith.sitofp")
+    index = defining_op(converted.operands[0], "fuse.index") if converted is not None else None
     if index is None or len(index.operands):
         return None
     return parse(string(index.attributes["expr"]))

@@ -4,12 +4,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.dependences import callee_kind, extern_mutated, has_effect
 from ..compiler.analysis.kernel import code_of, kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
-from ._kernels import Program, named_attributes
+from ._program import Program, named_attributes
 from ._sharing import Sharing
 from .pass_base import Pass
 
@@ -146,6 +147,4 @@ def _key(program: Program, op: ir.Operation) -> Hashable | None:
 
 
 def _is_fresh(value: ir.Value) -> bool:
-    owner = value.owner
-    made = isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
-    return made and len(list(value.uses)) == 1
+    return defining_op(value, "fuse.empty") is not None and len(list(value.uses)) == 1

@@ -6,7 +6,7 @@ from typing import ClassVar
 from ..compiler.analysis.kernel import code_of
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._program import Program
 from .pass_base import Pass
 
 

@@ -4,10 +4,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.kernel import kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._program import Program
 from ._sharing import Sharing
 from .pass_base import Pass
 
@@ -75,8 +76,7 @@ def _equal_results(kernel: ir.Operation) -> list[list[int]]:
 def _is_free(call: ir.Operation, kernel: ir.Operation, number: int, sharing: Sharing) -> bool:
     """Whether a result is read, and need not exist."""
     result = call.results[number]
-    owner = call.operands[kernel_ties(kernel)[number]].owner
-    is_fresh = not isinstance(owner, ir.Block) and owner.operation.name == "fuse.empty"
+    is_fresh = defining_op(call.operands[kernel_ties(kernel)[number]], "fuse.empty") is not None
     is_read = any(use.owner.operation.name != "fuse.after" for use in result.uses)
     return (
         is_fresh and is_read and sharing.roots[result] not in sharing.returned and _is_stable(result, sharing)

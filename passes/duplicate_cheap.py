@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.accesses import Summary
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.fusion_graph import summarise
 from ..compiler.analysis.kernel import is_kernel, string
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate, hints_of
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._program import Program
 from .pass_base import Pass
 
 
@@ -49,7 +50,10 @@ class DuplicateCheap(Pass):
         program = Program.of(module)
         hints = hints_of(program.main)
         summaries: dict[str, Summary | None] = {}
-        for call, kernel in program.kernel_calls():
+        calls = program.kernel_calls()
+        # Copies are not among them: they read what is made before the original, which was looked at before.
+        position = {call: number for number, (call, _) in enumerate(calls)}
+        for call, kernel in calls:
             if len(call.results) != 1 or len(list(call.results[0].uses)) < 2:
                 continue
             name = string(kernel.attributes["sym_name"])
@@ -57,7 +61,7 @@ class DuplicateCheap(Pass):
                 summaries[name] = summarise(kernel)
             summary = summaries[name]
             if summary is not None and self.is_cheap(program, call, summary, hints):
-                _split(program, call, kernel)
+                _split(program, call, kernel, position)
         program.leave()
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
@@ -69,7 +73,9 @@ class DuplicateCheap(Pass):
             or summary.weight > self.max_weight
         ):
             return False
-        if not _is_empty(call.operands[summary.ties[0]]) or not all(w.is_plain for w in summary.writes):
+        if defining_op(call.operands[summary.ties[0]], "fuse.empty") is None or not all(
+            w.is_plain for w in summary.writes
+        ):
             return False
         if len(summary.reads) > 1 or any(r.indirect for r in summary.reads):
             return False
@@ -78,11 +84,6 @@ class DuplicateCheap(Pass):
             if _is_written(program, source) or 2 * _bytes(source, hints) > _bytes(call.results[0], hints):
                 return False
         return True
-
-
-def _is_empty(value: ir.Value) -> bool:
-    owner = value.owner
-    return isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
 
 
 def _is_written(program: Program, value: ir.Value) -> bool:
@@ -111,16 +112,13 @@ def _bytes(value: ir.Value, hints: dict[str, int]) -> int:
     return estimate(spec.numel, hints) * spec.element_bytes
 
 
-def _split(program: Program, call: ir.Operation, kernel: ir.Operation) -> None:
-    users: list[ir.Operation] = []
-    for op in (o.operation for o in program.block.operations):
-        if (
-            op.name == "func.call"
-            and is_kernel(program.callee(op))
-            and any(v == call.results[0] for v in op.operands)
-        ):
-            users.append(op)
-    others = {use.owner.operation for use in call.results[0].uses} - set(users)
+def _split(
+    program: Program, call: ir.Operation, kernel: ir.Operation, position: dict[ir.Operation, int]
+) -> None:
+    """``position``: the place of each call of a kernel in ``@main``."""
+    readers = {use.owner.operation for use in call.results[0].uses}
+    users = sorted(readers & position.keys(), key=position.__getitem__)
+    others = len(readers) > len(users)
     (tie,) = ir.DenseI64ArrayAttr(kernel.attributes["fuse.ties"])
     for user in users if others else users[1:]:
         here = ir.InsertionPoint(user)

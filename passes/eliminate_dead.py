@@ -9,7 +9,8 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import aliased_operands
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
-from ._kernels import Program, type_symbols
+from ._kernels import type_symbols
+from ._program import Program
 from ._results import drop_results
 from .pass_base import Pass
 

@@ -7,7 +7,8 @@ from ..compiler.analysis.kernel import argument_attributes, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
-from ._kernels import Program, result_types
+from ._kernels import result_types
+from ._program import Program
 from .pass_base import Pass, PassError
 
 #: Operations that do nothing when the program runs, so that there is nothing to order.

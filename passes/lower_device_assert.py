@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.accesses import is_true
+from ..compiler.analysis.defining import is_true
 from ..compiler.analysis.kernel import is_kernel, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir

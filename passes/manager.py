@@ -50,10 +50,8 @@ class PassManager:
                 for observer in self.observers:
                     observer.before_pass(number, p, module)
                 start = self.clock()
-                for part in (
-                    *(nested_modules(module) if nested else ()),
-                    module,
-                ):  # a graph before those inside it are gone
+                parts = nested_modules(module) if nested else ()
+                for part in (*parts, module):  # a graph before those inside it are gone
                     p.run(part, remarks)
                 next_pass()
                 ran = self.clock()

@@ -16,10 +16,8 @@ from ..compiler.dialects import fuse
 from ..compiler.mlir import ir
 from ._fused_body import Body, Rewrites
 from ._fusing import read_groups
-from ._kernels import (
-    Program,
-    dims_attribute,
-)
+from ._kernels import dims_attribute
+from ._program import Program
 from .pass_base import Numerics, Pass, PassError
 
 #: Longest part of a kernel's name that lists what it does.

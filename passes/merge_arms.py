@@ -10,7 +10,8 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
 from ._conditions import comparison, negates
-from ._kernels import Program, kernel_body, text_list
+from ._kernels import kernel_body, text_list
+from ._program import Program
 from .pass_base import Pass
 
 #: ``predicate`` of the signed comparisons of arith.cmpi, which cut a dim in two.

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.defining import defining_op, is_true
 from ..compiler.analysis.kernel import string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._conditions import is_true, made_by, negates
-from ._kernels import Program, kernel_body
+from ._conditions import negates
+from ._kernels import kernel_body
+from ._program import Program
 from .pass_base import Pass
 
 
@@ -51,7 +53,7 @@ class NarrowStores(Pass):
 def _narrow(store: ir.Operation) -> bool:
     """Narrows one store; whether it did."""
     value, guard = store.operands[1], store.operands[2]
-    choice = made_by(value, "arith.select")
+    choice = defining_op(value, "arith.select")
     if choice is None or len(store.operands) != 3 or string(store.attributes["mode"]) != "set":
         return False
     condition, *arms = choice.operands
@@ -71,7 +73,7 @@ def _reads_back(store: ir.Operation, value: ir.Value, condition: ir.Value, new_w
 
     A kernel reads what it overwrites at the coordinates of the store only.
     """
-    load = made_by(value, "fuse.load")
+    load = defining_op(value, "fuse.load")
     if load is None or len(load.operands) != 3 or load.operands[0] != store.operands[0]:
         return False
     guard = load.operands[1]

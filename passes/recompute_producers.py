@@ -17,8 +17,9 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate
 from ..compiler.mlir import ir
 from ._fusing import read_groups
-from ._kernels import Program, kernel_body
+from ._kernels import kernel_body
 from ._left import leave, left_before
+from ._program import Program
 from ._results import drop_results
 from .pass_base import Pass, hardware_of
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ..compiler.analysis.defining import defining_op, is_true
 from ..compiler.analysis.dependences import Dependences
 from ..compiler.analysis.index import const, sym
 from ..compiler.analysis.kernel import Kernel, is_kernel, kernel_ties, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import callee_name
 from ..compiler.mlir import ir
-from ._conditions import is_true
-from ._kernels import Program
+from ._program import Program
 from .pass_base import Pass
 
 _COPY = ("fuse.load", "fuse.store", "func.return")  #: what a copy is made of, constants apart
@@ -105,7 +105,7 @@ class _Chain:
         argument, value = back.operands[into], back.operands[source]
         stages: list[_Stage] = []
         updates: list[ir.Operation] = []
-        while isinstance(argument.owner, ir.Block) and (call := _call(value)) is not None:
+        while isinstance(argument.owner, ir.Block) and (call := defining_op(value, "func.call")) is not None:
             if call not in copies:
                 callee = program.callee(call)
                 if not is_kernel(callee):
@@ -114,10 +114,10 @@ class _Chain:
                 value = call.operands[kernel_ties(callee)[list(call.results).index(value)]]
                 continue
             first, fresh = copies[call]
-            owner = call.operands[fresh].owner
-            if not updates or isinstance(owner, ir.Block) or owner.operation.name != "fuse.empty":
+            empty = defining_op(call.operands[fresh], "fuse.empty")
+            if not updates or empty is None:
                 return None
-            stages.append(_Stage(call, first, owner.operation, tuple(reversed(updates))))
+            stages.append(_Stage(call, first, empty, tuple(reversed(updates))))
             updates, value = [], call.operands[first]
             if value == argument:
                 return _Chain(argument, tuple(reversed(stages)), back, source)
@@ -189,9 +189,3 @@ def _copied(kernel: ir.Operation) -> tuple[int, int] | None:
         if not at == const(0) == size - 1 and extents.pop(at, None) != size:
             return None
     return None if extents else (source.argument, into.argument)
-
-
-def _call(value: ir.Value) -> ir.Operation | None:
-    """The call that gives a value."""
-    made = not isinstance(value.owner, ir.Block) and value.owner.operation.name == "func.call"
-    return value.owner.operation if made else None

@@ -9,7 +9,8 @@ from ..compiler.analysis.program_order import sequence
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import hints_of
 from ..compiler.mlir import ir
-from ._kernels import Program, require_unplanned
+from ._kernels import require_unplanned
+from ._program import Program
 from .pass_base import Pass
 
 

@@ -22,22 +22,22 @@ After::
         fuse.dims = {d1 = "256"}
 
 It does not fire when there are programs enough (two for each multiprocessor), when slices would be shorter
-than 16 KB, when each multiprocessor has a row of those that are visited again after their reduction and the
-cache holds all of them (one kernel reads them twice), when a scan crosses the dim, in a module without
-``@main``, or on a ``fuse.welford`` whose dim has no divisor near the wanted number of slices.  Results of
-slices beyond the end are neutral.
+than 16 KB, when a scan crosses the dim, in a module without ``@main``, or on a ``fuse.welford`` whose dim has
+no divisor near the wanted number of slices.  Results of slices beyond the end are neutral.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import Kernel
+from ..compiler.analysis.hardware import Hardware
+from ..compiler.analysis.kernel import REDUCTIONS, Kernel, code_of
 from ..compiler.analysis.kernel_shape import KernelShape
 from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.slicing import Slicing, plan_slices
+from ..compiler.analysis.slicing import Refusal, Slicing, plan_slices
 from ..compiler.analysis.storage import functions_of
 from ..compiler.mlir import ir
-from ._kernels import Program
+from ._kernels import kernel_body
+from ._program import Program
 from ._slices import split
 from .pass_base import Numerics, Pass, hardware_of
 
@@ -58,6 +58,7 @@ class SplitReductions(Pass):
         if "main" not in functions_of(module):
             return
         whole: set[str] = set()  # kernels that stay as they are
+        plans = _Plans(hardware)
         for _ in range(_ROUNDS):
             program = Program.of(module)
             changed = False
@@ -65,7 +66,7 @@ class SplitReductions(Pass):
                 name = ir.StringAttr(func.attributes["sym_name"]).value
                 if name in whole:
                     continue
-                decision = plan_slices(KernelShape.of(Kernel.of(func)), hardware)
+                decision = plans.of(func)
                 if isinstance(decision, Slicing):
                     split(program, call, program.own(call, func), decision)
                     changed = True
@@ -93,3 +94,28 @@ class SplitReductions(Pass):
             program.erase_unused()
             if not changed:
                 return
+
+
+@dataclass
+class _Plans:
+    """What becomes of kernels, thought of once for all that have the same code: layers of a model, say."""
+
+    hardware: Hardware
+    _known: dict[bytes, tuple[Slicing | Refusal | None, tuple[int, ...]]] = field(default_factory=dict)
+
+    def of(self, func: ir.Operation) -> Slicing | Refusal | None:
+        """As ``plan_slices`` says."""
+        if not any(op.name in REDUCTIONS for op in kernel_body(func)):
+            return None
+        code = code_of(func)
+        if code not in self._known:
+            kernel = Kernel.of(func)
+            found = plan_slices(KernelShape.of(kernel), self.hardware)
+            split = found.reductions if isinstance(found, Slicing) else ()
+            self._known[code] = found, tuple(kernel.reductions.index(op) for op in split)
+            return found
+        plan, numbers = self._known[code]
+        if not isinstance(plan, Slicing):
+            return plan
+        reductions = [op for op in kernel_body(func) if op.name in REDUCTIONS]
+        return replace(plan, reductions=tuple(reductions[number] for number in numbers))

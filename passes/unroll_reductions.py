@@ -9,7 +9,8 @@ from ..compiler.analysis.index import Expr
 from ..compiler.analysis.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import Program, dims_attribute, forget_tiling, kernel_body, rewrite_dims
+from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
+from ._program import Program
 from .pass_base import Numerics, Pass
 
 #: (kind of reduction, whether of floats) -> the operation that joins two elements.

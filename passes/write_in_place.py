@@ -12,7 +12,8 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import hints_of
 from ..compiler.analysis.storage import Storage
 from ..compiler.mlir import ir
-from ._kernels import Program, kernel_body, result_types, set_signature, text_list
+from ._kernels import kernel_body, result_types, set_signature, text_list
+from ._program import Program
 from .pass_base import Pass
 
 

@@ -210,7 +210,8 @@ def _default_passes(level: str, hardware: str) -> list[Pass]:
     try:
         return default_pipeline(level, hardware)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        took_file = "; the file goes before --default-pipeline, or the level follows '='"
+        raise UsageError(f"{error}{took_file if Path(level).suffix else ''}") from None
 
 
 def _watch(session: Session, options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ..mlir import ir
+from .defining import is_true
 from .index import Expr, const
 from .kernel import Kernel, over, string
 
@@ -145,10 +146,6 @@ class Summary:
         """Size of the iteration space."""
         return points(self.dims, self.dims)
 
-    def reads_of(self, argument: int) -> tuple[tuple[int, Read], ...]:
-        """(position in ``reads``, read) of every load of an argument."""
-        return tuple((i, r) for i, r in enumerate(self.reads) if r.argument == argument)
-
 
 _summary = lru_cache(maxsize=1 << 12)(Summary)
 
@@ -165,12 +162,3 @@ def slots(name: str) -> int:
 def points(extents: Mapping[str, Expr], dims: "frozenset[str] | Mapping[str, Expr]") -> Expr:
     """The product of the extents of ``dims``."""
     return math.prod((extent for name, extent in extents.items() if name in dims), start=const(1))
-
-
-def is_true(value: ir.Value) -> bool:
-    """Whether a guard is the constant ``true``."""
-    owner = value.owner
-    if not isinstance(owner, (ir.Operation, ir.OpView)):
-        return False
-    op = owner.operation
-    return op.name == "arith.constant" and str(op.attributes["value"]) == "true"

@@ -69,8 +69,9 @@ class Node:
         """Whether it is ordered against others of its kind, see ``has_effect``."""
         return has_effect(self.op, self.callee)
 
-    @property
+    @cached_property
     def location(self) -> str:
+        """As MLIR prints it; remarks ask for it often."""
         return str(self.op.location)
 
 

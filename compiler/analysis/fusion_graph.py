@@ -12,6 +12,7 @@ from functools import cached_property
 
 from ..mlir import ir
 from .accesses import Summary
+from .defining import defining_op
 from .dependences import Dependences
 from .fusion_contents import Contents, all_in
 from .fusion_plan import Member, Refusal
@@ -192,8 +193,7 @@ class GroupGraph:
 
     def is_fresh(self, value: int) -> bool:
         """Whether a destination is a ``fuse.empty`` itself."""
-        owner = self.deps.values[value].owner
-        return isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "fuse.empty"
+        return defining_op(self.deps.values[value], "fuse.empty") is not None
 
     def shared(self, a: int, b: int) -> frozenset[int]:
         """Values made by one of the groups and read by the other."""

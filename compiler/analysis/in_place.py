@@ -6,7 +6,8 @@ concern.
 """
 
 from ..mlir import ir
-from .accesses import is_true, points
+from .accesses import points
+from .defining import is_true
 from .index import Expr, offset
 from .kernel import REDUCTIONS, Access, Kernel, string
 

@@ -16,8 +16,8 @@ SLICE_BYTES = 16 * 1024
 #: Fewer slices than this gain less than the kernel that combines them costs.
 FEWEST = 3
 #: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
-#: two where columns are kept in registers, eight of one warp where that holds them.
-_MANY, _FEW, _WARPS = 8, 2, 8
+#: two where columns are kept in registers.
+_MANY, _FEW = 8, 2
 #: Rows that are enough to be shared by all programs, when rows and columns are reduced together.
 _ENOUGH = 1024
 
@@ -56,12 +56,10 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | N
     crossed = _candidate(shape)
     if crossed is None:
         return None
-    if programs * 2 >= hardware.full_grid and _reads_again_from_cache(shape, crossed, hardware):
-        return None
     if {d for op in kernel.scans for d in over(op)} & set(crossed):
         return Refusal("scan", f"a scan crosses {list(crossed)} too")
     points = shape.points(crossed)
-    aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
+    aim = (_FEW if len(shape.reduced_classes) > 1 else _MANY) * hardware.sm_count
     wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SLICE_BYTES)
     if wanted < FEWEST:
         return Refusal("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
@@ -86,40 +84,12 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | N
     return Slicing(dim, count, (extent + (count - 1)).floordiv(count), False, crossed, reductions, programs)
 
 
-def _reads_again_from_cache(shape: KernelShape, crossed: tuple[str, ...], hardware: Hardware) -> bool:
-    """Whether rows that lie together are visited again after their reduction, and all of them stay in the
-    cache until then: a program a row, of which each multiprocessor has one, needs no kernel to combine slices
-    and none for the second visit (batch norm of 256 channels, 64 images of 28x28 pixels in bf16: 18.1 us in
-    one kernel, 24.7 in three).
-    """
-    main = shape.main_access
-    if not shape.rereads or main is None or shape.contiguous_dim(main) not in crossed:
-        return False
-    loads = [a for a in shape.kernel.loads if set(crossed) <= shape.kernel.op_dims[a.op]]
-    read = shape.points(shape.order) * sum(map(shape.element_bytes, loads))
-    return read <= hardware.l2_bytes * 3 // 4
-
-
-def _programs_of_a_multiprocessor(shape: KernelShape, crossed: tuple[str, ...]) -> int:
-    if len(shape.reduced_classes) == 1:
-        return _MANY
-    return _WARPS if shape.walked is not None and set(shape.walked) == set(crossed) else _FEW
-
-
 def _programs(shape: KernelShape) -> int:
     """Programs of the kernel as it is: points of the parallel dims, in blocks of 32 along the contiguous one
     where columns are reduced.
     """
     points = shape.points(shape.parallel)
-    main = next(
-        (
-            a
-            for a in sorted(
-                shape.accesses, key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op])))
-            )
-        ),
-        None,
-    )
+    main = max(shape.accesses, key=lambda a: shape.points(tuple(shape.kernel.op_dims[a.op])), default=None)
     along = shape.contiguous_dim(main) if main is not None else None
     if along in shape.parallel:
         return points // shape.size(along) * -(-shape.size(along) // 32)
@@ -154,9 +124,8 @@ def _reached(shape: KernelShape, roots: list[ir.Operation]) -> set[ir.Operation]
     """Everything that depends on the roots, without them."""
     reached: set[ir.Operation] = set()
     seeds = set(roots)
-    for op in shape.kernel.op_dims:
-        owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-        if any(o in reached or o in seeds for o in owners):
+    for op, producers in shape.producers.items():
+        if not (reached.isdisjoint(producers) and seeds.isdisjoint(producers)):
             reached.add(op)
     return reached
 

@@ -81,5 +81,3 @@ _unique([f.op for f in FUNCTIONS if f.op is not None])
 BY_NAME = {f.name: f for f in FUNCTIONS}
 #: By the op that becomes the function.
 BY_OP = {f.op: f for f in FUNCTIONS if f.op is not None}
-#: By libdevice symbol.
-BY_SYMBOL = {f.symbol(element): f for f in FUNCTIONS for element in ("f32", "f64")}

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from ..analysis.defining import is_true
 from ..dialects import tt
 from ..mlir import ir
 
@@ -297,16 +298,6 @@ def highest(element: ir.Type) -> int | float:
         return math.inf
     width = ir.IntegerType(element).width
     return 1 if width == 1 else (1 << (width - 1)) - 1
-
-
-def is_true(value: ir.Value) -> bool:
-    """Whether a mask is a constant true scalar."""
-    constant = _constant(value)
-    return isinstance(constant, ir.IntegerAttr | ir.BoolAttr) and str(constant) in (
-        "true",
-        "1 : i1",
-        "-1 : i1",
-    )
 
 
 def exact_inverse(value: ir.Value) -> float | None:

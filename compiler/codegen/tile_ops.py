@@ -9,6 +9,7 @@ fewer next (``analysis/precision.py``): there the about 10 instructions that IEE
 import math
 from collections.abc import Callable, Sequence
 
+from ..analysis.defining import defining_op
 from ..analysis.precision import added_to_ordinary
 from ..dialects import tt
 from ..mlir import ir
@@ -173,21 +174,16 @@ def _rounded_and_clamped(value: ir.Value) -> tuple[ir.Value, float, float] | Non
     """
     bounds = []
     for name in ("arith.minimumf", "arith.maximumf"):
-        op = _defined_by(value, name)
+        op = defining_op(value, name)
         bound = None if op is None else splat_constant(op.operands[1])
         if op is None or bound is None or bound != int(bound) or abs(bound) > 2**22:
             return None
         bounds.append(bound)
         value = op.operands[0]
-    op = _defined_by(value, "tt.extern_elementwise")
+    op = defining_op(value, "tt.extern_elementwise")
     if op is None or ir.StringAttr(op.attributes["symbol"]).value != "__nv_rintf":
         return None
     return op.operands[0], bounds[1], bounds[0]
-
-
-def _defined_by(value: ir.Value, name: str) -> ir.Operation | None:
-    owner = value.owner
-    return owner.operation if not isinstance(owner, ir.Block) and owner.operation.name == name else None
 
 
 def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:

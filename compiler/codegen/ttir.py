@@ -24,7 +24,10 @@ _RENAME = re.compile('"(' + "|".join(sorted(map(re.escape, _RENAMED), key=len, r
 
 
 def ttir_text(function: ir.Operation) -> str:
-    """A module with ``function`` (a ``tt.func``) alone, as text.  Byte-identical for the same function."""
-    body = function.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
-    body = _RENAME.sub(lambda m: f'"{_RENAMED[m[1]]}"(', body)
-    return f'"builtin.module"() ({{\n{body}\n}}) : () -> () loc(unknown)\n'
+    """A module with ``function`` (a ``tt.func``) alone, as text.  Byte-identical for the same function:
+    values and locations are numbered from the start of the text, whatever else its module holds.
+    """
+    alone = ir.Module.create(loc=ir.Location.unknown(function.context))
+    alone.body.append(function.clone(ip=False))
+    text = alone.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+    return _RENAME.sub(lambda m: f'"{_RENAMED[m[1]]}"(', text)

@@ -73,10 +73,6 @@ def is_float(dtype: torch.dtype) -> bool:
     return BY_TORCH[dtype].kind == "float"
 
 
-def is_unsigned(dtype: torch.dtype) -> bool:
-    return BY_TORCH[dtype].kind == "unsigned"
-
-
 @cache
 def largest_when_saturating(dtype: torch.dtype) -> float | None:
     """The value that eager stores for numbers beyond an 8-bit float's range, or None where it stores inf or

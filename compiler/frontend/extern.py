@@ -1,10 +1,11 @@
 """Extern calls: an op that runs as itself.  The declaration says how to rebuild the call; see
 docs/architecture.md.
 
-Results are the leaves of what the op returns (lists, tuples and dicts opened in order, None dropped) that
-are tensors or numbers unknown at import.  Where not every leaf is a result (a number that the import knows,
-a tensor that nobody takes), ``fuse.returns`` has the positions of those that are, None counted: what an op
-really returns may have None where its meta function has a tensor, and the other way round.
+Results are the leaves of what the op returns (lists and tuples opened in order, dicts in that of their keys,
+None dropped) that are tensors or numbers unknown at import.  Where not every leaf is a result (a number that
+the import knows, a tensor that nobody takes), ``fuse.returns`` has the positions of those that are, None
+counted: what an op really returns may have None where its meta function has a tensor, and the other way
+round.
 """
 
 import operator
@@ -145,7 +146,8 @@ class Results:
 
     def __init__(self, importer: "Importer", node: fx.Node, *, every: bool = False) -> None:
         self.importer, self.node = importer, node
-        self.leaves, self.tree = pytree.tree_flatten(node.meta.get("val"), is_leaf=lambda x: x is None)
+        value = _in_order(node.meta.get("val"))
+        self.leaves, self.tree = pytree.tree_flatten(value, is_leaf=lambda x: x is None)
         self.results = [_Result(importer, node, leaf) for leaf in self.leaves]
         for position in () if every else _unused(node, self.leaves):
             self.results[position].is_result = False
@@ -176,6 +178,13 @@ class Results:
                     symbols.bind(self.results[i].leaf, value, location)
             symbols.settle(describe(self.node))
         return pytree.tree_unflatten([r.value for r in self.results], self.tree)
+
+
+def _in_order(value: Any) -> Any:
+    """The value of a node with dicts in the order of their keys, as ``torch_names.flatten`` opens them."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return type(value)(map(_in_order, value)) if type(value) in (list, tuple) else value
 
 
 def _unused(node: fx.Node, leaves: list[Any]) -> list[int]:

@@ -34,13 +34,14 @@ from .dtypes import BY_TORCH
 from .extern import call_extern, host_number
 from .frames import describe
 from .graph_text import held
-from .interface import Fallback, OutputConstant, OutputResult
+from .interface import Fallback, Output, OutputArgument, OutputConstant, OutputResult
 from .locations import location_of
+from .main_arguments import MainArguments
 from .module_builder import ModuleBuilder
 from .subgraphs import Nesting, Subgraph
 from .symbols import SymbolTable
 from .table import KEPT_WHOLE, LOWERINGS, Refused
-from .values import HostObject, Number, Tensor
+from .values import HostObject, Number, PassedOn, Tensor
 
 ops.load()
 
@@ -58,7 +59,7 @@ class ImportedGraph:
     objects: dict[str, Any]
     constants: dict[str, torch.Tensor]
     inputs: tuple[int, ...]
-    output_spec: tuple[OutputResult | OutputConstant, ...]
+    output_spec: tuple[Output, ...]
     output_tree: pytree.TreeSpec
     fallbacks: tuple[Fallback, ...]
     remarks: Remarks
@@ -93,7 +94,6 @@ class Importer:
     fallbacks: list[Fallback] = field(default_factory=list)
     remarks: Remarks = field(default_factory=Remarks)
     objects: dict[str, Any] = field(default_factory=dict)
-    constants: dict[str, torch.Tensor] = field(default_factory=dict)
     nesting: Nesting | None = None  #: of a sub-graph
 
     def __post_init__(self) -> None:
@@ -103,18 +103,16 @@ class Importer:
         self.symbols = SymbolTable(self.builder)
         self.values: dict[fx.Node, Any] = {}
         self.mutated: dict[int, ir.Value] = {}  #: argument of @main -> its new value
-        self.arguments: dict[ir.Value, int] = {}
+        self.arguments = MainArguments(self)
         self._elements: dict[tuple[Any, ...], TensorSpec] = {}
         self._devices: dict[torch.device, str | None] = {}
         self._host_numbers: dict[ir.Value, Number] = {}
-        self._argument_attributes: list[dict[str, ir.Attribute]] = []
-        self.constant_tensors: dict[str, Tensor] = {}  #: the arguments that ``constants`` are
         self.subgraphs: dict[Any, Subgraph] = {}  #: what is imported already
 
     def run(self) -> ImportedGraph:
         """Imports every node in order."""
-        inputs = self._placeholders()
-        self._constants()
+        inputs = self.arguments.placeholders()
+        self.arguments.hold_constants()
         output: fx.Node | None = None
         for node in self.gm.graph.nodes:
             if node.op == "call_function":
@@ -129,7 +127,7 @@ class Importer:
         return ImportedGraph(
             self.builder.module,
             self.objects,
-            self.constants,
+            self.arguments.constants,
             inputs,
             spec,
             tree,
@@ -158,6 +156,8 @@ class Importer:
         known = None if key is None else self._elements.get(key)
         if known is not None:
             return known
+        if fake.device.type == "meta":
+            raise UnsupportedValue(name=user, kind="tensor on meta")
         row = BY_TORCH.get(fake.dtype)
         if row is None or fake.is_sparse or fake.layout != torch.strided or fake.is_quantized:
             raise UnsupportedDtype(
@@ -208,13 +208,13 @@ class Importer:
         """Records that the argument ``tensor`` ends up as ``value``; nodes after this one read the new
         value.
         """
-        argument = self.arguments.get(tensor.value, tensor.root)
+        argument = self.arguments.positions.get(tensor.value, tensor.root)
         assert argument is not None
         self.mutated[argument] = value.value
         for node, current in self.values.items():
             if current is tensor:
                 self.values[node] = value
-        self.arguments[value.value] = argument
+        self.arguments.positions[value.value] = argument
 
     def fall_back(self, node: fx.Node, reason: str) -> None:
         """Counts an unplanned extern call; raises UnsupportedOp when strict."""
@@ -239,85 +239,6 @@ class Importer:
             locations=(where,),
         )
 
-    # Arguments.
-    def _placeholders(self) -> tuple[int, ...]:
-        """The arguments of ``@main``, in the placeholders' order; returns the placeholders' numbers."""
-        nodes = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
-        examples = [*self.example_inputs, *[None] * len(nodes)]
-        fakes = [n.meta.get("val", example) for n, example in zip(nodes, examples, strict=False)]
-        for name, bounds in ({} if self.nesting is None else self.nesting.sizes()).items():
-            attributes = {"fuse.sym": self.builder.string(name), **bounds}
-            value = self._argument(self.builder.index_type, attributes, self.builder.unknown)
-            self.builder.define(name, value, bounds)
-        self.symbols.announce(fakes)
-        inputs: list[int] = []
-        for position, (node, fake) in enumerate(zip(nodes, fakes, strict=True)):
-            if fake is None or isinstance(fake, (int, float, bool, str)):
-                self.values[node] = fake
-                continue
-            location = location_of(node, self.context)
-            if isinstance(fake, torch.Tensor):
-                self.values[node] = self._tensor_argument(node.name, fake, {}, location)
-            elif isinstance(fake, torch.SymInt):
-                value = self._argument(self.builder.index_type, {}, location)
-                self.values[node], self._argument_attributes[-1] = self.symbols.argument(fake, value)
-            elif isinstance(fake, (torch.SymFloat, torch.SymBool)):
-                dtype = torch.float64 if isinstance(fake, torch.SymFloat) else torch.bool
-                self.values[node] = Number(
-                    self._argument(self.builder.element_type(BY_TORCH[dtype].value), {}, location), dtype
-                )
-            else:
-                raise UnsupportedValue(name=describe(node), kind=type(fake).__name__)
-            inputs.append(position)
-        self._bind_symbols(nodes, fakes)
-        return tuple(inputs)
-
-    def _tensor_argument(
-        self, name: str, fake: torch.Tensor, attributes: dict[str, ir.Attribute], location: ir.Location
-    ) -> Tensor:
-        """A tensor argument is the root of its storage: its offset counts from its own first element."""
-        spec = self.spec(fake, name, fresh=True)
-        number = len(self._argument_attributes)
-        value = self._argument(self.builder.tensor_type(spec), attributes, location)
-        self.arguments[value] = number
-        return Tensor(value, spec, fake.dtype, fake, self.symbols.spell(fake.storage_offset()), number)
-
-    def _bind_symbols(self, nodes: Sequence[fx.Node], fakes: Sequence[Any]) -> None:
-        """Sizes that no SymInt argument is are read off the arguments that have them."""
-        for node, fake in zip(nodes, fakes, strict=True):
-            if isinstance(fake, torch.SymInt):
-                self.symbols.bind_number(fake, str(self.values[node]), location_of(node, self.context))
-        for node, fake in zip(nodes, fakes, strict=True):
-            if isinstance(fake, torch.Tensor):
-                self.symbols.bind(fake, self.values[node].value, location_of(node, self.context))
-        self.symbols.settle("the graph")
-
-    def _constants(self) -> None:
-        """Tensors that the module holds become arguments after the placeholders."""
-        for node in self.gm.graph.nodes:
-            tensor = held(self.gm, str(node.target)) if node.op == "get_attr" else None
-            if not isinstance(tensor, torch.Tensor):
-                continue
-            fake = node.meta.get("val", tensor)
-            name = self.constant(str(node.target), tensor, fake, location_of(node, self.context))
-            self.values[node] = self.constant_tensors[name]
-
-    def constant(
-        self, name: str, tensor: torch.Tensor, fake: torch.Tensor | None = None, location: Any = None
-    ) -> str:
-        """The name under which ``tensor`` is an argument of ``@main``: ``name``, its path in ``gm``, or what
-        it has as one already; a new one comes after the others.
-        """
-        known = next((n for n, t in self.constants.items() if t is tensor), None)
-        if known is not None:
-            return known
-        self.constants[name] = tensor
-        attributes = {"fuse.constant": self.builder.string(name)}
-        self.constant_tensors[name] = self._tensor_argument(
-            name, tensor if fake is None else fake, attributes, location or self.builder.unknown
-        )
-        return name
-
     # Nodes.
     def _call(self, node: fx.Node) -> Any:
         value = node.meta.get("val")
@@ -332,6 +253,8 @@ class Importer:
                 pass  # the op computes it when the program runs
         location = location_of(node, self.context)
         name = target_name(node.target)
+        if name.startswith(_QUANTIZED):
+            raise UnsupportedDtype(name=describe(node), dtype="a quantised type")
         lowering = LOWERINGS.get(name)
         if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
             lowering = None  # the size of its result is known when it has run
@@ -359,12 +282,15 @@ class Importer:
 
     def _current(self, node: fx.Node) -> Any:
         value = self.values[node]
-        if isinstance(value, Tensor) and value.root in self.mutated and value.value not in self.arguments:
+        if isinstance(value, PassedOn):
+            raise UnsupportedValue(name=describe(node), kind=value.kind)
+        is_argument = isinstance(value, Tensor) and value.value in self.arguments.positions
+        if isinstance(value, Tensor) and value.root in self.mutated and not is_argument:
             raise ReadAfterMutation(name=describe(node), argument=f"argument {value.root}")
         return value
 
     # The end.
-    def _finish(self, outputs: Any) -> tuple[tuple[OutputResult | OutputConstant, ...], pytree.TreeSpec]:
+    def _finish(self, outputs: Any) -> tuple[tuple[Output, ...], pytree.TreeSpec]:
         """Closes ``@main``: the outputs, each once, then the new values of mutated arguments."""
         builder = self.builder
         leaves, tree = pytree.tree_flatten(outputs, is_leaf=lambda x: x is None)
@@ -372,8 +298,12 @@ class Importer:
             self._close(self.nesting.results(self, leaves), {})
             return (), tree
         results: dict[ir.Value, int] = {}
-        spec: list[OutputResult | OutputConstant] = []
+        spec: list[Output] = []
         for leaf in leaves:
+            passed = self.values[leaf] if isinstance(leaf, fx.Node) else None
+            if isinstance(passed, PassedOn):
+                spec.append(OutputArgument(passed.position))
+                continue
             value = self.resolve(leaf)
             if isinstance(value, Expr):
                 value = (
@@ -405,25 +335,22 @@ class Importer:
             main["function_type"] = builder.function_type(
                 [a.type for a in builder.main_block.arguments], types
             )
-            if any(self._argument_attributes):
-                main["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self._argument_attributes])
+            if any(self.arguments.attributes):
+                main["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self.arguments.attributes])
 
     # Helpers.
-    def _argument(
-        self, type_: ir.Type, attributes: dict[str, ir.Attribute], location: ir.Location
-    ) -> ir.Value:
-        self._argument_attributes.append(attributes)
-        return self.builder.main_block.add_argument(type_, location)
-
     def _device(self, device: torch.device) -> str | None:
         if device not in self._devices:
-            text = (
-                str(device)
-                if device.index is not None or device.type in ("cpu", "meta")
-                else f"{device.type}:0"
-            )
+            text = str(device) if device.index is not None or device.type == "cpu" else f"{device.type}:0"
             self._devices[device] = None if text == self.device else text
         return self._devices[device]
+
+
+#: Ops that make quantised tensors; the metadata calls them tensors of floats.
+_QUANTIZED = (
+    "aten.quantize_per_", "aten._make_per_", "aten._empty_affine_quantized",
+    "aten._empty_per_channel_affine_quantized",
+)  # fmt: skip
 
 
 def target_name(target: Any) -> str:

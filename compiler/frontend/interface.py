@@ -19,6 +19,17 @@ class OutputConstant:
 
 
 @dataclass(frozen=True)
+class OutputArgument:
+    """An FX output that is placeholder number ``index``, which is nothing that ``@main`` takes."""
+
+    index: int
+
+
+#: Where an FX output comes from.
+Output = OutputResult | OutputConstant | OutputArgument
+
+
+@dataclass(frozen=True)
 class Fallback:
     """A node that runs as an extern call although nothing says it should."""
 

@@ -253,7 +253,8 @@ def _outputs(graph: Graph) -> list[Any]:
 
 def _storage(node: Node) -> Any:
     value = node.meta.get("val")
-    return value.untyped_storage()._cdata if isinstance(value, Tensor) else node
+    strided = isinstance(value, Tensor) and value.layout is torch.strided
+    return value.untyped_storage()._cdata if strided else node
 
 
 class _Training(torch.autograd.Function):

@@ -67,7 +67,11 @@ class Subgraph:
         """
         sizes = [importer.symbols.value(sym(name), location) for name in self.symbols]
         values = [operand(importer, given[number], type_, location) for number, type_ in self.taken]
-        return [*sizes, *values, *(importer.constant_tensors[name].value for name in self.constants)]
+        return [
+            *sizes,
+            *values,
+            *(importer.arguments.constant_tensors[name].value for name in self.constants),
+        ]
 
     def declare(
         self,
@@ -120,7 +124,7 @@ def import_subgraph(
         importer.builder.nest(path.replace(".", "_"), imported.module),
         nesting.outer,
         tuple(zip(imported.inputs, types[len(nesting.outer) :], strict=False)),
-        tuple(importer.constant(f"{path}.{n}", t) for n, t in imported.constants.items()),
+        tuple(importer.arguments.constant(f"{path}.{n}", t) for n, t in imported.constants.items()),
         tuple(nesting.types),
         _has_effect(imported.module),
     )

@@ -46,6 +46,17 @@ class Number:
 
 
 @dataclass(frozen=True)
+class PassedOn:
+    """An argument that a graph may only return: an object, or the size of a jagged dim, which is no number.
+
+    ``position``: of the placeholder.  ``kind``: of its value, for messages.
+    """
+
+    position: int
+    kind: str
+
+
+@dataclass(frozen=True)
 class HostObject:
     """Something an extern op takes that MLIR cannot hold, by its name in ``ImportedGraph.objects``."""
 

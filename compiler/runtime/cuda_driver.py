@@ -6,7 +6,6 @@ headers.
 """
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 _SUCCESS = 0
@@ -14,10 +13,7 @@ INVALID_CONTEXT = 201
 """The CUresult of a call in a thread that has no current context."""
 
 # CUfunction_attribute
-_MAX_THREADS_PER_BLOCK = 0
 _STATIC_SHARED_BYTES = 1
-_LOCAL_BYTES = 3
-_NUM_REGISTERS = 4
 _MAX_DYNAMIC_SHARED_BYTES = 8
 _NON_PORTABLE_CLUSTER_SIZE = 14
 
@@ -27,22 +23,8 @@ _DEFAULT_SHARED_LIMIT = 48 * 1024
 _PORTABLE_CLUSTER = 8
 """Blocks in the largest cluster that every device with clusters accepts."""
 
-# Fields of DeviceProperties: CUdevice_attribute.
-_DEVICE_ATTRIBUTES = {
-    "major": 75,
-    "minor": 76,
-    "sm_count": 16,
-    "l2_bytes": 38,
-    "shared_bytes_per_block": 97,
-    "shared_bytes_per_sm": 81,
-    "registers_per_sm": 82,
-    "max_threads_per_block": 1,
-    "max_threads_per_sm": 39,
-    "clock_khz": 13,
-    "memory_clock_khz": 36,
-    "memory_bus_bits": 37,
-}
-assert len(set(_DEVICE_ATTRIBUTES.values())) == len(_DEVICE_ATTRIBUTES), "two fields read one attribute"
+#: CUdevice_attribute: bytes of shared memory that a block may ask for.
+_SHARED_BYTES_PER_BLOCK = 97
 
 
 class CudaError(RuntimeError):
@@ -53,42 +35,6 @@ class CudaError(RuntimeError):
     def __init__(self, message: str, code: int = -1) -> None:
         super().__init__(message)
         self.code = code
-
-
-@dataclass(frozen=True)
-class DeviceProperties:
-    """What a device has. Sizes in bytes; clocks in kHz; `shared_bytes_per_block` is the most a kernel may
-    ask for.
-    """
-
-    major: int
-    minor: int
-    sm_count: int
-    l2_bytes: int
-    shared_bytes_per_block: int
-    shared_bytes_per_sm: int
-    registers_per_sm: int
-    max_threads_per_block: int
-    max_threads_per_sm: int
-    clock_khz: int
-    memory_clock_khz: int
-    memory_bus_bits: int
-
-    @property
-    def arch(self) -> int:
-        """The compute capability times ten, as in `Target.arch`."""
-        return 10 * self.major + self.minor
-
-
-@dataclass(frozen=True)
-class FunctionProperties:
-    """What a loaded kernel uses: registers a thread; bytes a thread spilt to local memory; threads a block
-    at most.
-    """
-
-    registers: int
-    local_bytes: int
-    max_threads_per_block: int
 
 
 class LaunchCall(Protocol):
@@ -152,11 +98,6 @@ class CudaDriver:
         self._check(self._library.cuDeviceGetCount(ctypes.byref(count)), "cuDeviceGetCount")
         return count.value
 
-    def device_properties(self, device: int) -> DeviceProperties:
-        """The properties of device number `device`; needs no context."""
-        handle = self._device_handle(device)
-        return DeviceProperties(**{name: self._device(handle, a) for name, a in _DEVICE_ATTRIBUTES.items()})
-
     def make_current(self, device: int) -> None:
         """Make the context that torch uses on device number `device` the calling thread's.
 
@@ -198,7 +139,7 @@ class CudaDriver:
         """Let `function` be launched with `size` bytes of dynamic shared memory on `device`."""
         if size <= _DEFAULT_SHARED_LIMIT:
             return
-        limit = self._device(self._device_handle(device), _DEVICE_ATTRIBUTES["shared_bytes_per_block"])
+        limit = self._device(self._device_handle(device), _SHARED_BYTES_PER_BLOCK)
         limit -= self._function(function, _STATIC_SHARED_BYTES, kernel)
         if size > limit:
             raise CudaError(
@@ -210,14 +151,6 @@ class CudaDriver:
         """Let `function` be launched in clusters of `blocks` blocks."""
         if blocks > _PORTABLE_CLUSTER:
             self._set_function(function, _NON_PORTABLE_CLUSTER_SIZE, 1, kernel)
-
-    def function_properties(self, function: int, kernel: str) -> FunctionProperties:
-        """What the loaded kernel uses."""
-        return FunctionProperties(
-            registers=self._function(function, _NUM_REGISTERS, kernel),
-            local_bytes=self._function(function, _LOCAL_BYTES, kernel),
-            max_threads_per_block=self._function(function, _MAX_THREADS_PER_BLOCK, kernel),
-        )
 
     def error_string(self, code: int) -> str:
         """CUDA's name and description of a CUresult."""

@@ -73,11 +73,16 @@ class Program:
     def __call__(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> list[Value]:
         """Runs the entry function on tensors and sizes, in the order of its arguments.
 
-        Returns all its results, none of them a view to autograd, which would forbid to write to it.
+        Returns all its results, none of them a view to autograd, which would forbid to write to it; one that
+        is an argument is the caller's own object, as torch knows jagged tensors by that of their offsets.
         Arguments that the module mutates are changed in place, except under
         ``shadow``, which leaves the caller's tensors alone.
         """
-        return [_no_view(result) for result in self.run(inputs, rng=rng)[0]]
+        results, arguments = self.run(inputs, rng=rng)
+        if self.shadow:
+            return [_no_view(result) for result in results]
+        own = {id(a): value for a, value in zip(arguments, inputs, strict=True) if isinstance(value, Tensor)}
+        return [own[id(r)] if id(r) in own else _no_view(r) for r in results]
 
     def run(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> tuple[list[Value], list[Value]]:
         """As a call, but also returns the arguments as the run left them: under ``shadow`` in float64."""

@@ -118,9 +118,12 @@ class KernelCache:
         if self.compiler is triton_compile.compile_request:
             triton_compile.import_triton()  # here: threads that import what others import may see half of it
         pool = ThreadPoolExecutor(min(workers, len(missing)), thread_name_prefix="fuse-compile")
-        futures: dict[str, Future[CompiledCubin]] = {
-            key: pool.submit(self._compile_and_store, key, request) for key, request in missing.items()
+        # The longest first, so that no thread is left with one at the end.
+        longest = sorted(missing.items(), key=lambda item: len(item[1].text), reverse=True)
+        started: dict[str, Future[CompiledCubin]] = {
+            key: pool.submit(self._compile_and_store, key, request) for key, request in longest
         }
+        futures = {key: started[key] for key in missing}  # the first that fails is told of
         pool.shutdown(wait=False)  # its threads end with the last kernel
 
         def finish() -> dict[str, CompiledCubin]:

@@ -74,9 +74,6 @@ class NumericVerifier:
             self._reference = self._run(module, self.inputs, shadow=True)
             self._text_before = module.operation.get_asm(enable_debug_info=True)
 
-    def after_run(self, number: int, p: PassLike, module: ir.Module) -> None:
-        """Nothing: the module is not verified yet."""
-
     def after_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
         """Runs the module and compares.  Raises NumericMismatch naming the pass, RunError if the module no
         longer runs."""

@@ -92,9 +92,13 @@ def torch_object(
 
 
 def flatten(result: Any) -> list[Any]:
-    """The leaves of what an operator returns, in order: tuples, lists and dicts opened, None kept."""
+    """The leaves of what an operator returns, in order: tuples, lists and dicts opened, None kept.
+
+    A dict is opened in the order of its keys: an op that returns one named after its arguments has them in
+    the order of the call, which a module does not keep.
+    """
     if isinstance(result, dict):
-        result = list(result.values())
+        result = [result[key] for key in sorted(result)]
     if isinstance(result, (tuple, list)):
         return [leaf for part in result for leaf in flatten(part)]
     return [result]

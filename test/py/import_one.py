@@ -12,7 +12,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer import ImportedGraph, OutputResult, import_graph
+from fuse_mlir.compiler.frontend.table import LOWERINGS
 from fuse_mlir.compiler.runtime.interpreter import run_module
 
 
@@ -78,3 +80,10 @@ def run_one(
     """Imports and runs one call; ``strict``: it must not fall back."""
     tensors = [a for a in pytree.tree_leaves((tuple(args), kwargs or {})) if isinstance(a, torch.Tensor)]
     return outputs(imported(graph_of(op, args, kwargs), strict=strict), tensors)
+
+
+def check_way(overload: str, said: str) -> None:
+    """``said`` is "lowered" or "decomposed", or the reason why an overload is neither."""
+    decomposed = {str(op) for op in decomposition_table()}
+    found = "lowered" if overload in LOWERINGS else "decomposed" if overload in decomposed else "neither"
+    assert found == (said if said in ("lowered", "decomposed") else "neither"), f"{overload}: {said}"

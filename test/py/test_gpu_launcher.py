@@ -87,10 +87,10 @@ def _loaded_add(driver: CudaDriver) -> int:
     """The function of an add kernel, loaded into the current context."""
     from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
 
-    arch = driver.device_properties(driver.current_device("add_kernel")).arch
-    return driver.load_function(
-        compile_ttir(add_kernel(), target=Target(arch), num_warps=4).cubin, "add_kernel"
-    )[1]
+    torch = pytest.importorskip("torch")
+    major, minor = torch.cuda.get_device_capability(driver.current_device("add_kernel"))
+    cubin = compile_ttir(add_kernel(), target=Target(10 * major + minor), num_warps=4).cubin
+    return driver.load_function(cubin, "add_kernel")[1]
 
 
 @pytest.mark.gpu
@@ -105,19 +105,6 @@ def test_every_scalar_type_arrives_on_a_device():
     out = [torch.zeros(1, dtype=named[t], device="cuda") for t in types]
     launch(stream, 1, 1, 1, *values, *[o.data_ptr() for o in out])
     assert [o.item() for o in out] == values
-
-
-@pytest.mark.gpu
-def test_device_properties_agree_with_torch():
-    torch = pytest.importorskip("torch")
-    ours, theirs = CudaDriver.load().device_properties(0), torch.cuda.get_device_properties(0)
-    assert (ours.major, ours.minor, ours.sm_count) == (
-        theirs.major,
-        theirs.minor,
-        theirs.multi_processor_count,
-    )
-    assert ours.l2_bytes == theirs.L2_cache_size
-    assert ours.max_threads_per_sm == theirs.max_threads_per_multi_processor
 
 
 @pytest.mark.gpu

@@ -9,8 +9,8 @@ from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.frontend.importer import import_graph
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes._kernels import Program
 from fuse_mlir.passes._left import leave, leaving, left_before
+from fuse_mlir.passes._program import Program
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
 from fuse_mlir.passes.manager import PassManager

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from import_one import check_way
 
 from fuse_mlir.compiler.backend import fuse
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RaceError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -336,14 +336,7 @@ CORE = {
 
 @pytest.mark.parametrize("overload", CORE)
 def test_every_scatter_is_accounted_for(overload):
-    found = (
-        "lowered"
-        if overload in LOWERINGS
-        else "decomposed"
-        if overload in {str(o) for o in TABLE}
-        else "neither"
-    )
-    assert found == CORE[overload] or (found == "neither" and CORE[overload] not in ("lowered", "decomposed"))
+    check_way(overload, CORE[overload])
 
 
 @pytest.mark.parametrize(

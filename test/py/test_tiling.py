@@ -4,11 +4,12 @@ float64; sizes that do and do not fit blocks.
 
 import pytest
 import torch
-from tiling_cases import DTYPES, SOFTMAX, TILING, Case, axis, compare, lowered, pair, rows, run, tensor, tile
+from tiling_cases import SOFTMAX, TILING, Case, axis, compare, lowered, pair, rows, run, tensor, tile
 
 from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.pass_base import PassError
@@ -30,7 +31,7 @@ def test_copy_of_every_element_type(element: str) -> None:
     body = "load x[d0] -> v\nstore v -> o[d0]"
     t = tensor(300, element=element)
     case = Case({"d0": "300"}, {"x": t}, {"o": t}, body)
-    compare(case.text(), [(rows(1, 300)[0] * 50).to(DTYPES[element])], *TILING, exact=True)
+    compare(case.text(), [(rows(1, 300)[0] * 50).to(TORCH_DTYPES[element])], *TILING, exact=True)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (5, 3), (64, 130), (3, 300)])
@@ -76,7 +77,7 @@ def test_transpose(shape: tuple[int, int], element: str) -> None:
         "load x[d1, d0] -> v\nstore v -> o[d0, d1]",
     )
     assert '["d0"], kind = "grid"' in str(lowered(case.text(), ChooseTiling()))
-    compare(case.text(), [rows(m, n).to(DTYPES[element])], *TILING, exact=True)
+    compare(case.text(), [rows(m, n).to(TORCH_DTYPES[element])], *TILING, exact=True)
 
 
 def test_strided_input_and_negative_steps() -> None:
@@ -125,7 +126,7 @@ store v -> o[d0, d1]"""
     inputs = {"w": table, "idx": tensor(13, element="i64")}
     case = Case({"d0": "13", "d1": "24"}, inputs, {"o": tensor(13, 24, element=element)}, body)
     index = torch.tensor([49, 0, 3, 3, 17, 48, 1, 2, 5, 6, 7, 30, 12])
-    compare(case.text(), [rows(50, 24).to(DTYPES[element]), index], *TILING, exact=True)
+    compare(case.text(), [rows(50, 24).to(TORCH_DTYPES[element]), index], *TILING, exact=True)
 
 
 def test_scatter_add() -> None:
@@ -184,7 +185,7 @@ def test_small_floats_round_and_overflow_as_in_torch(element: str) -> None:
         f"load x[d0] -> v\n%y = arith.truncf %v : f32 to {element}\nstore y -> o[d0]",
     )
     [got] = run(lowered(case.text(), *TILING), [x])
-    expected = x.to(DTYPES[element]).float()
+    expected = x.to(TORCH_DTYPES[element]).float()
     if element == "f8E4M3FN":  # PyTorch gave NaN until 2.11 and saturates since
         expected = torch.where(x.abs() > 464, torch.full((), nan), expected)
     torch.testing.assert_close(got.float(), expected, rtol=0, atol=0, equal_nan=True)

@@ -9,7 +9,7 @@ from ..values import Tensor
 def copy_into(call: Call) -> Tensor:
     """A kernel whose destination is the argument; its result is the argument's new value."""
     target, source = call.tensor("self"), call.tensor("src")
-    if target.value not in call.importer.arguments:
+    if target.value not in call.importer.arguments.positions:
         call.refuse("it writes to something that is no argument of the graph")
     if target is source:
         return target

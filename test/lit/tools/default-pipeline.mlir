@@ -5,6 +5,7 @@
 // RUN: fuse-opt %s --default-pipeline=tiled --hardware=h200 | FileCheck %s --check-prefix=TILED
 // RUN: fuse-opt %s --default-pipeline | FileCheck %s --check-prefix=PLANNED
 // RUN: not fuse-opt %s --default-pipeline=codegen 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not fuse-opt --default-pipeline %s 2>&1 | FileCheck %s --check-prefix=FILE
 
 // GRAPH-LABEL: func.func @main
 // GRAPH: call @fill
@@ -25,6 +26,8 @@
 // PLANNED: "tt.store"
 // PLANNED: fuse.launch = @fill_tt
 // UNKNOWN: fuse-opt: error: unknown level 'codegen': expected one of graph, scheduled, tiled, planned
+// UNKNOWN-NOT: the file goes
+// FILE: unknown level '{{.*}}.mlir': {{.*}}; the file goes before --default-pipeline, or the level follows '='
 func.func @main() -> tensor<8xf32> {
   %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
   %y = call @fill(%o) : (tensor<8xf32>) -> tensor<8xf32>
