@@ -85,8 +85,8 @@ class KernelCache:
     def start(
         self, requests: Sequence[CompileRequest], workers: int | None = None
     ) -> Callable[[], list[CompiledCubin]]:
-        """Begins to compile what is missing, in other threads; returns what waits for the kernels and gives,
-        or raises, what `compile_many` does.
+        """Begins to compile what is missing, in other threads; returns what helps them, waits for the kernels
+        and gives, or raises, what `compile_many` does.
         """
         keys = [self.key(request) for request in requests]
         wanted: dict[str, CompileRequest] = {}
@@ -117,23 +117,40 @@ class KernelCache:
             return dict
         if self.compiler is triton_compile.compile_request:
             triton_compile.import_triton()  # here: threads that import what others import may see half of it
-        pool = ThreadPoolExecutor(min(workers, len(missing)), thread_name_prefix="fuse-compile")
-        # The longest first, so that no thread is left with one at the end.
-        longest = sorted(missing.items(), key=lambda item: len(item[1].text), reverse=True)
-        started: dict[str, Future[CompiledCubin]] = {
-            key: pool.submit(self._compile_and_store, key, request) for key, request in longest
+        # Whoever waits is the last worker: until then it has better things to do on its core.
+        others = max(1, min(workers - 1, len(missing)))
+        pool = ThreadPoolExecutor(others, thread_name_prefix="fuse-compile")
+        # The longest first, so that none is left with one at the end.
+        longest = sorted(missing, key=lambda key: len(missing[key].text), reverse=True)
+        futures: dict[str, Future[CompiledCubin]] = {
+            key: pool.submit(self._compile_and_store, key, missing[key]) for key in longest
         }
-        futures = {key: started[key] for key in missing}  # the first that fails is told of
         pool.shutdown(wait=False)  # its threads end with the last kernel
 
         def finish() -> dict[str, CompiledCubin]:
             try:
-                return {key: future.result() for key, future in futures.items()}
+                for key in longest if workers > 1 else ():
+                    if futures[key].cancel():  # nobody has begun with it
+                        futures[key] = self._compile_here(key, missing[key])
+                        if futures[key].exception() is not None:
+                            break
+                return {key: futures[key].result() for key in missing}  # the first that fails is told of
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
         return finish
+
+    def _compile_here(self, key: str, request: CompileRequest) -> "Future[CompiledCubin]":
+        done: Future[CompiledCubin] = Future()
+        try:
+            done.set_result(self._compile_and_store(key, request))
+        except Exception as error:
+            done.set_exception(error)
+        except BaseException as error:  # the user interrupts
+            done.set_exception(error)
+            raise
+        return done
 
     def _compile_and_store(self, key: str, request: CompileRequest) -> CompiledCubin:
         kernel = self.compiler(request)

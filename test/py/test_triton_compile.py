@@ -364,6 +364,22 @@ def test_kernels_compile_while_the_caller_goes_on(tmp_path):
     assert [kernel.name for kernel in wait()] == ["a"] == [kernel.name for kernel in wait()]
 
 
+def test_whoever_waits_compiles_too_and_leaves_its_core_alone_until_then(tmp_path):
+    meet = threading.Barrier(2, timeout=20)
+    inner, threads = stub_compiler([]), set()
+
+    def compile_it(request: CompileRequest) -> CompiledCubin:
+        meet.wait()  # for the one that waits, so that none is compiled before
+        threads.add(threading.current_thread())
+        return inner(request)
+
+    requests = [CompileRequest(add_kernel(name)) for name in "abcd"]
+    wait = KernelCache(tmp_path, compile_it).start(requests, workers=2)
+    assert [kernel.name for kernel in wait()] == list("abcd") == [kernel.name for kernel in wait()]
+    assert len(threads) == 2
+    assert threading.current_thread() in threads
+
+
 def test_the_first_failing_request_is_the_error(tmp_path):
     requests = [
         CompileRequest(add_kernel(n, value=v))
