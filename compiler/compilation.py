@@ -36,6 +36,7 @@ from .frontend.concat_products import write_products_into_concats
 from .frontend.frames import user_frame
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
+from .frontend.mutating_calls import write_calls_in_place
 from .frontend.product_sums import add_products_in_place
 from .frontend.saved_strides import KeptStrides, result_strides
 from .mlir import ir
@@ -105,6 +106,7 @@ def compile_program(
         if options.library_epilogues(on_gpu) and name != "forward":  # which saves its sums for the backward
             add_products_in_place(gm)
         write_products_into_concats(gm)
+        write_calls_in_place(gm)
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
     module, remarks = imported.module, imported.remarks
     _report_padded(padded, remarks)

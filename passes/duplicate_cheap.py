@@ -5,11 +5,13 @@ from typing import ClassVar
 
 from ..compiler.analysis.accesses import Summary
 from ..compiler.analysis.defining import defining_op
+from ..compiler.analysis.dependences import extern_mutated
 from ..compiler.analysis.fusion_graph import summarise
-from ..compiler.analysis.kernel import is_kernel, string
+from ..compiler.analysis.kernel import is_kernel, kernel_ties, string
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.sizes import estimate, hints_of
+from ..compiler.analysis.storage import aliased_operands
 from ..compiler.mlir import ir
 from ._program import Program
 from .pass_base import Pass
@@ -40,7 +42,7 @@ class DuplicateCheap(Pass):
 
     Does not fire on a producer with one consumer, with several results, or that stores into anything but a
     fresh ``fuse.empty``, and not where something could overwrite what it reads: its input must not be
-    anybody's destination.
+    anybody's destination.  Nor where its result is written later: a copy would have the contents of before.
     """
 
     name: ClassVar[str] = "duplicate-cheap"
@@ -79,6 +81,8 @@ class DuplicateCheap(Pass):
             return False
         if len(summary.reads) > 1 or any(r.indirect for r in summary.reads):
             return False
+        if _changes(program, call.results[0]):
+            return False
         for read in summary.reads:
             source = call.operands[read.argument]
             if _is_written(program, source) or 2 * _bytes(source, hints) > _bytes(call.results[0], hints):
@@ -105,6 +109,24 @@ def _may_write(program: Program, use: ir.OpOperand) -> bool:
             return use.operand_number in list(ir.DenseI64ArrayAttr(callee.attributes["fuse.ties"]))
         return "fuse.mutated" in callee.attributes or "fuse.aliases" in callee.attributes
     return owner.name == "fuse.view"
+
+
+def _changes(program: Program, value: ir.Value) -> bool:
+    """Whether a call writes to a value, or to a view of it."""
+    for use in value.uses:
+        owner, number = use.owner.operation, use.operand_number
+        if owner.name == "fuse.view":
+            same = list(owner.results)
+        elif owner.name != "func.call":
+            continue
+        else:
+            callee = program.callee(owner)
+            if number in (kernel_ties(callee) if is_kernel(callee) else extern_mutated(callee)):
+                return True
+            same = [owner.results[r] for r, operand in aliased_operands(callee).items() if operand == number]
+        if any(_changes(program, result) for result in same):
+            return True
+    return False
 
 
 def _bytes(value: ir.Value, hints: dict[str, int]) -> int:

@@ -50,9 +50,9 @@ class RecomputeProducers(Pass):
 
     Runs after fusion, so that it meets only what stayed apart.  Does not fire where the tensor needs a
     reduction, a scan or random numbers, on producers with asserts, or that write into storage of others;
-    where something may overwrite what the producer reads; where inputs would live longer by more bytes than
-    the tensor takes; nor where a rule of ``compiler/analysis/fusion_rules.py`` keeps the copy and the reader
-    apart.
+    where something may overwrite what the producer reads, or an extern op writes to the tensor; where inputs
+    would live longer by more bytes than the tensor takes; nor where a rule of
+    ``compiler/analysis/fusion_rules.py`` keeps the copy and the reader apart.
     """
 
     name: ClassVar[str] = "recompute-producers"
@@ -142,12 +142,14 @@ class _Uses:
         self.graph = graph
         self.writers: dict[int, list[int]] = {}
         self.last: dict[int, int] = {}
+        self.changing: set[int] = set()  #: storages that an extern op writes to
         self._bodies: dict[str, _Body] = {}
         roots = graph.deps.roots
         for node in graph.deps.nodes:
             for value in (*node.destinations, *node.mutated):
                 self.writers.setdefault(roots[value], []).append(node.index)
             self.last.update((roots[value], node.index) for value in node.operands)
+            self.changing.update(roots[value] for value in node.mutated)
 
     def tensors(self) -> Iterator[_Tensor]:
         """The tensors whose readers could compute them, by producer."""
@@ -168,6 +170,8 @@ class _Uses:
         users = [deps.nodes[u] for u in deps.users[value] if deps.nodes[u].kind != "fuse.after"]
         readers = tuple(u.index for u in users if u.index in graph.summaries)
         if not readers or any(value in u.destinations for u in users):
+            return None
+        if deps.roots[value] in self.changing:  # what it holds later is not what the producer computes
             return None
         assert made.callee is not None, "a kernel"
         if made.name not in self._bodies:

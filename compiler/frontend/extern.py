@@ -25,6 +25,7 @@ from ..mlir import ir
 from .dtypes import BY_TORCH
 from .frames import describe
 from .module_builder import ModuleBuilder
+from .new_node import WRITES
 from .values import HostObject, Number, Tensor
 
 if TYPE_CHECKING:
@@ -240,13 +241,18 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
     anything.
     """
     builder = encoder.importer.builder
+    found: dict[str, ir.Attribute]
     target = node.target
     if isinstance(target, torch._ops.HigherOrderOperator):
-        return {"fuse.effect": builder.unit}
+        found = {"fuse.effect": builder.unit}
+        if WRITES in node.meta:
+            tensors = [encoder.importer.resolve(n).value for n in node.meta[WRITES]]
+            found["fuse.mutated"] = builder.int64s([encoder.operands.index(t) for t in tensors])
+        return found
     if not isinstance(target, torch._ops.OpOverload):
         return {}
     schema = target._schema
-    found: dict[str, ir.Attribute] = {}
+    found = {}
     written: list[int] = []
     alias_of: dict[str, int] = {}
     for position, argument in enumerate(schema.arguments):

@@ -5,6 +5,8 @@ from typing import Any
 
 from torch.fx import Graph, GraphModule, Node
 
+#: Metadata of a higher-order op: the nodes that it writes to.
+WRITES = "writes"
 #: The metadata that says from which lines and modules of the user's a node is.
 _ORIGIN = ("stack_trace", "nn_module_stack", "from_node")
 

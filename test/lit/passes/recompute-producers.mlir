@@ -253,6 +253,52 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: an op changes the wave in its place, so that its readers do not read what @wave computes.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @wave
+// CHECK-NEXT: call @add_twice
+// CHECK-NOT: call @wave
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main() -> (tensor<64xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s = call @wave(%o) : (tensor<4096xf32>) -> tensor<4096xf32>
+    call @add_twice(%s) : (tensor<4096xf32>) -> ()
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @columns(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %c, %d : tensor<64xf32>, tensor<512xf32>
+  }
+  func.func private @add_twice(tensor<4096xf32>) attributes {fuse.extern = "mylib.add_twice_.default", fuse.args = [#fuse.arg<0 : i64>], fuse.mutated = array<i64: 0>, fuse.returns = array<i64>}
+  func.func private @wave(%o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %v = arith.sitofp %i : i64 to f32
+    %r = math.sin %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @columns(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
 // Bad input: there is nothing to schedule.
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {

@@ -1,0 +1,173 @@
+"""Custom ops that write to their arguments: in place where nobody sees the old contents, else into a copy."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+sys.path.insert(0, str(Path(__file__).parent))
+from compiling import Compiled, cloned
+from made_up_gpu import made_up_gpu
+
+
+@torch.library.custom_op("fuse_tests::add_twice_", mutates_args=("x",))
+def add_twice_(x: Tensor, y: Tensor) -> None:
+    x.add_(y * 2)
+
+
+@torch.library.custom_op("fuse_tests::sums", mutates_args=("total",))
+def sums(x: Tensor, total: Tensor) -> Tensor:
+    total.copy_(x.sum(0))
+    return x.sin()
+
+
+@sums.register_fake
+def _(x, total):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("fuse_tests::double_all_", mutates_args=("xs",))
+def double_all_(xs: list[Tensor], also: Tensor | None = None) -> None:
+    for x in xs:
+        x.mul_(2)
+
+
+def argument(x, y):
+    add_twice_(x, y)
+    return x + 1
+
+
+def argument_twice(x, y):
+    add_twice_(x, y)
+    add_twice_(x, y + 1)
+    return x * y
+
+
+def argument_between(x, y):
+    """The contents between two calls have a reader after the second."""
+    add_twice_(x, y)
+    between = x.clone()
+    add_twice_(x, y)
+    return between + x
+
+
+def old_contents(x, y):
+    old = x * 2
+    new = old.clone()
+    add_twice_(new, y)
+    return old + new
+
+
+def value(x, y):
+    made = x * 2
+    add_twice_(made, y)
+    return made.sum(), made
+
+
+def value_read_later(x, y):
+    made = x * 2
+    kept = made.sin()
+    add_twice_(made, y)
+    return kept, made.cos()
+
+
+def views(x, y):
+    add_twice_(x[1], y[0])
+    add_twice_(x[:, 2], y[:, 0])
+    return x.t() + 1
+
+
+def view_of_value(x, y):
+    made = x + y
+    add_twice_(made.t(), y)
+    return made
+
+
+def two_results(x, y):
+    out = sums(x * 2, y[0])
+    return out + y
+
+
+def a_list(x, y):
+    made = x + 1
+    double_all_([x, made, y[0]])
+    return x + made
+
+
+def equal_values(x, y):
+    """Two values that are merged into one before anything is written."""
+    a, b = torch.zeros_like(x), torch.zeros_like(x)
+    add_twice_(a, y)
+    add_twice_(b, x)
+    return a - b
+
+
+def returned(x, y):
+    made = x * 3
+    view = made[0]
+    add_twice_(made, y)
+    return view, made
+
+
+PROGRAMS = [
+    argument, argument_twice, argument_between, old_contents, value, value_read_later, views, view_of_value,
+    two_results, a_list, equal_values, returned,
+]  # fmt: skip
+X = torch.linspace(-2, 2, 16).reshape(4, 4)
+Y = torch.linspace(1, 3, 16).reshape(4, 4)
+
+
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_like_eager(program, level):
+    eager, own = cloned([X, Y]), cloned([X, Y])
+    want = program(*eager)
+    with torch.no_grad():
+        found = Compiled(program, {"interpret_level": level, "verify": "on"})(*own)
+    torch.testing.assert_close((found, own), (want, eager))
+
+
+def launches(program, **options):
+    compiled = Compiled(program, options)
+    compiled(*cloned([X, Y]))
+    (graph,) = compiled.graphs
+    return [(launch.kind, launch.name) for launch in graph.launches]
+
+
+@pytest.mark.parametrize("program", [argument, value], ids=lambda p: p.__name__)
+def test_in_place(program):
+    """One kernel beside the op: no copy into the argument, and none in front of the call."""
+    kinds = [kind for kind, _ in launches(program)]
+    assert kinds.count("torch") == 1 and kinds.count("kernel") == (1 if program is argument else 2)
+    assert ("torch", "fuse_tests.add_twice_.default") in launches(program)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_plans(program):
+    """A plan calls the ops themselves; the made-up GPU runs them, and no kernel of ours."""
+    with made_up_gpu(), torch.no_grad():
+        Compiled(program)(*cloned([X, Y]))
+
+
+def test_training():
+    """What a forward graph saves or hands out is no place to write to."""
+
+    def program(x, y):
+        made = x * y
+        add_twice_(made.detach(), y.detach())
+        return (made * x.sin()).sum()
+
+    grads = []
+    for call in (program, Compiled(program)):
+        x, y = X.clone().requires_grad_(), Y.clone().requires_grad_()
+        grads.append(torch.autograd.grad(call(x, y), (x, y)))
+    torch.testing.assert_close(grads[1], grads[0])
+
+
+@pytest.mark.parametrize("rows", [3, 5])
+def test_sizes_that_change(rows):
+    x, y = torch.randn(rows, 4), torch.randn(rows, 4)
+    compiled = Compiled(old_contents, dynamic=True)
+    torch.testing.assert_close(compiled(x, y), old_contents(x, y))
