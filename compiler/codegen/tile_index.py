@@ -201,7 +201,8 @@ class TileIndex(TileExpressions):
         shape: Shape,
     ) -> ir.Value:
         """Addresses of ``coords`` in a tensor: a scalar address plus vector offsets, 32 bits wide where every
-        offset provably fits.
+        offset provably fits.  A constant comes last: accesses that differ in it, as of the pixels of a
+        window, share an address, and have the constant in the instruction.
         """
         builder = self.builder
         e = self._stepwise(self.lowered(offset(coords, spec.strides, const(0), self.tight)))
@@ -209,15 +210,20 @@ class TileIndex(TileExpressions):
         if self.start is not None and split.scalar.coefficient(PHASE) == const(-1):
             row = self.lowered(self.start.row)
             split = Split(split.scalar + sym(PHASE) - row + sym(ALIGNED), split.vectors)
-        if split.scalar.constant != 0:
-            base = builder.elementwise(
-                "tt.addptr", [base, self._emit(split.scalar, 32 if self.fits(split.scalar) else 64)]
-            )
-        vector = self._vectors(split, 32 if self._vector_fits(split, spec) else 64, indices)
+        width = 32 if self._vector_fits(split, spec) else 64
+        shift = split.scalar.shift if split.vectors else 0
+        ahead = split.scalar - shift
+        if ahead.constant != 0:
+            base = builder.elementwise("tt.addptr", [base, self._emit(ahead, 32 if self.fits(ahead) else 64)])
+        vector = self._vectors(split, width, indices)
         if vector is None:
             return builder.to(base, shape)
-        vector = builder.to(vector, shape)
-        return builder.elementwise("tt.addptr", [builder.to(base, shape), vector])
+        address = builder.elementwise("tt.addptr", [builder.to(base, shape), builder.to(vector, shape)])
+        if shift == 0:
+            return address
+        return builder.elementwise(
+            "tt.addptr", [address, self._emit(const(shift), 32 if self.fits(const(shift)) else 64)]
+        )
 
     def _stepwise(self, e: Expr) -> Expr:
         """An offset that moves by one element from lane to lane, written so that Triton sees it.
@@ -235,7 +241,40 @@ class TileIndex(TileExpressions):
                 continue
             below = atom.num.floordiv(atom.den) * atom.den
             return e + (below + Expr({(atom,): 1}) - atom.num) * whole
+        for axis in self.vector_axes:
+            e = self._in_runs(e, lane_symbol(axis))
         return e
+
+    @staticmethod
+    def _in_runs(e: Expr, lane: str) -> Expr:
+        """The same of ``a*f + b*(f mod m) + c*(f mod n)`` with a + b + c = 1 and n a divisor of m: neighbours
+        in a run of n elements, as of the channels of a pixel, whatever runs lie side by side.  It is
+        ``f mod n + n*(a*(f floordiv n) + b*((f floordiv n) mod (m/n)))``, of which all but the first term
+        stays in a run.
+        """
+        mods = {
+            monomial[0]: c
+            for monomial, c in e.terms
+            if len(monomial) == 1 and isinstance(monomial[0], Mod) and lane in monomial[0].num.symbols()
+        }
+        step = e.by_monomial.get((lane,), 0)
+        runs = [atom.den.constant or 0 for atom in mods]
+        if not mods or not step or step + sum(mods.values()) != 1:
+            return e
+        run = min(runs)
+        rests = [atom.num - sym(lane) for atom in mods]
+        if run < 2 or any(n % run for n in runs) or any(c % run for rest in rests for _, c in rest.terms):
+            return e
+        if any(lane in rest.symbols() for rest in rests):
+            return e
+        number = sym(lane).floordiv(run)
+        inner, between = sym(lane).mod(run), number * step
+        for (atom, c), rest in zip(mods.items(), rests, strict=True):
+            if atom.den.constant != run:
+                above = Expr({monomial: k // run for monomial, k in rest.terms})
+                between = between + (above + number).mod((atom.den.constant or 0) // run) * c
+        left = {m: c for m, c in e.terms if m != (lane,) and not (len(m) == 1 and m[0] in mods)}
+        return Expr(left) + inner + between * run
 
     def _vector_fits(self, split: Split, spec: TensorSpec) -> bool:
         """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum is right

@@ -24,6 +24,7 @@ from .tile_memory import store_value
 from .tile_ops import UnsupportedOp, from_memory, memory_element, to_memory
 from .tile_plan import ASSERTS, Plan, TilingError
 from .tile_reduce import combine_kind, fold, scan
+from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]
 
@@ -48,6 +49,7 @@ class TileKernel:
         self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes, start)
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.values: dict[ir.Value, ir.Value] = {}
+        self.rounding = Rounding(self.builder, self.values)
         self.bases: dict[int, ir.Value] = {}
         self.iteration: ir.Value | None = None
         self.stage = 0
@@ -234,7 +236,9 @@ class TileKernel:
                 elif op.name in ASSERTS:
                     self._assert(op)
                 else:
-                    self._set(op, tile_ops.emit(self.builder, op, [self._operand(v) for v in op.operands]))
+                    wide = self.rounding.undone(op) if op.name == "arith.extf" else None
+                    operands = [] if wide is not None else [self._operand(v) for v in op.operands]
+                    self._set(op, [wide] if wide is not None else tile_ops.emit(self.builder, op, operands))
             except (UnsupportedOp, ValueError) as error:
                 raise TilingError(str(error), op.location) from None
 

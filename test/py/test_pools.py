@@ -93,3 +93,20 @@ def test_offsets_on_their_own():
         ones = torch.ones_like(values)
         found = torch.ops.fuse_mlir.max_pool2d_offsets_backward(ones, offsets, *window, sizes=list(x.shape))
         assert torch.equal(found, gradient)
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_in_tiles(channels_last, dtype):
+    """A ReLU and its pool have eager's bits, NaN and windows of zeros too, whichever way the image lies."""
+    x = torch.randn(2, 64, 13, 12).to(dtype)
+    x[0, 0, 2, 3] = math.nan
+    x[1, 1], x[1, 2] = -math.inf, -1.0
+    x = x.contiguous(memory_format=torch.channels_last) if channels_last else x
+
+    def pool(x):
+        return F.max_pool2d(F.relu(x), 3, 2, 1), F.max_pool2d(x, 2, 3)
+
+    compiled = Compiled(pool, {"interpret_level": "tiled"})
+    for got, want in zip(compiled(x), pool(x), strict=True):
+        torch.testing.assert_close(got, want, rtol=0, atol=0, equal_nan=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...analysis.index import Expr, const
+from ...analysis.index import Expr, Facts, const
 from ..arithmetic import Scalar
 from ..builder import KernelBuilder
 from ..call import Call
@@ -71,25 +71,26 @@ def _largest(call: Call, in_window: bool) -> list[Tensor]:
     kernel = call.kernel([source], [call.fresh(values), call.fresh(places)])
     height, width = source.sizes[-2:]
     at = kernel.iterate(call.fresh(values).sizes)
-    best = kernel.widen(kernel.constant(-math.inf, source.dtype))
+    best: Scalar | None = None
     best_place = kernel.constant(0, place_type)
     found: Scalar | None = None
     for i, j in window.pixels():
         row = at[-2] * window.stride[0] + (i - window.padding[0])
         column = at[-1] * window.stride[1] + (j - window.padding[1])
         inside = _inside(kernel, row, height, column, width)
-        x = kernel.load(source, (*at[:-2], row, column), inside, 0)
+        x = kernel.load(source, (*at[:-2], row, column), inside, -math.inf)
         taken = inside
-        if found is not None:  # the first pixel counts also where all are -inf
+        if best is not None and found is not None:  # the first pixel counts also where all are -inf
             larger = kernel.bit_or(kernel.compare("gt", x, best), kernel.is_nan(x))
-            taken = kernel.bit_and(inside, kernel.bit_or(larger, kernel.bit_not(found)))
-        best = kernel.select(taken, x, best)
+            taken = kernel.bit_or(larger, kernel.bit_and(inside, kernel.bit_not(found)))
+        best = x if best is None else kernel.maximum(best, x)  # for itself: the places may be needed by none
         if in_window:
             place = kernel.constant(i * window.size[1] + j, place_type)
         else:
             place = kernel.index(row * width + column)
         best_place = kernel.select(taken, place, best_place)
         found = inside if found is None else kernel.bit_or(found, inside)
+    assert best is not None
     kernel.store(0, at, best)
     kernel.store(1, at, best_place)
     results = call.finish(kernel)
@@ -143,11 +144,16 @@ def _gradient(call: Call, places: Tensor, in_window: bool) -> Any:
 
 
 def _inside(k: KernelBuilder, row: Expr, height: Expr, column: Expr, width: Expr) -> Scalar:
-    conditions = [
-        k.bit_and(k.compare("ge", k.index(place), 0), k.compare("lt", k.index(place - extent), 0))
-        for place, extent in ((row, height), (column, width))
-    ]
-    return k.bit_and(*conditions)
+    """Whether a pixel is one of the image, without the comparisons that hold at every point."""
+    facts = Facts.of(k.dims)
+    inside = k.true()
+    for place, extent in ((row, height), (column, width)):
+        least, most = facts.interval(place)[0], facts.interval(place - extent)[1]
+        if least is None or least < 0:
+            inside = k.bit_and(inside, k.compare("ge", k.index(place), 0))
+        if most is None or most >= 0:
+            inside = k.bit_and(inside, k.compare("lt", k.index(place - extent), 0))
+    return inside
 
 
 def _require_float(call: Call, source: Tensor) -> None:

@@ -1,0 +1,79 @@
+// Windows of 16-bit pixels: one address for all, runs of channels that are read in vectors, and no rounding of what is
+// a number of 16 bits.
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling)" --split-input-file | FileCheck %s
+
+// Two neighbours share an address; the constant between them comes last.
+// CHECK-LABEL: @pairs
+// CHECK: %[[P:.*]] = "tt.addptr"(%{{.*}}, %{{.*}}) : (tensor<256x!tt.ptr<bf16>>, tensor<256xi32>)
+// CHECK: "tt.load"(%[[P]])
+// CHECK: %[[ONE:.*]] = arith.constant dense<1> : tensor<256xi32>
+// CHECK: %[[Q:.*]] = "tt.addptr"(%{{.*}}, %[[ONE]])
+// CHECK: "tt.load"(%[[Q]])
+// CHECK: %[[L:.*]] = arith.maximumf
+// CHECK: %[[T:.*]] = arith.maximumf %[[L]], %{{.*}} : tensor<256xf32>
+// CHECK: arith.truncf %[[T]]
+func.func private @pairs(%x: tensor<8388608xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %wide = arith.constant 0.0 : f32
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0*2"]} : (tensor<8388608xbf16>, i1, bf16) -> bf16
+  %b = "fuse.load"(%x, %true, %zero) {at = ["d0*2 + 1"]} : (tensor<8388608xbf16>, i1, bf16) -> bf16
+  %aw = arith.extf %a : bf16 to f32
+  %bw = arith.extf %b : bf16 to f32
+  %l = arith.maximumf %aw, %bw : f32
+  %ln = arith.truncf %l : f32 to bf16
+  %lw = arith.extf %ln : bf16 to f32
+  %y = arith.maximumf %lw, %wide : f32
+  %yn = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %yn, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+  return %r : tensor<4194304xbf16>
+}
+
+// -----
+
+// A sum of two numbers of 16 bits is none, nor is the larger of a number and a tenth: their rounding stays.
+// CHECK-LABEL: @sums
+// CHECK: %[[S:.*]] = arith.addf
+// CHECK: arith.truncf %[[S]]
+// CHECK: arith.extf
+// CHECK: %[[M:.*]] = arith.maximumf
+// CHECK: arith.truncf %[[M]]
+// CHECK: arith.extf
+// CHECK: math.exp2
+func.func private @sums(%x: tensor<4194304xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %tenth = arith.constant 0.1 : f32
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4194304xbf16>, i1, bf16) -> bf16
+  %aw = arith.extf %a : bf16 to f32
+  %s = arith.addf %aw, %aw : f32
+  %sn = arith.truncf %s : f32 to bf16
+  %sw = arith.extf %sn : bf16 to f32
+  %m = arith.maximumf %sw, %tenth : f32
+  %mn = arith.truncf %m : f32 to bf16
+  %mw = arith.extf %mn : bf16 to f32
+  %y = math.exp2 %mw : f32
+  %yn = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %yn, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+  return %r : tensor<4194304xbf16>
+}
+
+// -----
+
+// Every second pixel of 64 channels each: the channel is a term of its own, all else a multiple of 64.
+// CHECK-LABEL: @pixels
+// CHECK: %[[LANES:.*]] = "tt.make_range"
+// CHECK: %[[PIXEL:.*]] = arith.divsi %[[LANES]], %[[N:.*]] : tensor<{{.*}}xi32>
+// CHECK: %[[CHANNEL:.*]] = arith.remsi %[[LANES]], %[[N]]
+// CHECK: arith.addi %{{.*}}, %[[CHANNEL]]
+// CHECK: "tt.load"
+func.func private @pixels(%x: tensor<64x112x112x64xbf16>, %o: tensor<64x56x56x64xbf16>) -> tensor<64x56x56x64xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "56", d2 = "56", d3 = "64"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1*2", "d2*2", "d3"]} : (tensor<64x112x112x64xbf16>, i1, bf16) -> bf16
+  %r = "fuse.store"(%o, %a, %true) {at = ["d0", "d1", "d2", "d3"], mode = "set"} : (tensor<64x56x56x64xbf16>, bf16, i1) -> tensor<64x56x56x64xbf16>
+  return %r : tensor<64x56x56x64xbf16>
+}
