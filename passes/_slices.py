@@ -5,6 +5,7 @@ not a pass.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ..compiler.analysis.index import Expr, const, sym
 from ..compiler.analysis.kernel import Kernel, argument_attributes, natural, over, string
@@ -90,6 +91,10 @@ class _Part:
     def constant(self, attribute: ir.Attribute) -> ir.Value:
         """A scalar constant."""
         return self.create("arith.constant", [attribute.type], [], value=attribute).results[0]
+
+    def float_op(self, name: str, *values: ir.Value) -> ir.Value:
+        """The result of an op on floats of one type."""
+        return self.create(name, [values[0].type], values).results[0]
 
     def copy(self, op: ir.Operation) -> ir.Operation:
         """A copy of an op of the old kernel on the new values."""
@@ -343,15 +348,7 @@ class _Work:
         return found
 
     def _combined(self, part: _Part, op: ir.Operation, pieces: Sequence[ir.Value]) -> list[ir.Value]:
-        slice_dim = text_list([self.slice_dim])
-
-        def fold(kind: str, value: ir.Value) -> ir.Value:
-            return part.create(
-                "fuse.reduce", [value.type], [value], kind=ir.StringAttr.get(kind), over=slice_dim
-            ).results[0]
-
-        def float_op(name: str, *values: ir.Value) -> ir.Value:
-            return part.create(name, [values[0].type], values).results[0]
+        fold, float_op = partial(self._folded, part), part.float_op
 
         if op.name in ("fuse.reduce", "fuse.dot"):
             return [fold(string(op.attributes["kind"]) if op.name == "fuse.reduce" else "sum", pieces[0])]
@@ -359,25 +356,18 @@ class _Work:
             types = [v.type for v in pieces]
             return list(
                 part.create(
-                    "fuse.argreduce", types, pieces, kind=op.attributes["kind"], over=slice_dim
+                    "fuse.argreduce",
+                    types,
+                    pieces,
+                    kind=op.attributes["kind"],
+                    over=text_list([self.slice_dim]),
                 ).results
             )
         element = pieces[0].type
         if op.name == "fuse.online_softmax":
-            lane_top, lane_total = pieces
-            top = fold("max", lane_top)
-            # A slice of nothing but minus infinities has the sum NaN; beside other slices it adds nothing.
-            lowest, zero = (
-                part.constant(ir.FloatAttr.get(element, -math.inf)),
-                part.constant(ir.FloatAttr.get(element, 0.0)),
-            )
-            equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-            empty = part.create(
-                "arith.cmpf", [ir.IntegerType.get_signless(1)], [lane_top, lowest], predicate=equal
-            ).results[0]
-            kept = part.create("arith.select", [element], [empty, zero, lane_total]).results[0]
-            factor = float_op("math.exp", float_op("arith.subf", lane_top, top))
-            return [top, fold("sum", float_op("arith.mulf", kept, factor))]
+            return self._softmax(part, *pieces)[:2]
+        if op.name == "fuse.online_expectation":
+            return self._expectation(part, list(ir.DenseI64ArrayAttr(op.attributes["signs"])), pieces)
         assert op.name == "fuse.welford" and self.slicing.exact
         mean, m2 = pieces
         points = self.slicing.length
@@ -394,6 +384,42 @@ class _Work:
             "arith.mulf", float_op("arith.mulf", deviation, deviation), self._number(part, points, element)
         )
         return [center, fold("sum", float_op("arith.addf", m2, spread))]
+
+    def _folded(self, part: _Part, kind: str, value: ir.Value) -> ir.Value:
+        over = text_list([self.slice_dim])
+        kind_ = ir.StringAttr.get(kind)
+        return part.create("fuse.reduce", [value.type], [value], kind=kind_, over=over).results[0]
+
+    def _softmax(self, part: _Part, lane_top: ir.Value, lane_total: ir.Value) -> list[ir.Value]:
+        """Maximum and sum of exponentials from those of slices; then what each slice's sum is worth in the
+        whole, how far its maximum lies below the whole's, and by what its own terms are multiplied.
+        """
+        element = lane_top.type
+        top = self._folded(part, "max", lane_top)
+        # A slice of nothing but minus infinities has the sum NaN; beside other slices it adds nothing.
+        lowest, zero = (part.constant(ir.FloatAttr.get(element, value)) for value in (-math.inf, 0.0))
+        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+        i1 = ir.IntegerType.get_signless(1)
+        empty = part.create("arith.cmpf", [i1], [lane_top, lowest], predicate=equal).results[0]
+        kept = part.create("arith.select", [element], [empty, zero, lane_total]).results[0]
+        below = part.float_op("arith.subf", lane_top, top)
+        factor = part.float_op("math.exp", below)
+        total = self._folded(part, "sum", part.float_op("arith.mulf", kept, factor))
+        return [top, total, kept, below, factor]
+
+    def _expectation(self, part: _Part, signs: list[int], pieces: Sequence[ir.Value]) -> list[ir.Value]:
+        """A sum weighted by a softmax: each slice's, counted from the maxima of the whole."""
+        folded = [self._softmax(part, *pieces[1 + 2 * k : 3 + 2 * k]) for k in range(len(signs))]
+        factor = folded[0][4]
+        counted, kept = (part.float_op("arith.mulf", value, factor) for value in (pieces[0], folded[0][2]))
+        for sign, (_, _, _, below, _) in zip(signs, folded, strict=True):
+            if sign:
+                moved = part.float_op("arith.mulf", below, kept)
+                counted = part.float_op("arith.addf" if sign > 0 else "arith.subf", counted, moved)
+        return [
+            self._folded(part, "sum", counted),
+            *(value for top, sum_, *_ in folded for value in (top, sum_)),
+        ]
 
     @staticmethod
     def _number(part: _Part, e: Expr, element: ir.Type) -> ir.Value:

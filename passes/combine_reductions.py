@@ -5,11 +5,15 @@ What, over the same dims of the same value:
 
 - ``max(x)`` and ``sum(exp(x - max))`` become ``fuse.online_softmax``;
 - ``mean = sum(x) / n`` and ``sum((x - mean) * (x - mean))`` become ``fuse.welford``, where n is the number of
-  points reduced.
+  points reduced;
+- ``sum(exp(x - m) / s * w)``, with m and s of the online softmax of x, becomes ``fuse.online_expectation``
+  (``_expectations.py``): the mean of any w, an entropy, the divergence of two softmaxes, the cross-entropy of
+  two.  What does not vary along the row leaves w.
 
-It always fires: where the axis is looped over, a read of the row is saved; where it is resident, code
-generation gives the same two reductions as before.  Sums are taken in another order, so numbers change by
-rounding.
+The first two always fire: where the axis is looped over, a read of the row is saved; where it is resident,
+code generation gives the same two reductions as before.  The third does where nothing else reads the row
+after its softmax.  Sums are taken in another order, so numbers change by rounding; weights times the length
+of the row must be finite, and probabilities below 2**-126 count as 0.
 
 Before::
 
@@ -24,24 +28,27 @@ After::
     %c = arith.subf %x, %m : f32
     %e = math.exp %c : f32
 
-It does not fire when the value that is subtracted, the dims or the count differ, nor on other spellings of
-the variance, such as ``sum(x*x) / n - mean*mean``, which are other numbers.
+It does not fire when the value that is subtracted, the dims or the count differ, on a weight that needs
+another reduction over the row, nor on other spellings of the variance, such as ``sum(x*x) / n - mean*mean``,
+which are other numbers.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.index import Expr, const, parse
-from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, string, strings
+from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
+from ._expectations import combine_expectation
 from .pass_base import Numerics, Pass
 
 
 @dataclass(frozen=True)
 class CombineReductions(Pass):
-    """Forms ``fuse.online_softmax`` and ``fuse.welford``."""
+    """Forms ``fuse.online_softmax``, ``fuse.welford`` and ``fuse.online_expectation``."""
 
     name: ClassVar[str] = "combine-reductions"
     numerics: ClassVar[Numerics] = "reassociates"
@@ -56,6 +63,8 @@ class CombineReductions(Pass):
                 if reduction.name != "fuse.reduce" or string(reduction.attributes["kind"]) != "sum":
                     continue
                 rule = _combine_softmax(reduction) or _combine_welford(reduction, kernel_dims(func))
+                if rule is None and combine_expectation(reduction, partial(Kernel.of, func)):
+                    rule = "online-expectation"
                 if rule is not None:
                     name = string(func.attributes["sym_name"])
                     remarks.add(

@@ -22,8 +22,9 @@ After::
         fuse.dims = {d1 = "256"}
 
 It does not fire when there are programs enough (two for each multiprocessor), when slices would be shorter
-than 16 KB, when a scan crosses the dim, in a module without ``@main``, or on a ``fuse.welford`` whose dim has
-no divisor near the wanted number of slices.  Results of slices beyond the end are neutral.
+than 16 KB, when a scan crosses the dim, in a module without ``@main``, or on a ``fuse.welford`` or
+``fuse.online_expectation`` whose dim has no divisor near the wanted number of slices.  Results of slices
+beyond the end are neutral.
 """
 
 from dataclasses import dataclass, field, replace

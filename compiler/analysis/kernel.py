@@ -13,7 +13,10 @@ from .layout import TensorSpec
 _NO_DIMS: frozenset[str] = frozenset()
 
 #: Ops that remove the dims ``over`` from their operand's dim set.
-REDUCTIONS = ("fuse.reduce", "fuse.argreduce", "fuse.welford", "fuse.online_softmax", "fuse.dot")
+REDUCTIONS = (
+    ("fuse.reduce", "fuse.argreduce", "fuse.welford", "fuse.dot")
+    + ("fuse.online_softmax", "fuse.online_expectation")
+)  # fmt: skip
 
 
 def natural(name: str) -> tuple[str, int]:

@@ -20,7 +20,10 @@ from .tile import Tile
 #: Bytes of the widest access.
 _WIDEST = 16
 #: Folds that masked lanes leave as they are; Welford's counts its points.
-PLAIN_FOLDS = ("fuse.reduce", "fuse.dot", "fuse.argreduce", "fuse.online_softmax")
+PLAIN_FOLDS = (
+    ("fuse.reduce", "fuse.dot", "fuse.argreduce")
+    + ("fuse.online_softmax", "fuse.online_expectation")
+)  # fmt: skip
 
 
 #: Elements up to which a row in registers gains: lanes side by side that read 4 bytes each are fast enough.

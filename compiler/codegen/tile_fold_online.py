@@ -72,7 +72,7 @@ class Welford(Fold):
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
         assert seen is not None
-        mean, m2 = _lane_by_lane(builder, state, lanes)
+        mean, m2 = lane_by_lane(builder, state, lanes)
         element = tt.element_of(mean.type)
         add = combine_kind("sum")
         if lanes.own > 1:
@@ -124,7 +124,7 @@ class Softmax(Fold):
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         shape = lanes.folded
         return [
-            builder.constant(_lowest_finite(elements[0]), elements[0], shape),
+            builder.constant(lowest_finite(elements[0]), elements[0], shape),
             builder.constant(0.0, elements[0], shape),
         ]
 
@@ -136,8 +136,8 @@ class Softmax(Fold):
         top, total = state
         [block] = fold(builder, [value], own, combine_kind("max"))
         higher = builder.elementwise("arith.maximumf", [top, block])
-        power = _exp_of_nonpositive(builder, builder.elementwise("arith.subf", [value, higher]))
-        factor = _exp_of_nonpositive(builder, builder.elementwise("arith.subf", [top, higher]))
+        power = exp_of_nonpositive(builder, builder.elementwise("arith.subf", [value, higher]))
+        factor = exp_of_nonpositive(builder, builder.elementwise("arith.subf", [top, higher]))
         [added] = fold(builder, [power], own, combine_kind("sum"))
         kept = builder.elementwise("arith.mulf", [total, factor])
         return [higher, builder.elementwise("arith.addf", [kept, added])]
@@ -145,7 +145,7 @@ class Softmax(Fold):
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
-        lane_top, lane_total = _lane_by_lane(builder, state, lanes)
+        lane_top, lane_total = lane_by_lane(builder, state, lanes)
         [top] = fold(builder, [lane_top], lanes.axes, combine_kind("max"))
         factor = builder.elementwise("math.exp", [builder.elementwise("arith.subf", [lane_top, top])])
         [total] = fold(
@@ -161,7 +161,7 @@ class Softmax(Fold):
         ]
 
 
-def _exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
+def exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
     """exp(x), where what is below 2**-126 may become 0: it is added to a sum of at least 1.  In f32 that
     saves three of five instructions: libdevice's exp2 flushes, ``math.exp`` scales.
     """
@@ -171,7 +171,7 @@ def _exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
     return builder.extern("__nv_exp2f", [scaled])
 
 
-def _lane_by_lane(builder: TileBuilder, state: Values, lanes: Lanes) -> Values:
+def lane_by_lane(builder: TileBuilder, state: Values, lanes: Lanes) -> Values:
     """Running tiles of shape ``folded`` with the axes of the block."""
     if lanes.own == 1:
         return state
@@ -179,5 +179,5 @@ def _lane_by_lane(builder: TileBuilder, state: Values, lanes: Lanes) -> Values:
     return [reshaped(builder, v, shape) for v in state]
 
 
-def _lowest_finite(element: ir.Type) -> float:
+def lowest_finite(element: ir.Type) -> float:
     return -3.4028234663852886e38 if str(element) == "f32" else -1.7976931348623157e308

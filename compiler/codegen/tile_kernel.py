@@ -15,6 +15,7 @@ from ..mlir import ir, scf
 from . import philox, tile_ops
 from .tile_builder import Shape, TileBuilder, shape_of
 from .tile_fold import Fold
+from .tile_fold_expectation import Expectation
 from .tile_fold_online import Softmax, Welford
 from .tile_fold_simple import ArgExtreme, Boolean, BooleanArgExtreme, Dot, Simple
 from .tile_grid import program_ids
@@ -430,6 +431,8 @@ def _fold_of(op: ir.Operation) -> Fold:
         return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
     if op.name == "fuse.dot":
         return Dot(op.results[0].type)
+    if op.name == "fuse.online_expectation":
+        return Expectation(tuple(ir.DenseI64ArrayAttr(op.attributes["signs"])))
     return {"fuse.welford": Welford, "fuse.online_softmax": Softmax}[op.name]()
 
 

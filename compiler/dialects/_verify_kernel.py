@@ -335,6 +335,19 @@ def _float_reduce(body: _Body, op: ir.Operation) -> frozenset[str]:
     return _over(body, op)
 
 
+def _online_expectation(body: _Body, op: ir.Operation) -> frozenset[str]:
+    signs = list(ir.DenseI64ArrayAttr(op.attributes["signs"]))
+    if not signs or any(sign not in (-1, 0, 1) for sign in signs):
+        raise Broken(f"expected signs to be -1, 0 or 1, one at least, got {signs}")
+    if len(op.operands) - len(signs) not in (0, 1):
+        raise Broken(f"expected {len(signs)} or {len(signs) + 1} operands, got {len(op.operands)}")
+    if len(op.results) != 1 + 2 * len(signs):
+        raise Broken(f"expected {1 + 2 * len(signs)} results, got {len(op.results)}")
+    if any(value.type != op.operands[0].type for value in (*op.operands, *op.results)):
+        raise Broken("expected operands and results of one type")
+    return _float_reduce(body, op)
+
+
 def _floating(body: _Body, op: ir.Operation) -> None:
     for value in op.operands:
         if body.report.text(value.type)[0] not in "fb":
@@ -383,6 +396,7 @@ _RULES: dict[str, Callable[[_Body, ir.Operation], frozenset[str]]] = {
     "fuse.index": _index,
     "fuse.libm": _libm,
     "fuse.load": _load,
+    "fuse.online_expectation": _online_expectation,
     "fuse.online_softmax": _float_reduce,
     "fuse.rand": _rand,
     "fuse.reduce": _reduce,

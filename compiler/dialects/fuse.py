@@ -236,6 +236,20 @@ class OnlineSoftmax(Fuse.Operation, name="online_softmax", traits=[ext.Pure]):
     sum: Result[T]
 
 
+class OnlineExpectation(Fuse.Operation, name="online_expectation", traits=[ext.Pure]):
+    """A sum weighted by a softmax, with the softmaxes that it is made of, over ``over`` in one read.
+
+    ``values`` are one value for each of ``signs`` (-1, 0 or 1), and one more or none.  Of value number k,
+    m_k and s_k are what ``online_softmax`` gives.  Results: sum(exp(value_0 - m_0) * w), then m_0, s_0, m_1,
+    s_1, ..  Here w is the sum of sign_k * (value_k - m_k), and of the value that has no sign.
+    """
+
+    values: Sequence[Operand[T]]
+    over: ir.ArrayAttr
+    signs: Any
+    sums: Sequence[Result[T]]
+
+
 class Scan(Fuse.Operation, name="scan", traits=[ext.Pure]):
     """Inclusive prefix ``kind`` (sum, prod, max, min) along the dim ``over``; ``reverse``: from the end."""
 

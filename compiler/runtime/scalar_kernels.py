@@ -325,6 +325,25 @@ def _online_softmax(op: ir.Operation, names: tuple[str, ...], shadow: bool, alwa
     return step
 
 
+def _online_expectation(
+    op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]
+) -> Step:
+    axes, signs = _axes(op, names), list(ir.DenseI64ArrayAttr(op.attributes["signs"]))
+
+    def step(points: Points, operands: list[Any]) -> tuple[Tensor, ...]:
+        values = [_spread(operand, points, axes) for operand in operands]
+        tops = [_extreme(value, axes, True) for value in values[: len(signs)]]
+        powers = [torch.exp(value - top) for value, top in zip(values, tops, strict=False)]
+        weight = sum((v for v in values[len(signs) :]), torch.zeros_like(values[0]))
+        for sign, value, top in zip(signs, values, tops, strict=False):
+            weight = weight + sign * (value - top) if sign else weight
+        totals = [power.sum(axes, keepdim=True) for power in powers]
+        pairs = [result for pair in zip(tops, totals, strict=True) for result in pair]
+        return (powers[0] * weight).sum(axes, keepdim=True), *pairs
+
+    return step
+
+
 #: Kinds of fuse.scan.
 _SCANS: dict[str, Callable[[Tensor, int], Tensor]] = {
     "sum": lambda v, axis: torch.cumsum(v, axis, dtype=v.dtype),
@@ -412,6 +431,7 @@ _OPS: dict[str, Callable[[ir.Operation, tuple[str, ...], bool, set[ir.Value]], S
     "fuse.dot": _dot,
     "fuse.index": _index,
     "fuse.load": _load,
+    "fuse.online_expectation": _online_expectation,
     "fuse.online_softmax": _online_softmax,
     "fuse.rand": _rand,
     "fuse.reduce": _reduce,

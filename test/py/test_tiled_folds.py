@@ -3,7 +3,6 @@
 import pytest
 import torch
 from tiling_cases import (
-    DTYPES,
     NORM,
     SOFTMAX,
     TILING,
@@ -18,6 +17,7 @@ from tiling_cases import (
     tile,
 )
 
+from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.combine_reductions import CombineReductions
 
 ROW_TILES = {
@@ -112,7 +112,7 @@ def test_integer_reductions(name: str, kind: str, element: str) -> None:
         6 if element != "i1" else 2,
         (5, 21),
         generator=torch.Generator().manual_seed(1),
-    ).to(DTYPES[element])
+    ).to(TORCH_DTYPES[element])
     if element == "i1":
         x[0], x[1] = True, False
     else:

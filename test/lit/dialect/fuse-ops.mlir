@@ -52,6 +52,8 @@ module attributes {fuse.device = "cuda:0"} {
     %mean, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
     // CHECK: "fuse.online_softmax"({{.*}}) {over = ["d1"]} : (f32) -> (f32, f32)
     %max, %total = "fuse.online_softmax"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+    // CHECK: "fuse.online_expectation"({{.*}}) {over = ["d1"], signs = array<i64: 1>} : (f32) -> (f32, f32, f32)
+    %entropy:3 = "fuse.online_expectation"(%v) {over = ["d1"], signs = array<i64: 1>} : (f32) -> (f32, f32, f32)
     // CHECK: "fuse.scan"({{.*}}) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
     %prefix = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
     // CHECK: "fuse.dot"({{.*}}) {over = ["d1"]} : (f32, f32) -> f32

@@ -125,6 +125,150 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Another value weighted by a softmax: divided once, behind the sum.
+// CHECK-LABEL: @expectation
+// CHECK: %[[F:.*]]:3 = "fuse.online_expectation"(%[[V:.*]], %[[W:.*]]) {over = ["d1"], signs = array<i64: 0>} : (f32, f32) -> (f32, f32, f32)
+// CHECK-NOT: math.exp
+// CHECK: %[[T:.*]] = arith.divf %[[F]]#0, %[[F]]#2
+// CHECK: "fuse.store"(%{{.*}}, %[[T]],
+// The divergence of two softmaxes: weights below their maxima, the logarithms behind the sum.
+// CHECK-LABEL: @divergence
+// CHECK: %[[F:.*]]:5 = "fuse.online_expectation"(%{{.*}}, %{{.*}}) {over = ["d1"], signs = array<i64: 1, -1>}
+// CHECK-NOT: fuse.reduce
+// CHECK: %[[L:.*]] = math.log %[[F]]#2
+// CHECK: %[[K:.*]] = math.log %[[F]]#4
+// CHECK: %[[T:.*]] = arith.divf %[[F]]#0, %[[F]]#2
+// CHECK: %[[D:.*]] = arith.subf %[[K]], %[[L]]
+// CHECK: arith.addf %[[T]], %[[D]]
+// Not normalised, and scaled by a number of the row.
+// CHECK-LABEL: @scaled
+// CHECK: %[[F:.*]]:3 = "fuse.online_expectation"
+// CHECK-NOT: arith.divf
+// CHECK: arith.mulf %[[F]]#0, %[[F]]#1
+module attributes {fuse.device = "cpu"} {
+  func.func private @expectation(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %q = arith.divf %e, %s : f32
+    %p = arith.mulf %q, %w : f32
+    %t = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @divergence(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %l = math.log %s : f32
+    %q = arith.subf %c, %l : f32
+    %wm = "fuse.reduce"(%w) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %wc = arith.subf %w, %wm : f32
+    %we = math.exp %wc : f32
+    %ws = "fuse.reduce"(%we) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %wl = math.log %ws : f32
+    %wq = arith.subf %wc, %wl : f32
+    %p = math.exp %q : f32
+    %d = arith.subf %q, %wq : f32
+    %pd = arith.mulf %p, %d : f32
+    %t = "fuse.reduce"(%pd) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @scaled(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %em = arith.mulf %e, %m : f32
+    %p = arith.mulf %em, %w : f32
+    %t = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the row is read again anyway, the weight needs another sum over it, two exponentials.
+// CHECK-LABEL: @stored
+// CHECK-NOT: fuse.online_expectation
+// CHECK-LABEL: @of_another_sum
+// CHECK-NOT: fuse.online_expectation
+// CHECK-LABEL: @squared
+// CHECK-NOT: fuse.online_expectation
+module attributes {fuse.device = "cpu"} {
+  func.func private @stored(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %o: tensor<8xf32>, %o2: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>)
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %q = arith.divf %e, %s : f32
+    %p = arith.mulf %q, %w : f32
+    %t = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    %r2 = "fuse.store"(%o2, %q, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1) -> tensor<8x64xf32>
+    return %r, %r2 : tensor<8xf32>, tensor<8x64xf32>
+  }
+  func.func private @of_another_sum(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %q = arith.divf %e, %s : f32
+    %ws = "fuse.reduce"(%w) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %f = arith.mulf %w, %ws : f32
+    %g = math.sqrt %f : f32
+    %p = arith.mulf %q, %g : f32
+    %t = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @squared(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %c = arith.subf %v, %m : f32
+    %e = math.exp %c : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %p = arith.mulf %e, %e : f32
+    %t = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
 // Bad input: the two sums would be one Welford step, were there a dim d1.
 func.func private @no_dim(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
