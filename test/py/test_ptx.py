@@ -150,6 +150,11 @@ MAIN = (
     Main("rms_norm_fp8_token_16384x4096", {WIDE: 8}, {"b32": 5}, dtype=torch.float32),
     Main("rms_norm_fp8_group_16384x4096", {WIDE: 8}, {"b32": 1, "v2.b32": 4}),
     Main("layer_norm_int8_token_16384x4096", {WIDE: 8}, {"b32": 1, "v2.b32": 4}),
+    Main("max_pool_nchw_64x64x112x112", {"b16": 18}, {"b32": 1}),
+    Main("max_pool_channels_last_64x64x112x112", {WIDE: 9}, {WIDE: 1}),
+    Main("distillation_4096x32000", {WIDE: 4}, {"b32": 1}, kernels=2, divisions=1),
+    Main("softmax_4096x32000", {WIDE: 4}, {WIDE: 2}),
+    Main("gelu_backward_16384x3072", {WIDE: 2}, {WIDE: 1, "b32": 1}, kernels=2),
 )
 
 
@@ -170,6 +175,15 @@ def test_accesses_of_the_main_kernel(main: Main) -> None:
     assert (accesses(ptx, "ld"), accesses(ptx, "st")) == (main.loads, main.stores)
     assert ".local" not in ptx
     assert main.divisions is None or ptx.count("div.rn") == main.divisions
+
+
+@pytest.mark.parametrize(("layout", "results"), [("nchw", 2), ("channels_last", 8)])
+def test_a_pool_takes_maxima_and_rounds_once(layout: str, results: int) -> None:
+    """The largest of nine ReLUs of bfloat16: only what is stored is rounded, and nothing is compared."""
+    [kernel] = compiled(f"max_pool_{layout}_64x64x112x112", torch.bfloat16)
+    assert kernel.ptx.count("cvt.rn.bf16") == kernel.ptx.count("cvt.rn.bf16x2") == results // 2
+    assert ".f32" not in "".join(re.findall(r"setp\.\S+", kernel.ptx))
+    assert 0 < kernel.ptx.count("max.NaN.f32") <= 17 * results
 
 
 def test_a_fold_over_part_of_longer_rows_stays_in_the_thread() -> None:

@@ -121,6 +121,107 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A long row of 16 bits is read again from the cache, as several programs of an SM can do at once.
+// CHECK-LABEL: @long_rows_of_16_bits
+// CHECK-SAME: {block = 8192 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 16 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @long_rows_of_16_bits(%x: tensor<65536x32000xbf16>, %o: tensor<65536x32000xbf16>) -> tensor<65536x32000xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "32000"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x32000xbf16>, i1, bf16) -> bf16
+    %s = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (bf16) -> bf16
+    %y = arith.subf %v, %s : bf16
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x32000xbf16>, bf16, i1) -> tensor<65536x32000xbf16>
+    return %r : tensor<65536x32000xbf16>
+  }
+}
+
+// -----
+
+// With one program for each SM it stays in registers, as do rows that start anywhere.
+// CHECK-LABEL: @few_long_rows_of_16_bits
+// CHECK-SAME: {block = 32768 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 32 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @few_long_rows_of_16_bits(%x: tensor<200x32000xbf16>, %o: tensor<200x32000xbf16>) -> tensor<200x32000xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "200", d1 = "32000"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<200x32000xbf16>, i1, bf16) -> bf16
+    %s = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (bf16) -> bf16
+    %y = arith.subf %v, %s : bf16
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<200x32000xbf16>, bf16, i1) -> tensor<200x32000xbf16>
+    return %r : tensor<200x32000xbf16>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @odd_long_rows_of_16_bits
+// CHECK-SAME: {block = 32768 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 32 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @odd_long_rows_of_16_bits(%x: tensor<65536x32001xbf16>, %o: tensor<65536x32001xbf16>) -> tensor<65536x32001xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "32001"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x32001xbf16>, i1, bf16) -> bf16
+    %s = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (bf16) -> bf16
+    %y = arith.subf %v, %s : bf16
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x32001xbf16>, bf16, i1) -> tensor<65536x32001xbf16>
+    return %r : tensor<65536x32001xbf16>
+  }
+}
+
+// -----
+
+// A window with a stride: two elements for each thread, whose reads lie apart.
+// CHECK-LABEL: @every_second
+// CHECK-SAME: {axes = [{block = 256 : i64, dims = ["d0"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4 : i64}
+// CHECK-LABEL: @neighbours
+// CHECK-SAME: {axes = [{block = 2048 : i64, dims = ["d0"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func private @every_second(%x: tensor<8388608xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0*2"]} : (tensor<8388608xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0*2 + 1"]} : (tensor<8388608xbf16>, i1, bf16) -> bf16
+    %y = arith.maximumf %a, %b : bf16
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+    return %r : tensor<4194304xbf16>
+  }
+  func.func private @neighbours(%x: tensor<4194305xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4194305xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0 + 1"]} : (tensor<4194305xbf16>, i1, bf16) -> bf16
+    %y = arith.maximumf %a, %b : bf16
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+    return %r : tensor<4194304xbf16>
+  }
+}
+
+// -----
+
+// A search in whole rows of 16 bits: programs of four warps.
+// CHECK-LABEL: @rows_searched
+// CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func private @rows_searched(%x: tensor<1024x128256xbf16>, %o: tensor<1024xi64>) -> tensor<1024xi64>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "128256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x128256xbf16>, i1, bf16) -> bf16
+    %i = "fuse.index"() {expr = "d1"} : () -> i64
+    %m:2 = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (bf16, i64) -> (bf16, i64)
+    %r = "fuse.store"(%o, %m#1, %true) {at = ["d0"], mode = "set"} : (tensor<1024xi64>, i64, i1) -> tensor<1024xi64>
+    return %r : tensor<1024xi64>
+  }
+}
+
+// -----
+
 // A long row that is read once is streamed.
 // CHECK-LABEL: @long_sums
 // CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 8 : i64}
