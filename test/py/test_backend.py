@@ -1,8 +1,5 @@
 """torch.compile with the backend on the CPU: what users meet first, and what other compilers got wrong."""
 
-import os
-import subprocess
-import sys
 import tomllib
 import weakref
 from importlib import import_module, metadata
@@ -11,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from compiling import Compiled, check
+from new_process import python
 from torch import nn
 from torch._dynamo.exc import BackendCompilerFailed
 from torch.nn import functional as F
@@ -32,16 +30,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
-
-
-def python(code: str, **environment: str) -> str:
-    """What a new interpreter prints."""
-    # The shell's path by which this process found the package comes along.
-    paths = os.pathsep.join(p for p in (*sys.path, str(Path(__file__).parent)) if p)
-    settings = os.environ | {"PYTHONPATH": paths} | environment
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=settings)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 # ---- the face ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from made_up_gpu import made_up_gpu
-from test_program_cache import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, other_value
+from stored_programs import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, other_value
 from torch.nn import functional as F
 
 from fuse_mlir.compiler import backend

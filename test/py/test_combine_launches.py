@@ -294,7 +294,7 @@ def test_the_arguments_of_a_launch_are_limited():
 
 def test_many_parts_cost_few_registers_and_keep_wide_accesses(tmp_path):
     pytest.importorskip("triton")
-    from test_tiling_compile import usage, widths
+    from cubins import usage, widths
 
     from fuse_mlir.compiler.runtime.cubin import Target
     from fuse_mlir.compiler.runtime.triton_compile import compile_ttir

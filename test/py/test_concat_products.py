@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compiling import Compiled, check, cloned
-from test_lifetimes import eager_peak, planned_peak
+from peaks import eager_peak, planned_peak
 from torch.nn import functional as F
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")

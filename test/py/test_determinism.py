@@ -6,12 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 from compiling import Compiled
-from test_backend import python
+from new_process import python
+from stored_programs import keys
 from torch.nn import functional as F
-
-from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.program import CompiledGraph
-from fuse_mlir.compiler.runtime.cubin import CompileRequest, Target
 
 #: Trains the tiny GPT-2 block once at the planned level, dumps every pass and prints every kernel's key.
 TRAINING = """
@@ -19,7 +16,7 @@ import sys
 import torch
 import fuse_mlir
 from fuse_mlir.bench.models import CASES
-from test_determinism import keys
+from stored_programs import keys
 case, graphs = CASES["gpt2_block"], []
 model = case.new_module("cpu", torch.float32).train()
 inputs = case.inputs(2, torch.device("cpu"), torch.float32)
@@ -30,15 +27,6 @@ for graph in graphs:
     print(*keys(graph), sep="\\n")
     print(graph.remarks.render("yaml"))
 """
-
-
-def keys(graph: CompiledGraph) -> list[str]:
-    """One line for each kernel of a planned graph: the launch, the function, its signature, its cache key."""
-    lines = []
-    for launch, kernel in kernel_sources(graph.module).items():
-        key = CompileRequest.of(kernel, Target(90)).key("toolchain")
-        lines.append(f"{graph.name} {launch} {kernel.name} {kernel.signature} {key}")
-    return lines
 
 
 def dumped(folder: Path) -> dict[str, str]:

@@ -6,8 +6,8 @@ import time
 import pytest
 import torch
 from compiling import Compiled, check
-from test_backend import python
-from test_determinism import keys
+from new_process import python
+from stored_programs import keys
 
 from fuse_mlir.compiler.runtime.deterministic import deterministic_algorithms, deterministic_extern
 

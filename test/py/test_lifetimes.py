@@ -2,12 +2,9 @@
 
 import pytest
 import torch
-from compiling import Compiled, cloned
 from hypothesis import HealthCheck, assume, given, settings
+from peaks import eager_peak, planned_peak
 from random_programs import Input, Program, Step, programs
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from fuse_mlir.compiler.analysis.lifetimes import Lifetime, LiveBytes, planned_bytes
 from fuse_mlir.compiler.analysis.remarks import Remarks
@@ -15,43 +12,7 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.plan_memory import PlanMemory
 
-
-class EagerPeak(TorchDispatchMode):
-    """The most bytes that live after an op of the ops run inside, without the storages of ``given``."""
-
-    def __init__(self, given_tensors):
-        super().__init__()
-        self.given = {StorageWeakRef(t.untyped_storage()) for t in given_tensors}
-        self.alive = {}
-        self.peak = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        self.alive = {ref: n for ref, n in self.alive.items() if not ref.expired()}
-        for tensor in tree_leaves(result):
-            if isinstance(tensor, torch.Tensor):
-                ref = StorageWeakRef(tensor.untyped_storage())
-                if ref not in self.given:
-                    self.alive[ref] = tensor.untyped_storage().nbytes()
-        self.peak = max(self.peak, sum(self.alive.values()))
-        return result
-
-
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
-
-
-def planned_peak(function, args) -> int:
-    compiled = Compiled(function, {"interpret_level": "planned", "hardware": "h200"})
-    with torch._dynamo.config.patch(specialize_int=True):
-        compiled(*cloned(args))
-    return sum(planned_bytes(graph.module).peak for graph in compiled.graphs)
-
-
-def eager_peak(function, args) -> int:
-    given_tensors = cloned(args)
-    with EagerPeak(given_tensors) as eager:
-        function(*given_tensors)
-    return eager.peak
 
 
 @settings(max_examples=30, suppress_health_check=list(HealthCheck))

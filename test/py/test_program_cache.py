@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 from made_up_gpu import made_up_gpu
-from test_backend import python
-from torch.nn import functional as F
+from new_process import python
+from stored_programs import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, normed, other_value
 
 import fuse_mlir
 from fuse_mlir.compiler import program_cache
@@ -50,27 +50,6 @@ print(graph.remarks.render("yaml"))
 print(graph.source)
 print(graph.module.operation.get_asm(enable_debug_info=True))
 """
-
-
-def normed(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    return F.layer_norm(x, (24,), w).relu()
-
-
-def compiled(folder: Path, function: Any = normed, **options: Any) -> CompiledGraph:
-    """The graph of ``function``, as the backend reports it."""
-    torch._dynamo.reset()
-    graphs: list[CompiledGraph] = []
-    given = {"cache_dir": str(folder), "on_compiled": graphs.append, "hardware": "h200", **options}
-    with made_up_gpu():
-        torch.compile(function, backend=fuse_mlir.backend, options=given, dynamic=False)(
-            torch.ones(6, 24), torch.ones(24)
-        )
-    [graph] = graphs
-    return graph
-
-
-def entries(folder: Path, suffix: str) -> list[Path]:
-    return sorted(folder.rglob(f"*{suffix}"))
 
 
 # ---- hits --------------------------------------------------------------------------------------------------
@@ -183,32 +162,6 @@ def test_another_compiler_has_other_programs(monkeypatch: Any) -> None:
 
 
 # ---- options -----------------------------------------------------------------------------------------------
-
-#: Options that are no part of the key, and why.
-NOT_IN_THE_KEY = {
-    "fx_pass": "the key is of the graph that it leaves",
-    "on_compiled": "it is told of hits, too",
-    "remarks": "they are stored, and written after a hit, too",
-    "cache_dir": "it says where to look",
-    "threads": "how many compile changes no kernel",
-    "autotune_seconds": "a program whose tuning was cut short is not stored",
-}
-#: Options that pass the cache by when they have another value than their default.
-NOT_CACHED = {"program_cache": False, "dump": "/tmp/x", "pipeline": "builtin.module()"}
-#: Other values for options of other types than bool, numbers and Literal.
-OTHER = {"hardware": "h100", "verify": "off"}
-
-
-def other_value(name: str) -> Any:
-    default = getattr(Options(), name)
-    if name in OTHER:
-        return OTHER[name]
-    if isinstance(default, bool):
-        return not default
-    if isinstance(default, int | float):
-        return default + 1
-    choices = Options.__annotations__[name].__args__
-    return next(choice for choice in choices if choice != default)
 
 
 @pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(Options)])

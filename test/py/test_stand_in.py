@@ -11,7 +11,7 @@ import pytest
 import torch
 from made_up_gpu import made_up_gpu
 from plan_on_cpu import interpreted_launchers
-from test_program_cache import entries
+from stored_programs import entries
 from torch import Tensor
 from torch.nn import functional as F
 

@@ -2,13 +2,10 @@
 at a time where they can.
 """
 
-import re
-import shutil
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cubins import usage, widths
 from tiling_cases import NORM, SOFTMAX, Case, axis, lowered, tensor, tile
 
 from fuse_mlir.compiler.analysis.tile import Tile
@@ -22,14 +19,6 @@ pytest.importorskip("triton")
 
 from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target
 from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What ptxas says of a kernel."""
-
-    registers: int
-    spilled: int  #: bytes of local memory
 
 
 def compiled(case: Case) -> CompiledCubin:
@@ -46,32 +35,6 @@ def compiled(case: Case) -> CompiledCubin:
         num_warps=chosen.num_warps,
         num_stages=max(1, chosen.num_stages),
     )
-
-
-def usage(cubin: CompiledCubin, folder: Path) -> Usage:
-    """Registers a thread and local bytes, read from the cubin by cuobjdump."""
-    tool = _tool("cuobjdump")
-    if tool is None:
-        pytest.skip("cuobjdump is not installed")
-    path = folder / "k.cubin"
-    path.write_bytes(cubin.cubin)
-    text = subprocess.run([tool, "-res-usage", str(path)], capture_output=True, text=True, check=True).stdout
-    return Usage(
-        int(re.search(r"REG:(\d+)", text)[1]),
-        int(re.search(r"LOCAL:(\d+)", text)[1]) + int(re.search(r"STACK:(\d+)", text)[1]),
-    )
-
-
-def _tool(name: str) -> str | None:
-    import triton
-
-    bundled = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name
-    return str(bundled) if bundled.exists() else shutil.which(name)
-
-
-def widths(cubin: CompiledCubin) -> set[str]:
-    """The shapes of global accesses in the PTX: v4.b32, b32, .."""
-    return set(re.findall(r"(?:ld|st)\.global(?:\.[\w:]+)*?\.((?:v[248]\.)?b\d+)", cubin.ptx))
 
 
 ADD = "load x[d0] -> v\nload y[d0] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0]"

@@ -170,3 +170,37 @@ module attributes {fuse.device = "cpu"} {
     return %out : tensor<64xf32>
   }
 }
+
+// -----
+
+// A group set by hand is merged, though fuse-vertical would refuse it (row maxima, then the sum down their column).
+// CHECK-LABEL: func.func @main(%arg0: tensor<5x7xf32>)
+// CHECK: call @fused_max_sum_0
+// CHECK-LABEL: func.func private @fused_max_sum_0
+// CHECK: %[[M:.*]] = "fuse.reduce"(%{{.*}}) {kind = "max", over = ["d1"]}
+// CHECK-NEXT: "fuse.reduce"(%[[M]]) {kind = "sum", over = ["d0"]}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<5x7xf32>) -> tensor<1x1xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<5x1xf32>
+    %m = call @max(%x, %o) {fuse.group = 0 : i64} : (tensor<5x7xf32>, tensor<5x1xf32>) -> tensor<5x1xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1x1xf32>
+    %s = call @sum(%m, %p) {fuse.group = 0 : i64} : (tensor<5x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+    return %s : tensor<1x1xf32>
+  }
+  func.func private @max(%x: tensor<5x7xf32>, %o: tensor<5x1xf32>) -> tensor<5x1xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5", d1 = "7"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<5x7xf32>, i1, f32) -> f32
+    %r = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "0"], mode = "set"} : (tensor<5x1xf32>, f32, i1) -> tensor<5x1xf32>
+    return %out : tensor<5x1xf32>
+  }
+  func.func private @sum(%x: tensor<5x1xf32>, %o: tensor<1x1xf32>) -> tensor<1x1xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5", d1 = "1"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<5x1xf32>, i1, f32) -> f32
+    %r = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["0", "d1"], mode = "set"} : (tensor<1x1xf32>, f32, i1) -> tensor<1x1xf32>
+    return %out : tensor<1x1xf32>
+  }
+}
