@@ -10,6 +10,8 @@ from new_process import python
 from stored_programs import keys
 from torch.nn import functional as F
 
+from fuse_mlir.compiler.codegen.launches import kernel_sources
+
 #: Trains the tiny GPT-2 block once at the planned level, dumps every pass and prints every kernel's key.
 TRAINING = """
 import sys
