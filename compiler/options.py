@@ -123,7 +123,8 @@ class Options:
         given: dict[str, Any] = dict(MODES[mode] if mode else {})
         for name, value in (options or {}).items():
             if name not in hints:
-                raise OptionError(f"unknown option '{name}' of the fuse backend{_nearest(name, hints)}")
+                known = _nearest(name, hints) or f"; it has {', '.join(hints)}"
+                raise OptionError(f"unknown option '{name}' of the fuse backend{known}")
             if not _fits(value, hints[name]):
                 raise OptionError(f"option '{name}' takes {_describe(hints[name])}, got {value!r}")
             given[name] = value

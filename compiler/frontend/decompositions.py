@@ -5,8 +5,10 @@ is not named here reaches the importer whole: then the table of ``ops/`` builds 
 call. No op is in both tables. Names are of packets: every overload that returns fresh tensors counts.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -95,9 +97,24 @@ def _norms(
     return [torch.linalg.vector_norm(tensor, ord, dtype=dtype) for tensor in tensors]
 
 
+def _copies(
+    tensors: Sequence[torch.Tensor], sources: Sequence[torch.Tensor], non_blocking: bool = False
+) -> list[torch.Tensor]:
+    """Each source with the sizes and dtype of its tensor."""
+    return [torch.ops.aten.copy(t, s, non_blocking) for t, s in zip(tensors, sources, strict=True)]
+
+
 #: Overloads for which neither has a function.  Clipping gradients begins with norms: a reduction for each
-#: tensor, all of which share launches.
-OWN: dict[str, Callable[..., Any]] = {"_foreach_norm.Scalar": _norms}
+#: tensor, all of which share launches; some optimisers end with copies of lists.
+OWN: dict[str, Callable[..., Any]] = {"_foreach_norm.Scalar": _norms, "_foreach_copy.default": _copies}
+
+#: Ops of exported models that are quantised: pointwise work, which torch has as functions in the module that
+#: registers the ops.
+QUANTISED = (
+    "quantize_per_tensor", "dequantize_per_tensor", "quantize_per_channel", "dequantize_per_channel",
+    "quantize_per_token", "dequantize_per_token",
+)  # fmt: skip
+_QUANTISED_MODULE = "torch.ao.quantization.fx._decomposed"
 
 _NAMES: dict[str, str] = {}
 for _reason, _packets in GROUPS.items():
@@ -115,12 +132,23 @@ OF_INDUCTOR = frozenset({
 })  # fmt: skip
 
 
-@lru_cache(maxsize=1)
 def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
     """Overload -> function, for ``aot_autograd(decompositions=...)``.  Packets that this torch lacks are
     left out.  Inductor's table, which takes as long to make as a small graph to compile, is read when an op
     of ``OF_INDUCTOR`` is met.
     """
+    registered = sys.modules.get(_QUANTISED_MODULE)  # else no graph has such an op
+    return _of_aten() if registered is None else {**_of_aten(), **_quantised(registered)}
+
+
+def _quantised(module: ModuleType) -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
+    functions = {name: getattr(module, name, None) for name in QUANTISED}
+    packets = torch.ops.quantized_decomposed
+    return {getattr(packets, n).default: f for n, f in functions.items() if f is not None}
+
+
+@lru_cache(maxsize=1)
+def _of_aten() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
     from torch._decomp import decomposition_table as of_torch
 
     table: dict[torch._ops.OperatorBase, Callable[..., Any]] = {}

@@ -143,7 +143,7 @@ def test_dynamic_training():
 
 WRONG = {
     "unknown": ({"strickt": True}, "unknown option 'strickt' of the fuse backend; did you mean 'strict'?"),
-    "far": ({"zzz": 1}, "unknown option 'zzz' of the fuse backend"),
+    "far": ({"zzz": 1}, "unknown option 'zzz' of the fuse backend; it has strict, attention, "),
     "type": ({"strict": 1}, "option 'strict' takes a bool, got 1"),
     "choice": (
         {"verify": "maybe"},

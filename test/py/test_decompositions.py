@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from compiling import Compiled
 from lowering import check, check_training
 from torch.nn import functional as F
 
@@ -52,3 +53,59 @@ def test_multilabel_margin_loss():
             "aten.multilabel_margin_loss_backward.default",
         ),
     )
+
+
+def quantised_there_and_back(axis):
+    from torch.ao.quantization.fx import _decomposed  # noqa: F401  (registers the ops)
+
+    ops = torch.ops.quantized_decomposed
+    limits = -128, 127, torch.int8
+
+    def per_tensor(x, scales, zeros):
+        return ops.dequantize_per_tensor(ops.quantize_per_tensor(x, 0.3, 3, *limits), 0.3, 3, *limits)
+
+    def per_channel(x, scales, zeros):
+        small = ops.quantize_per_channel(x, scales, zeros, axis, *limits)
+        return small, ops.dequantize_per_channel(small, scales, zeros, axis, *limits)
+
+    return per_tensor if axis is None else per_channel
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_quantised_ops_are_generated(axis):
+    """Equal bits, ties and what lies out of range among them; and one kernel."""
+    function = quantised_there_and_back(axis)
+    x = torch.cat([torch.arange(-8, 8) * 0.15, torch.tensor([50.0, -50.0, 1e9, -0.0])]).repeat(5, 1)[:4]
+    n = 4 if axis != 1 else x.shape[1]
+    inputs = x, torch.linspace(0.1, 0.6, n), torch.arange(n) - 2
+    compiled = Compiled(function)
+    torch.testing.assert_close(compiled(*inputs), function(*inputs), rtol=0, atol=0)
+    (graph,) = compiled.graphs
+    assert (graph.launches_after, graph.externs, graph.fallbacks) == (1, 0, [])
+
+
+def test_copies_of_lists():
+    def function(xs, ys):
+        torch._foreach_copy_(xs, ys)
+        return xs[0] + 1
+
+    xs, ys = [torch.zeros(4), torch.zeros(2, 2, dtype=torch.float64)], [given(4), given(2, 2)]
+    compiled = Compiled(function)
+    assert torch.equal(compiled(xs, ys), ys[0] + 1)
+    assert torch.equal(xs[0], ys[0]) and torch.equal(xs[1], ys[1].double())
+    assert not compiled.graphs[0].externs
+
+
+def test_digamma_runs_in_torch():
+    """There is no such function in libdevice; its gradient is another one of torch's."""
+    x = torch.cat([given(20).abs() + 0.01, torch.tensor([-0.5, 0.0, -0.0, -2.0, torch.inf, torch.nan])])
+    compiled = Compiled(lambda x: torch.digamma(x) * 2)
+    assert torch.equal(compiled(x).nan_to_num(7.0), (torch.digamma(x) * 2).nan_to_num(7.0))
+    (graph,) = compiled.graphs
+    assert [launch.name for launch in graph.launches if launch.kind == "torch"] == ["aten.digamma.default"]
+    assert "fuse.libm" not in str(graph.module)
+    positive = x[:20].requires_grad_()
+    exact = positive.detach().double().requires_grad_()
+    (found,) = torch.autograd.grad(compiled(positive).sum(), positive)
+    (want,) = torch.autograd.grad(torch.digamma(exact).mul(2).sum(), exact)
+    torch.testing.assert_close(found.double(), want, rtol=1e-5, atol=1e-5)
