@@ -1,5 +1,6 @@
 """Custom ops that write to their arguments: in place where nobody sees the old contents, else into a copy."""
 
+import random
 import sys
 from pathlib import Path
 
@@ -171,3 +172,48 @@ def test_sizes_that_change(rows):
     x, y = torch.randn(rows, 4), torch.randn(rows, 4)
     compiled = Compiled(old_contents, dynamic=True)
     torch.testing.assert_close(compiled(x, y), old_contents(x, y))
+
+
+def drawn(seed):
+    """A program of up to ten steps over (4, 4) tensors; every third of them writes to what is there."""
+    draw = random.Random(seed)
+    storages, plan = [0, 1], []  # of each value, the first value that lies there
+    for _ in range(draw.randint(3, 10)):
+        step = draw.choice(("sin", "mul", "zeros", "view", "write", "write", "write row", "sums", "clone"))
+        a, b = draw.randrange(len(storages)), draw.randrange(len(storages))
+        writes = step.startswith("write")
+        if writes and storages[a] == storages[b]:
+            continue
+        plan.append((step, a, b, draw.random() < 0.5))
+        if not writes:
+            storages.append(storages[a] if step == "view" else len(storages))
+    results = draw.sample(range(len(storages)), 2)
+
+    def program(x, y):
+        values = [x, y]
+        for step, first, second, flag in plan:
+            a, b = values[first], values[second]
+            if step == "write":
+                add_twice_(a, b)
+            elif step == "write row":
+                add_twice_(a[1], b[0])
+            elif step == "view":
+                values.append(a.t() if flag else a[:, :])
+            elif step == "sums":
+                values.append(sums(a, torch.zeros(4)))
+            else:
+                made = {"sin": a.sin() + 1, "mul": a * b, "zeros": torch.zeros_like(x), "clone": a.clone()}
+                values.append(made[step])
+        return tuple(values[r].clone() if storages[r] < 2 else values[r] for r in results)
+
+    return program
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_drawn_programs(seed):
+    program = drawn(seed)
+    eager, own = cloned([X, Y]), cloned([X, Y])
+    want = program(*eager)
+    with torch.no_grad():
+        found = Compiled(program, {"interpret_level": "planned"})(*own)
+    torch.testing.assert_close((tuple(found), own), (want, eager), rtol=1e-4, atol=1e-4)
