@@ -50,7 +50,7 @@ class TileKernel:
         self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes, start)
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.values: dict[ir.Value, ir.Value] = {}
-        self.rounding = Rounding(self.builder, self.values)
+        self.rounding = Rounding(self.builder, self._operand)
         self.bases: dict[int, ir.Value] = {}
         self.iteration: ir.Value | None = None
         self.stage = 0

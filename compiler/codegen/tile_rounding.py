@@ -4,15 +4,21 @@ The graph says that a ReLU of bfloat16 is bfloat16; the largest of a window of s
 float32.  Rounding to 16 bits and widening again costs as much as eight sums, for each element, and gives the
 number that was there: the largest, the smallest, the negated and the chosen of numbers of a narrow type is
 one of them.
+
+Nor is anything rounded that is rounded to the same type again behind a ReLU: of two numbers the larger is the
+same before and after rounding, where the other one has the narrow type.
 """
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable
 
+from ..analysis.defining import defining_op
 from ..mlir import ir
 from .tile_builder import TileBuilder
 
+#: Types whose numbers too large for them are infinite, in the order of all numbers.
+_NARROW = ("bf16", "f16")
 #: Results that are an operand, but for its sign.
 _CHOOSE = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.negf", "math.absf")
 
@@ -20,18 +26,38 @@ _CHOOSE = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
 class Rounding:
     """What the widened values of one kernel were before they were rounded.
 
-    values: the tile of each scalar value that was emitted.
+    tile: gives the tile of a scalar value that was emitted; which one that is varies from loop to loop.
     """
 
-    def __init__(self, builder: TileBuilder, values: Mapping[ir.Value, ir.Value]) -> None:
-        self.builder, self.values = builder, values
+    def __init__(self, builder: TileBuilder, tile: Callable[[ir.Value], ir.Value]) -> None:
+        self.builder, self.tile = builder, tile
         self._exact: dict[tuple[ir.Value, ir.Type], bool] = {}
 
     def undone(self, op: ir.Operation) -> ir.Value | None:
-        """The tile of an ``arith.extf`` whose operand was rounded, if at all, without a change; None where it
-        was not rounded, or changed.
+        """The tile of an ``arith.extf`` whose operand was rounded without a change that anybody sees; None
+        where it was not rounded, or changed.
         """
-        return self._wide(op.operands[0], op.results[0].type)
+        narrow, wide = op.operands[0], op.results[0].type
+        rounding = defining_op(narrow, "arith.truncf")
+        if rounding is None or rounding.operands[0].type != wide or str(narrow.type) not in _NARROW:
+            return self._wide(narrow, wide)
+        if self._rounded_again(op.results[0], narrow.type):
+            return self.tile(rounding.operands[0])
+        return self._wide(narrow, wide)
+
+    def _rounded_again(self, value: ir.Value, narrow: ir.Type) -> bool:
+        """Whether all that becomes of a value is rounded to ``narrow``, and chosen before, at most, among
+        numbers that have this type.
+        """
+        uses = list(value.uses)
+        return bool(uses) and all(self._keeps(use.owner.operation, value, narrow) for use in uses)
+
+    def _keeps(self, user: ir.Operation, value: ir.Value, narrow: ir.Type) -> bool:
+        if user.name == "arith.truncf":
+            return user.results[0].type == narrow
+        others = [operand for operand in user.operands if operand != value]
+        chosen = user.name in _CHOOSE and all(self.is_exact(other, narrow) for other in others)
+        return chosen and self._rounded_again(user.results[0], narrow)
 
     def _wide(self, value: ir.Value, wide: ir.Type) -> ir.Value | None:
         if isinstance(value.owner, ir.Block):
@@ -40,17 +66,15 @@ class Rounding:
         if op.name == "arith.truncf":
             source = op.operands[0]
             exact = source.type == wide and self.is_exact(source, value.type)
-            return self.values[source] if exact else None
+            return self.tile(source) if exact else None
         if op.name != "arith.select":
             return None
         sides = [self._wide(side, wide) for side in list(op.operands)[1:]]
         if all(tile is None for tile in sides):
             return None
-        condition = self.values.get(op.operands[0], op.operands[0])
+        condition = self.tile(op.operands[0])
         filled = [
-            self.builder.cast("arith.extf", self.values.get(narrow, narrow), str(wide))
-            if tile is None
-            else tile
+            self.builder.cast("arith.extf", self.tile(narrow), str(wide)) if tile is None else tile
             for tile, narrow in zip(sides, list(op.operands)[1:], strict=True)
         ]
         return self.builder.select(condition, *filled)

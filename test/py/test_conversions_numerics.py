@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from fuse_mlir.compiler.frontend.dtypes import BY_TORCH
 
 sys.path.insert(0, str(Path(__file__).parent))
+from compiling import Compiled
 from import_one import run_one
 
 aten = torch.ops.aten
@@ -169,3 +171,20 @@ def test_broadcasting() -> None:
     a, b, c = torch.randn(3, 1, 4), torch.randn(5, 1), torch.tensor(2.0)
     assert equal(run_one(aten.add.Tensor, [a, b]), a + b)
     assert equal(run_one(aten.where.self, [a > 0, b, c]), torch.where(a > 0, b, c))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_roundings_left_out_keep_bits(dtype):
+    """Of sums and products, also beyond the type's range, next to zero and NaN."""
+
+    def clamped(x, y):
+        return F.relu(x + y), F.relu6(x * y), torch.maximum(-(x * y), x).abs(), torch.clamp(x * y, -0.1, 0.3)
+
+    x, y = torch.randn(2, 4096)
+    x[:8] = torch.tensor([math.nan, math.inf, -math.inf, 3e38, -3e38, 6e4, 1e-40, -1e-40])
+    y[:8] = torch.tensor([1.0, 1.0, 1.0, 3e38, 3e38, 2.0, 1e-3, 1e-3])
+    x, y = x.to(dtype), y.to(dtype)
+    tiled, scalar = (Compiled(clamped, {"interpret_level": level}) for level in ("tiled", "graph"))
+    for got, want, eager in zip(tiled(x, y), scalar(x, y), clamped(x, y), strict=True):
+        torch.testing.assert_close(got, eager, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(got.signbit()[~got.isnan()], want.signbit()[~want.isnan()])

@@ -288,3 +288,20 @@ fold sum c[d1] -> t : f32
 store y -> o[d0, d1]"""
     for name in ("resident", "looped"):
         compare(pair(3, 40, body, ROW_TILES[name](40)).text(), [rows(3, 40)], *TILING, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["looped", "looped rows"])
+def test_roundings_left_out_in_each_loop(name: str) -> None:
+    """A ReLU of 16 bits that two loops read: each has the numbers of its own block."""
+    body = """load x[d0, d1] -> n
+%v = arith.extf %n : bf16 to f32
+%positive = arith.maximumf %v, %zero : f32
+%rounded = arith.truncf %positive : f32 to bf16
+%r = arith.extf %rounded : bf16 to f32
+fold sum r[d1] -> s : f32
+%y = arith.subf %r, %s : f32
+%yn = arith.truncf %y : f32 to bf16
+store yn -> o[d0, d1]"""
+    tensors = {"x": tensor(5, 21, element="bf16")}, {"o": tensor(5, 21, element="bf16")}
+    case = Case({"d0": "5", "d1": "21"}, *tensors, body, tile=ROW_TILES[name](21))
+    compare(case.text(), [rows(5, 21).bfloat16()], *TILING, rtol=8e-3)

@@ -77,3 +77,58 @@ func.func private @pixels(%x: tensor<64x112x112x64xbf16>, %o: tensor<64x56x56x64
   %r = "fuse.store"(%o, %a, %true) {at = ["d0", "d1", "d2", "d3"], mode = "set"} : (tensor<64x56x56x64xbf16>, bf16, i1) -> tensor<64x56x56x64xbf16>
   return %r : tensor<64x56x56x64xbf16>
 }
+
+// -----
+
+// The ReLU of a sum is rounded once.
+// CHECK-LABEL: @relu
+// CHECK: %[[S:.*]] = arith.addf
+// CHECK: arith.maximumf %[[S]],
+func.func private @relu(%x: tensor<4194304xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %wide = arith.constant 0.0 : f32
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4194304xbf16>, i1, bf16) -> bf16
+  %aw = arith.extf %a : bf16 to f32
+  %s = arith.addf %aw, %aw : f32
+  %sn = arith.truncf %s : f32 to bf16
+  %sw = arith.extf %sn : bf16 to f32
+  %m = arith.maximumf %sw, %wide : f32
+  %y = arith.truncf %m : f32 to bf16
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+  return %r : tensor<4194304xbf16>
+}
+
+// -----
+
+// A bound that 16 bits do not have may lie between a number and what it is rounded to; a sum would see the difference.
+// CHECK-LABEL: @bounded
+// CHECK: %[[N:.*]] = arith.truncf
+// CHECK: %[[W:.*]] = arith.extf %[[N]]
+// CHECK: arith.maximumf %[[W]],
+// CHECK: %[[K:.*]] = arith.truncf
+// CHECK: %[[V:.*]] = arith.extf %[[K]]
+// CHECK: %[[L:.*]] = arith.maximumf %[[V]],
+// CHECK: arith.addf %[[L]], %[[L]]
+func.func private @bounded(%x: tensor<4194304xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %wide = arith.constant 0.0 : f32
+  %tenth = arith.constant 0.1 : f32
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4194304xbf16>, i1, bf16) -> bf16
+  %aw = arith.extf %a : bf16 to f32
+  %s = arith.mulf %aw, %tenth : f32
+  %sn = arith.truncf %s : f32 to bf16
+  %sw = arith.extf %sn : bf16 to f32
+  %m = arith.maximumf %sw, %tenth : f32
+  %t = arith.mulf %m, %aw : f32
+  %tn = arith.truncf %t : f32 to bf16
+  %tw = arith.extf %tn : bf16 to f32
+  %l = arith.maximumf %tw, %wide : f32
+  %u = arith.addf %l, %l : f32
+  %y = arith.truncf %u : f32 to bf16
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+  return %r : tensor<4194304xbf16>
+}
