@@ -22,9 +22,10 @@ After::
         fuse.dims = {d1 = "256"}
 
 It does not fire when there are programs enough (two for each multiprocessor), when slices would be shorter
-than 16 KB, when a scan crosses the dim, in a module without ``@main``, or on a ``fuse.welford`` or
-``fuse.online_expectation`` whose dim has no divisor near the wanted number of slices.  Results of slices
-beyond the end are neutral.
+than 16 KB, when each multiprocessor has a row of those that are visited again after their reduction and the
+cache holds all of them (one kernel reads them twice), when a scan crosses the dim, in a module without
+``@main``, or on a ``fuse.welford`` or ``fuse.online_expectation`` whose dim has no divisor near the wanted
+number of slices.  Results of slices beyond the end are neutral.
 """
 
 from dataclasses import dataclass, field, replace

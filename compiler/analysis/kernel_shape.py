@@ -2,6 +2,7 @@
 rows, and how many values live at once.
 """
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,7 +10,10 @@ from ..mlir import ir
 from .index import Expr, Facts, linear, offset, parse, simplify
 from .kernel import Access, Kernel, over, string
 from .layout import ELEMENT_BYTES
-from .sizes import estimate, hints_of
+from .sizes import ceil_power, estimate, hints_of
+
+#: A row that one warp holds: elements of a thread, and the registers for the values of all of them.
+_WARP, _WARP_ELEMENTS, _WARP_REGISTERS = 32, 32, 160
 
 
 @dataclass
@@ -100,6 +104,42 @@ class KernelShape:
         """Whether rows along ``dims`` are known to start at multiples of 16 bytes."""
         extent = self.points(dims)
         return all(self.kernel.dims[d].is_constant for d in dims) and extent * self.widest % 16 == 0
+
+    def vector(self, dims: tuple[str, ...]) -> int:
+        """Elements of the widest access along ``dims``: 16 bytes, but a power of two that divides the pieces
+        of memory that lie together (images of 196 pixels, a channel of each: 4 of 16 bits).
+        """
+        piece = self.points(self.merge(dims)[-1]) if dims else 1
+        return math.gcd(max(1, 16 // self.widest), piece)
+
+    @cached_property
+    def walked(self) -> tuple[str, ...] | None:
+        """The dims of rows that one warp can walk over: where it holds a row, all values that live at once,
+        and the sums down the columns.  None where a reduction crosses rows and columns, or what is reduced
+        down the columns is needed for each row.
+        """
+        reductions, main = self.kernel.reductions, self.main_access
+        classes = self.reduced_classes
+        along = main and self.contiguous_dim(main)
+        columns = [dims for dims in classes if along in dims]
+        if len(classes) != 2 or len(columns) != 1 or self.kernel.scans:
+            return None
+        [held], [rows] = columns, [dims for dims in classes if dims not in columns]
+        if any(set(over(op)) not in (set(held), set(rows)) for op in reductions):
+            return None
+        bound = self.bound(held)
+        if bound is None or ceil_power(bound) > _WARP * _WARP_ELEMENTS:
+            return None
+        if -(-bound // _WARP) * self.live_values > _WARP_REGISTERS:
+            return None
+        reached = {op for op in reductions if set(over(op)) == set(rows)}
+        for op, dims in self.kernel.op_dims.items():
+            owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+            if op not in reached and any(o in reached for o in owners):
+                reached.add(op)
+                if dims & set(rows):
+                    return None
+        return rows
 
     # --- memory order -------------------------------------------------------------------------------------
     def steps(self, access: Access) -> dict[str, int | None]:

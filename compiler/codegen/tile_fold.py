@@ -20,6 +20,7 @@ class Lanes:
     ``own``: how many elements of a looped block one thread holds along the last axis, 1 where that is not
     known; ``apart``: they lie a thread count apart, not side by side.  ``narrow``: an index operand fits in
     32 bits; ``ordered``: it grows from iteration to iteration.
+    ``even``: no block of the reduced axes has masked lanes, so that each lane folds as many points.
     """
 
     axes: tuple[int, ...]
@@ -30,6 +31,7 @@ class Lanes:
     apart: bool = False
     narrow: bool = False
     ordered: bool = False
+    even: bool = True
 
     @property
     def owned(self) -> Shape:

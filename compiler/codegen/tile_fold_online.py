@@ -46,7 +46,6 @@ class Welford(Fold):
         weight = builder.elementwise("arith.divf", [one, builder.elementwise("arith.addf", [before, one])])
         mean, m2 = state
         if lanes.own > 1:
-            assert lanes.mask is None, "threads would hold different numbers of points"
             own, add = [lanes.own_axis], combine_kind("sum")
             [total] = fold(builder, [value], own, add)
             center = _divide(builder, total, builder.constant(float(lanes.own), element))
@@ -56,10 +55,14 @@ class Welford(Fold):
             points = builder.elementwise("arith.mulf", [before, builder.constant(float(lanes.own), element)])
             apart = builder.elementwise("arith.mulf", [points, weight])
             moved = builder.elementwise("arith.mulf", [_square(builder, deviation), apart])
-            return [
+            after = [
                 _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight])),
                 _plus(builder, _plus(builder, m2, spread), moved),
             ]
+            if lanes.mask is None:
+                return after
+            held = _all_held(builder, lanes)
+            return [builder.select(held, new, old) for new, old in zip(after, state, strict=True)]
         deviation = builder.elementwise("arith.subf", [value, mean])
         moved = _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight]))
         again = builder.elementwise("arith.subf", [value, moved])
@@ -75,9 +78,13 @@ class Welford(Fold):
         mean, m2 = lane_by_lane(builder, state, lanes)
         element = tt.element_of(mean.type)
         add = combine_kind("sum")
-        if lanes.own > 1:
+        if lanes.own > 1 and lanes.even:
             held = math.prod(shape_of(mean)[axis] for axis in lanes.axes)
             weight = _divide(builder, lanes.count(element), builder.constant(float(held), element))
+        elif lanes.own > 1:
+            trips = [reshaped(builder, seen(element), lanes.owned)]
+            trips = lane_by_lane(builder, fold(builder, trips, [lanes.own_axis], combine_kind("max")), lanes)
+            weight = builder.elementwise("arith.mulf", [*trips, builder.fill(float(lanes.own), trips[0])])
         else:
             weight = seen(element)
         [total] = fold(builder, [builder.elementwise("arith.mulf", [mean, weight])], lanes.axes, add)
@@ -86,6 +93,16 @@ class Welford(Fold):
         spread = builder.elementwise("arith.mulf", [square, weight])
         [m2] = fold(builder, [_plus(builder, m2, spread)], lanes.axes, add)
         return [center, m2]
+
+
+def _all_held(builder: TileBuilder, lanes: Lanes) -> ir.Value:
+    """Of a block with a mask that leaves out all of what a thread holds or nothing: where it holds something,
+    as a tile of shape ``folded``.
+    """
+    assert lanes.mask is not None
+    mask = reshaped(builder, builder.to(lanes.mask, lanes.shape), lanes.owned)
+    [held] = fold(builder, [builder.cast("arith.extui", mask, "i32")], [lanes.own_axis], combine_kind("min"))
+    return builder.cmpi("ne", held, builder.fill(0, held))
 
 
 def _square(builder: TileBuilder, value: ir.Value) -> ir.Value:

@@ -36,11 +36,11 @@ class TileIndex(TileExpressions):
     @contextmanager
     def inside(self, whole: bool) -> Iterator[None]:
         """Within, the blocks of the looped axis are ``whole``: nothing along it is masked."""
-        self._whole = whole
+        outside, self._whole = self._whole, whole
         try:
             yield
         finally:
-            self._whole = False
+            self._whole = outside
 
     def exact(self, axis: int) -> bool:
         """Whether every lane of every block is a point of the axis."""
@@ -229,7 +229,8 @@ class TileIndex(TileExpressions):
         """An offset that moves by one element from lane to lane, written so that Triton sees it.
 
         Simplified, ``a*(f floordiv n) + f mod n`` is ``(a/n)*f + (1 - a/n)*(f mod n)``: a division less, but
-        of two terms that each move by more than one.  Undone where ``f mod n`` is left with a factor of 1.
+        of two terms that each move by more than one.  Undone where ``f mod n`` is left with a factor of 1;
+        inside of it factors may have lost multiples of n (1024 of a block is 44 modulo 196).
         """
         lanes = {lane_symbol(i) for i in self.vector_axes}
         for monomial, c in e.terms:
@@ -237,10 +238,11 @@ class TileIndex(TileExpressions):
             if not isinstance(atom, Mod) or not lanes & atom.num.symbols():
                 continue
             whole = 1 - c
-            if c == 1 or any(e.by_monomial.get(m, 0) != whole * k for m, k in atom.num.terms if m):
+            outside = None if c == 1 else _as_outside(atom, e, whole)
+            if outside is None:
                 continue
-            below = atom.num.floordiv(atom.den) * atom.den
-            return e + (below + Expr({(atom,): 1}) - atom.num) * whole
+            below = outside.floordiv(atom.den) * atom.den
+            return e + (below + Expr({(atom,): 1}) - outside) * whole
         for axis in self.vector_axes:
             e = self._in_runs(e, lane_symbol(axis))
         return e
@@ -313,6 +315,21 @@ class TileIndex(TileExpressions):
         start = self._sum(base, 32, {})
         quarter = builder.elementwise("arith.divsi", [start, builder.fill(4, start)])
         return builder.cast("arith.extsi", builder.elementwise("arith.addi", [quarter, lanes]), "i64")
+
+
+def _as_outside(atom: Mod, e: Expr, whole: int) -> Expr | None:
+    """The numerator of ``f mod n`` with the factors that its terms have in ``e``, divided by ``whole``: equal
+    to it modulo n.  None where they are not.
+    """
+    terms = {}
+    for monomial, factor in atom.num.terms:
+        terms[monomial] = factor
+        if monomial:
+            terms[monomial], rest = divmod(e.by_monomial.get(monomial, 0), whole)
+            lost = terms[monomial] - factor
+            if rest or (lost and (atom.den.constant is None or lost % atom.den.constant)):
+                return None
+    return Expr(terms)
 
 
 __all__ = ["TileIndex", "block_symbol"]

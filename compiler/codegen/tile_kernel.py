@@ -29,8 +29,9 @@ from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]
 
-#: Blocks from which on a loop is worth code of its own for the blocks at its ends.
-_LONG_LOOP = 8
+#: Blocks from which on a loop is worth code of its own for the blocks at its ends, and where masks cost a
+#: fold that counts its points more than others.
+_LONG_LOOP, _SHORT_LOOP = 8, 2
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 #: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
 _FEW_ROWS = 4
@@ -203,12 +204,16 @@ class TileKernel:
         axis = self.tile.looped
         assert axis is not None
         whole = self.index.whole_blocks(axis)
-        if whole is None or len(whole) < _LONG_LOOP or not all(op.name in PLAIN_FOLDS for op in folded):
+        if whole is None or len(whole) < (_SHORT_LOOP if self._counts(folded) else _LONG_LOOP):
             return None
         plain = all(
             op in folded or op.name.partition(".")[0] in ("arith", "math") or op.name in _READS for op in body
         )
         return whole if plain and self.tile.num_stages == 1 else None
+
+    def _counts(self, folded: list[ir.Operation]) -> bool:
+        """Whether a loop folds several elements of a thread with masks into what needs their number."""
+        return any(op.name not in PLAIN_FOLDS and self.lanes.of(op, masked=False).own > 1 for op in folded)
 
     def _again(self, stage: int, folded: list[ir.Operation], scans: list[ir.Operation]) -> bool:
         """Whether a loop only stores what an earlier loop has read: it runs backwards, as what was read last

@@ -31,32 +31,41 @@ class ReductionLanes:
         shape = without_ones(self.index.shape(self.plan.axes[op]))
         own, apart = self._own(op, shape)
         narrow, ordered = self._index_facts(op)
-        return Lanes(
-            positions, mask, shape, lambda element: self._number(count, element), own, apart, narrow, ordered
-        )
+        size, even = lambda element: self._number(count, element), all(map(self.index.exact, axes))
+        return Lanes(positions, mask, shape, size, own, apart, narrow, ordered, even)
 
     def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
         """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by
-        side where rows are read so, else one in each round of all threads.  One where the fold needs to know
-        how many of them there are and masks say so.
+        side where rows are read so, fewer where pieces of them are; else one in each round of all threads.
+        One where the fold needs to know how many of them there are and masks leave some of them out.
         """
         axis = self.tile.looped
         vectors = self.index.vector_axes
-        if op.name == "fuse.welford" and not all(map(self.index.exact, self.plan.over_axes(op))):
-            return 1, False
         if axis is None or not vectors or vectors[-1] != axis or not self.plan.is_accumulated(op):
             return 1, False
         shapes = KernelShape.of(self.kernel)
-        if (
-            shapes.aligned(self.tile.axes[axis].dims)
-            or self._read_in_vectors(axis)
-            or self.index.start is not None
-        ):
+        dims = self.tile.axes[axis].dims
+        if shapes.aligned(dims):
+            own, threads = shapes.vector(dims), 1
+        elif self._read_in_vectors(axis) or self.index.start is not None:
             own, threads = 16 // max(shapes.widest, 1), 1
         else:
             threads = 32 * self.tile.num_warps
             own = shape[-1] * math.prod(shape[:-1]) // threads
+        if op.name == "fuse.welford" and not self._holds_all_or_none(op, own, threads):
+            return 1, False
         return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
+
+    def _holds_all_or_none(self, op: ir.Operation, own: int, threads: int) -> bool:
+        """Whether the mask of a reduction leaves out all of what a thread holds, or nothing of it: also of
+        whole blocks, whose results join those of the others.
+        """
+        with self.index.inside(whole=False):
+            masked = [i for i in self.plan.over_axes(op) if not self.index.exact(i)]
+        if not masked:
+            return True
+        extent = self.index.extents[masked[-1]].constant
+        return masked == [self.tile.looped] and threads == 1 and extent is not None and extent % own == 0
 
     def _read_in_vectors(self, axis: int) -> bool:
         """Whether the rows of every load along an axis start at multiples of 16 bytes and go on behind it."""

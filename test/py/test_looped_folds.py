@@ -72,10 +72,11 @@ def test_argument_in_a_loop(columns: int, index: str, kind: str) -> None:
         assert torch.equal(got, getattr(torch, kind)(x, -1))
 
 
-@pytest.mark.parametrize("columns", [1024, 1001])
+@pytest.mark.parametrize("columns", [1024, 1001, 300, 516, 1000, 1532, 2308, 2311])
 def test_mean_and_spread_in_a_loop(columns: int) -> None:
-    """A thread folds its four elements first where no mask leaves some of them out.  Rows far from zero, of
-    one value, and with one value that is far away.
+    """A thread folds its four elements first where no mask leaves out some of them alone: with masks in one
+    block of two, and in the last of several.  Rows far from zero, of one value, and with one value that is
+    far away.
     """
     x = torch.randn(9, columns, generator=torch.Generator().manual_seed(0))
     x[1] += 1000.0
@@ -86,13 +87,37 @@ def test_mean_and_spread_in_a_loop(columns: int) -> None:
     outputs = {"e": tensor(9), "q": tensor(9)}
     case = Case({"d0": "9", "d1": str(columns)}, {"x": tensor(9, columns)}, outputs, SPREAD, tile=LOOP)
     text = str(lowered(case.text(), ApplyTiling()))
-    assert ("tensor<64x4xf32>" in text) == (columns == 1024)
+    assert ("tensor<64x4xf32>" in text) == (columns % 4 == 0)
     mean, spread = compare(case.text(), [x], ApplyTiling())
     exact = x.double()
     deviation = exact - exact.mean(-1, keepdim=True)
     torch.testing.assert_close(mean.double(), exact.mean(-1), rtol=1e-6, atol=1e-6, equal_nan=True)
     squares = deviation.square().sum(-1)
     torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("pixels", [64, 196, 49])
+def test_mean_and_spread_of_pieces(pixels: int) -> None:
+    """Channels of images: pieces of memory, of which vectors of 16 bytes are a part, of 8, of none.  The
+    steps from lane to lane are one element (and not a product with what a division leaves), so that Triton
+    sees vectors.
+    """
+    x = torch.randn(12, 3, pixels, generator=torch.Generator().manual_seed(0)) + 10.0
+    x = x.bfloat16()
+    body = SPREAD.replace("x[d0, d1]", "x[d1, d0, d2]").replace('["d1"]', '["d1", "d2"]')
+    body = body.replace("-> v\n", "-> v\n%w = arith.extf %v : bf16 to f32\n", 1).replace("(%v) {", "(%w) {")
+    tiles = tile(axis("d0", 1, "grid"), axis("d1,d2", 256, "looped"), num_warps=1)
+    dims, source = {"d0": "3", "d1": "12", "d2": str(pixels)}, tensor(12, 3, pixels, element="bf16")
+    case = Case(dims, {"x": source}, {"e": tensor(3), "q": tensor(3)}, body, tile=tiles)
+    text = str(lowered(case.text(), ApplyTiling()))
+    shape = {64: "tensor<32x8xf32>", 196: "tensor<64x4xf32>", 49: "tensor<256xf32>"}[pixels]
+    assert shape in text and "arith.constant dense<-" not in text
+    mean, spread = compare(case.text(), [x], ApplyTiling())
+    exact = x.double()
+    centre = exact.mean((0, 2), keepdim=True)
+    torch.testing.assert_close(mean.double(), centre.flatten(), rtol=1e-6, atol=1e-6)
+    squares = (exact - centre).square().sum((0, 2))
+    torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("columns", [1001, 1022, 1023, 1025, 1031, 2303, 2311, 2559])

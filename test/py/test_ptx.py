@@ -146,7 +146,12 @@ MAIN = (
     Main("var_mean_16384x8192", {WIDE: 4}, {"b16": 2}),
     Main("batch_norm_nchw_64x256x56x56", {WIDE: 1}, {"b32": 2}, kernels=3, divisions=1),
     Main("scale_relu_add_nchw_64x256x56x56", {WIDE: 4, "b16": 32}, {WIDE: 2}),
-    Main("channel_norm_nchw_64x256x56x56", {WIDE: 16, "b32": 2}, {WIDE: 16}),
+    Main("channel_norm_nchw_64x256x56x56", {WIDE: 16, "v2.b32": 2}, {WIDE: 16}),
+    Main("batch_norm_nchw_256x512x14x14", {"v2.b32": 12, "b16": 2}, {"v2.b32": 4}, divisions=1),
+    Main("layer_norm_4096x12288", {WIDE: 24}, {WIDE: 8}, divisions=1),
+    Main("layer_norm_backward_32768x768", {WIDE: 4, "b16": 2}, {WIDE: 20}, kernels=3),
+    Main("group_norm_silu_8x320x64x64", {WIDE: 4, "b16": 32}, {WIDE: 2}, divisions=1),
+    Main("heads_first_16x2048x16x64", {WIDE: 4}, {WIDE: 2}),
     Main("rms_norm_fp8_token_16384x4096", {WIDE: 8}, {"b32": 5}, dtype=torch.float32),
     Main("rms_norm_fp8_group_16384x4096", {WIDE: 8}, {"b32": 1, "v2.b32": 4}),
     Main("layer_norm_int8_token_16384x4096", {WIDE: 8}, {"b32": 1, "v2.b32": 4}),
@@ -222,6 +227,12 @@ def test_a_sum_of_a_few_rows_stays_in_the_thread() -> None:
     [kernel] = compiled("weighted_sum_8192x8x2048", torch.bfloat16)
     assert (accesses(kernel.ptx, "ld"), accesses(kernel.ptx, "st")) == ({WIDE: 9}, {WIDE: 1})
     assert kernel.shared == 0 and "shfl" not in kernel.ptx and "bar.sync" not in kernel.ptx
+
+
+def test_a_warp_that_walks_waits_for_no_other() -> None:
+    """A row of 768, its sums and the sums of its columns are in one warp; two rows are loaded meanwhile."""
+    walk = compiled("layer_norm_backward_32768x768", torch.bfloat16)[0]
+    assert walk.num_warps == 1 and "cp.async.wait_group" in walk.ptx and walk.shared <= 12 * 1024
 
 
 def test_upsampling_computes_no_indices_in_floating_point() -> None:

@@ -279,9 +279,10 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Blocks of 49 * 1024 points that a fold counts would be cut: small ones, whose threads hold 16 bytes each.
+// A fold that counts 49 * 1024 points: seven blocks of 8192, an eighth of whose lanes is idle, and no part of a
+// vector; in the four of 16384 a quarter would be.
 // CHECK-LABEL: @counted_rows_read_again
-// CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 4 : i64}
+// CHECK-SAME: {block = 8192 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 16 : i64}
 module attributes {fuse.device = "cpu"} {
   func.func private @counted_rows_read_again(%x: tensor<1024x50176xbf16>, %o: tensor<1024x50176xbf16>) -> tensor<1024x50176xbf16>
       attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "50176"}, fuse.ties = array<i64: 1>} {
@@ -552,7 +553,7 @@ func.func private @odd_rows_apart(%x: tensor<8192x4097xf32, #fuse.layout<"8192,4
 
 // -----
 
-// Channels are reduced, pixels are contiguous: 32 rows a program, so that whole lines are read; 64 of 16 bits.
+// Channels are reduced, pixels are contiguous: 32 rows a program, and a warp for 8 KB of them.
 // CHECK-LABEL: func.func private @channels
 // CHECK-SAME: fuse.tile = {axes = [{block = 32 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 256 : i64, dims = ["d2"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
 func.func private @channels(%x: tensor<64x256x3136xf32>, %o: tensor<64x3136x256xf32>) -> tensor<64x3136x256xf32>
@@ -569,7 +570,7 @@ func.func private @channels(%x: tensor<64x256x3136xf32>, %o: tensor<64x3136x256x
 // -----
 
 // CHECK-LABEL: func.func private @channels_of_16_bits
-// CHECK-SAME: fuse.tile = {axes = [{block = 64 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 256 : i64, dims = ["d2"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+// CHECK-SAME: fuse.tile = {axes = [{block = 32 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 256 : i64, dims = ["d2"], kind = "resident"}], num_stages = 1 : i64, num_warps = 2 : i64}
 func.func private @channels_of_16_bits(%x: tensor<64x256x3136xbf16>, %o: tensor<64x3136x256xbf16>) -> tensor<64x3136x256xbf16>
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "3136", d2 = "256"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
@@ -664,4 +665,156 @@ func.func private @odd_spread(%x: tensor<1024x50184xbf16>, %o: tensor<1024xf32>)
   %m, %m2 = "fuse.welford"(%w) {over = ["d1"]} : (f32) -> (f32, f32)
   %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
   return %r : tensor<1024xf32>
+}
+
+// -----
+
+// Lanes that are idle in all threads cost nothing: warps for 12288 columns, not for 16384.
+// CHECK-LABEL: func.func private @three_quarters_of_a_block
+// CHECK-SAME: {block = 16384 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 8 : i64}
+func.func private @three_quarters_of_a_block(%x: tensor<4096x12288xbf16>, %o: tensor<4096x12288xbf16>) -> tensor<4096x12288xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "12288"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x12288xbf16>, i1, bf16) -> bf16
+  %v = arith.extf %h : bf16 to f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %y = arith.subf %v, %s : f32
+  %w = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x12288xbf16>, bf16, i1) -> tensor<4096x12288xbf16>
+  return %r : tensor<4096x12288xbf16>
+}
+
+// -----
+
+// Must not fire: seven eighths of a block keep the warps of the whole one.
+// CHECK-LABEL: func.func private @seven_eighths_of_a_block
+// CHECK-SAME: {block = 8192 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 8 : i64}
+func.func private @seven_eighths_of_a_block(%x: tensor<4096x7168xbf16>, %o: tensor<4096x7168xbf16>) -> tensor<4096x7168xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "7168"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x7168xbf16>, i1, bf16) -> bf16
+  %v = arith.extf %h : bf16 to f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %y = arith.subf %v, %s : f32
+  %w = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x7168xbf16>, bf16, i1) -> tensor<4096x7168xbf16>
+  return %r : tensor<4096x7168xbf16>
+}
+
+// -----
+
+// A warp holds a row of 768 and the sums of its columns: each walks over rows of its own and waits for no other.
+// CHECK-LABEL: func.func private @warps_walk
+// CHECK-SAME: {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 1 : i64, dims = ["d0"], kind = "looped"}, {block = 1024 : i64, dims = ["d1"], kind = "resident"}], num_stages = 3 : i64, num_warps = 1 : i64}
+func.func private @warps_walk(%x: tensor<16384x768xf32>, %o: tensor<16384xf32>, %p: tensor<1024x768xf32>) -> (tensor<16384xf32>, tensor<1024x768xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "768", d2 = "1024"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0 + d2*16", "d1"]} : (tensor<16384x768xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0 + d2*16"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<1024x768xf32>, f32, i1) -> tensor<1024x768xf32>
+  return %r, %q : tensor<16384xf32>, tensor<1024x768xf32>
+}
+
+// -----
+
+// Must not fire: warps for less than all multiprocessors.
+// CHECK-LABEL: func.func private @few_walks
+// CHECK-SAME: {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 4 : i64, dims = ["d0"], kind = "looped"}, {block = 1024 : i64, dims = ["d1"], kind = "resident"}], num_stages = 3 : i64, num_warps = 8 : i64}
+func.func private @few_walks(%x: tensor<8192x768xf32>, %o: tensor<8192xf32>, %p: tensor<64x768xf32>) -> (tensor<8192xf32>, tensor<64x768xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "128", d1 = "768", d2 = "64"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0 + d2*128", "d1"]} : (tensor<8192x768xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0 + d2*128"], mode = "set"} : (tensor<8192xf32>, f32, i1) -> tensor<8192xf32>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<64x768xf32>, f32, i1) -> tensor<64x768xf32>
+  return %r, %q : tensor<8192xf32>, tensor<64x768xf32>
+}
+
+// -----
+
+// Must not fire: a warp would not hold the row.
+// CHECK-LABEL: func.func private @wider_walks
+// CHECK-SAME: {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 2 : i64, dims = ["d0"], kind = "looped"}, {block = 2048 : i64, dims = ["d1"], kind = "resident"}], num_stages = 3 : i64, num_warps = 8 : i64}
+func.func private @wider_walks(%x: tensor<16384x2048xf32>, %o: tensor<16384xf32>, %p: tensor<1024x2048xf32>) -> (tensor<16384xf32>, tensor<1024x2048xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "2048", d2 = "1024"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0 + d2*16", "d1"]} : (tensor<16384x2048xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0 + d2*16"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<1024x2048xf32>, f32, i1) -> tensor<1024x2048xf32>
+  return %r, %q : tensor<16384xf32>, tensor<1024x2048xf32>
+}
+
+// -----
+
+// Must not fire: a reduction crosses rows and columns.
+// CHECK-LABEL: func.func private @sums_of_both
+// CHECK-SAME: {block = 16 : i64, dims = ["d0"], kind = "resident"}
+func.func private @sums_of_both(%x: tensor<16384x768xf32>, %o: tensor<16384xf32>, %p: tensor<1024xf32>) -> (tensor<16384xf32>, tensor<1024xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "768", d2 = "1024"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0 + d2*16", "d1"]} : (tensor<16384x768xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0", "d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0 + d2*16"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+  return %r, %q : tensor<16384xf32>, tensor<1024xf32>
+}
+
+// -----
+
+// Rows that leave room for one program alone: three stages all the same.
+// CHECK-LABEL: func.func private @one_walk_of_three_stages
+// CHECK-SAME: {axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 1 : i64, dims = ["d0"], kind = "looped"}, {block = 8192 : i64, dims = ["d1"], kind = "resident"}], num_stages = 3 : i64, num_warps = 8 : i64}
+func.func private @one_walk_of_three_stages(%x: tensor<16384x8192xf32>, %o: tensor<16384xf32>, %p: tensor<256x8192xf32>) -> (tensor<16384xf32>, tensor<256x8192xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "8192", d2 = "256"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0 + d2*64", "d1"]} : (tensor<16384x8192xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0 + d2*64"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<256x8192xf32>, f32, i1) -> tensor<256x8192xf32>
+  return %r, %q : tensor<16384xf32>, tensor<256x8192xf32>
+}
+
+// -----
+
+// Heads in front of tokens: two lines of what is read together, of 16 tokens, which are written together.
+// CHECK-LABEL: func.func private @heads_first(
+// CHECK-SAME: fuse.tile = {axes = [{block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 16 : i64, dims = ["d2"], kind = "grid"}, {block = 128 : i64, dims = ["d1", "d3"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @heads_first(%x: tensor<16x2048x16x64xbf16>, %o: tensor<16x16x2048x64xbf16>) -> tensor<16x16x2048x64xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16", d2 = "2048", d3 = "64"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2", "d1", "d3"]} : (tensor<16x2048x16x64xbf16>, i1, bf16) -> bf16
+  %w = arith.negf %v : bf16
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1", "d2", "d3"], mode = "set"} : (tensor<16x16x2048x64xbf16>, bf16, i1) -> tensor<16x16x2048x64xbf16>
+  return %r : tensor<16x16x2048x64xbf16>
+}
+
+// -----
+
+// Must not fire: what is added lies in the order of the result.
+// CHECK-LABEL: func.func private @heads_first_of_two(
+// CHECK-SAME: fuse.tile = {axes = [{block = 2048 : i64, dims = ["d0", "d1", "d2", "d3"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @heads_first_of_two(%x: tensor<16x2048x16x64xbf16>, %o: tensor<16x16x2048x64xbf16>, %z: tensor<16x16x2048x64xbf16>) -> tensor<16x16x2048x64xbf16>
+    attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16", d2 = "2048", d3 = "64"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2", "d1", "d3"]} : (tensor<16x2048x16x64xbf16>, i1, bf16) -> bf16
+  %z1 = "fuse.load"(%z, %true, %zero) {at = ["d0", "d1", "d2", "d3"]} : (tensor<16x16x2048x64xbf16>, i1, bf16) -> bf16
+  %w = arith.addf %v, %z1 : bf16
+  %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1", "d2", "d3"], mode = "set"} : (tensor<16x16x2048x64xbf16>, bf16, i1) -> tensor<16x16x2048x64xbf16>
+  return %r : tensor<16x16x2048x64xbf16>
 }

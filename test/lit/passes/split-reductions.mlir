@@ -126,3 +126,75 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<4096xf32>
   }
 }
+
+// -----
+
+// Must not fire: each multiprocessor has one of 160 rows, and the second visit finds all of them in the cache.
+// CHECK-LABEL: func.func @main
+// CHECK: call @cached(
+// CHECK-NOT: _slices
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<160x40960xf32>) -> tensor<160x40960xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<160x40960xf32>
+    %y = call @cached(%x, %o) : (tensor<160x40960xf32>, tensor<160x40960xf32>) -> tensor<160x40960xf32>
+    return %y : tensor<160x40960xf32>
+  }
+  func.func private @cached(%x: tensor<160x40960xf32>, %o: tensor<160x40960xf32>) -> tensor<160x40960xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "160", d1 = "40960"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<160x40960xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = arith.divf %v, %s : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<160x40960xf32>, f32, i1) -> tensor<160x40960xf32>
+    return %r : tensor<160x40960xf32>
+  }
+}
+
+// -----
+
+// 160 rows of 80 MB are not in the cache when they are visited again.
+// CHECK-LABEL: func.func @main
+// CHECK: call @beyond_slices
+// CHECK: call @beyond_rest
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<160x131072xf32>) -> tensor<160x131072xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<160x131072xf32>
+    %y = call @beyond(%x, %o) : (tensor<160x131072xf32>, tensor<160x131072xf32>) -> tensor<160x131072xf32>
+    return %y : tensor<160x131072xf32>
+  }
+  func.func private @beyond(%x: tensor<160x131072xf32>, %o: tensor<160x131072xf32>) -> tensor<160x131072xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "160", d1 = "131072"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<160x131072xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = arith.divf %v, %s : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<160x131072xf32>, f32, i1) -> tensor<160x131072xf32>
+    return %r : tensor<160x131072xf32>
+  }
+}
+
+// -----
+
+// 100 rows leave multiprocessors without one.
+// CHECK-LABEL: func.func @main
+// CHECK: call @fewer_slices
+// CHECK: call @fewer_rest
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<100x40960xf32>) -> tensor<100x40960xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<100x40960xf32>
+    %y = call @fewer(%x, %o) : (tensor<100x40960xf32>, tensor<100x40960xf32>) -> tensor<100x40960xf32>
+    return %y : tensor<100x40960xf32>
+  }
+  func.func private @fewer(%x: tensor<100x40960xf32>, %o: tensor<100x40960xf32>) -> tensor<100x40960xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "100", d1 = "40960"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<100x40960xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %w = arith.divf %v, %s : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<100x40960xf32>, f32, i1) -> tensor<100x40960xf32>
+    return %r : tensor<100x40960xf32>
+  }
+}
