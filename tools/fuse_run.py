@@ -2,11 +2,12 @@
 and prints or compares its results.
 
 Inputs are made from the types and facts of the arguments (``--seed``), or given in order with ``--input``
-(.pt or .npy; a number for a size).  On a GPU
-the module is first lowered to the planned level where it is not there yet.
+(.pt or .npy; a number for a size).  On a GPU the module is first lowered to the planned level where it is not
+there yet.
 """
 
 import argparse
+import os
 import pickle
 import re
 import sys
@@ -50,6 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (ParseError, VerificationError, ir.MLIRError) as error:
         lines = [line for d in diagnostics.items if d.severity != "remark" for line in d.lines()]
         return _say("\n".join(lines) or f"fuse-run: error: {error}", FAILED)
+    except BrokenPipeError:  # who reads has had enough: `fuse-run FILE | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except (RunError, OutOfBounds, DeviceAssertError, OSError, ValueError) as error:
         return _say(f"fuse-run: error: {error}", FAILED)
 

@@ -1,5 +1,7 @@
 """The command line of fuse-run: what is wrong is said in one line, with its place and an exit code."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,10 @@ def test_inputs_that_do_not_fit(capsys):
     assert code == 1 and "argument 0 of @main is a tensor, got int" in error
     code, error = run(capsys, "nowhere.mlir")
     assert code == 1 and "nowhere.mlir" in error
+
+
+def test_who_reads_a_part_of_the_output_hears_of_no_error():
+    command = [sys.executable, "-m", "fuse_mlir.tools.fuse_run", str(SOFTMAX)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert (process.wait(), process.stderr.read()) == (0, b"")
