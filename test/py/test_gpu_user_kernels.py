@@ -1,0 +1,114 @@
+"""On a CUDA device: what a user's own kernels do inside a compiled function, and flex_attention, whose score
+and mask functions are sub-graphs.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+sys.path.insert(0, str(Path(__file__).parent))
+from compiling import Compiled
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
+
+triton = pytest.importorskip("triton")
+tl = pytest.importorskip("triton.language")
+
+
+@triton.jit
+def both_kernel(x, z, a, n, block: tl.constexpr):
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    v = tl.load(x + i, i < n)
+    tl.store(z + i, v + 1, i < n)
+    tl.store(a + i, v * 2, i < n)
+
+
+@triton.autotune([triton.Config({"block": 64}), triton.Config({"block": 128})], key=["n"])
+@triton.jit
+def halve_kernel(x, out, n, block: tl.constexpr):
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    tl.store(out + i, tl.load(x + i, i < n) * 0.5, i < n)
+
+
+@torch.library.custom_op("gpu_user_kernels::scale_", mutates_args={"x"})
+def scale_(x: torch.Tensor, by: float) -> None:
+    x.mul_(by)
+
+
+def test_results_of_a_kernel_have_their_names():
+    """``z`` is named before ``a``: in the order of the arguments, and not in that of the names."""
+
+    def both(x):
+        z, a = torch.empty_like(x), torch.empty_like(x)
+        both_kernel[(triton.cdiv(x.numel(), 64),)](x, z, a, x.numel(), 64)
+        return z.sin(), a * 3
+
+    x = torch.randn(1000, device="cuda")
+    z, a = Compiled(both)(x)
+    torch.testing.assert_close(z, (x + 1).sin())
+    assert torch.equal(a, x * 2 * 3)
+
+
+def test_an_argument_is_written():
+    def overwrite(x, y):
+        both_kernel[(triton.cdiv(x.numel(), 64),)](x, y, torch.empty_like(x), x.numel(), 64)
+        return y * 2
+
+    x, y = torch.randn(2, 1000, device="cuda")
+    assert torch.equal(Compiled(overwrite)(x, y), (x + 1) * 2) and torch.equal(y, x + 1)
+
+
+def test_an_autotuned_kernel():
+    def halved(x):
+        out = torch.empty_like(x)
+        halve_kernel[lambda meta: (triton.cdiv(x.numel(), meta["block"]),)](x, out, x.numel())
+        return out + 1
+
+    x = torch.randn(1000, device="cuda")
+    compiled = Compiled(halved)
+    for _ in range(3):
+        assert torch.equal(compiled(x), x * 0.5 + 1)
+
+
+@pytest.mark.parametrize("cudagraphs", [False, True])
+def test_a_custom_op_writes_to_an_argument(cudagraphs):
+    def scaled(x, y):
+        z = y + 1
+        scale_(z, 2.0)
+        scale_(x, 3.0)
+        return z + x
+
+    compiled = Compiled(scaled, {"cudagraphs": cudagraphs})
+    for _ in range(4):
+        x, y = torch.randn(2, 64, device="cuda")
+        torch.compiler.cudagraph_mark_step_begin()
+        expected = (y + 1) * 2 + x * 3
+        kept = x * 3
+        torch.testing.assert_close(compiled(x, y), expected)
+        assert torch.equal(x, kept)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_flex_attention(training):
+    def attend(q, k, v, bias):
+        mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 128, 128, device="cuda")
+        return flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + bias[j] * h, block_mask=mask)
+
+    def exactly(q, k, v, bias):
+        heads = torch.arange(4, device="cuda").view(4, 1, 1)
+        added = bias * heads + torch.full((128, 128), -torch.inf, device="cuda").triu(1)
+        return (q @ k.mT / 8 + added).softmax(-1) @ v
+
+    q, k, v = torch.randn(3, 2, 4, 128, 64, device="cuda").requires_grad_(training)
+    bias = torch.linspace(-1, 1, 128, device="cuda")
+    found = Compiled(attend)(q, k, v, bias)
+    expected = exactly(*(t.double() for t in (q, k, v, bias)))
+    torch.testing.assert_close(found.double(), expected, atol=3e-3, rtol=3e-3)
+    if training:
+        given = torch.autograd.grad(found.square().sum(), (q, k, v))
+        exact = torch.autograd.grad(expected.square().sum(), (q, k, v))
+        for a, e in zip(given, exact, strict=True):
+            assert (a - e).norm() <= 5e-3 * e.norm()
