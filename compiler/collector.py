@@ -2,8 +2,9 @@
 
 A compilation, AOTAutograd's tracing included, makes many small objects that live until it ends, and every
 full collection visits all of them and all of the process (a model, torch, Dynamo's caches): a tenth of the
-time.  What it makes is freed by reference counts.  What is left joins the oldest generation, as if it had
-lived through collections: else the first allocation afterwards would visit all of it.
+time.  Nearly all that it makes is freed by reference counts; cycles that it leaves, by the first collection
+afterwards.  (Moving what is left to the oldest generation would save that collection, but nothing would count
+it there: each compilation's cycles would stay.)
 """
 
 import gc
@@ -20,7 +21,4 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():  # what somebody has frozen stays so
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
