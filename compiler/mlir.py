@@ -8,10 +8,10 @@ from here.
 
 try:
     from mlir import ir, passmanager, rewrite
-    from mlir.dialects import arith, cf, ext, func, math, scf
+    from mlir.dialects import _ods_common, arith, cf, ext, func, irdl, math, scf
 except ImportError:
     from torch_mlir import ir, passmanager, rewrite
-    from torch_mlir.dialects import arith, cf, ext, func, math, scf
+    from torch_mlir.dialects import _ods_common, arith, cf, ext, func, irdl, math, scf
 
 
 def _keep_falsy_attribute(self: ext.AttributeDef, attribute: ir.Attribute | None) -> ir.Attribute | None:
@@ -25,4 +25,31 @@ def _keep_falsy_attribute(self: ext.AttributeDef, attribute: ir.Attribute | None
 
 ext.AttributeDef.process_attr = _keep_falsy_attribute
 
-__all__ = ["arith", "cf", "ext", "func", "ir", "math", "passmanager", "rewrite", "scf"]
+#: The IRDL definitions of dialects that were loaded before, as text.
+_DEFINITIONS: dict[type[ext.Dialect], str] = {}
+
+
+def load_dialect(dialect: type[ext.Dialect]) -> None:
+    """Loads a dialect into the current context.  ``ext`` writes its definition op by op each time and runs
+    passes over it (5 ms); here the second context and those after it parse what the first one had (1 ms).
+    """
+    if dialect not in _DEFINITIONS:
+        dialect.load()
+        _DEFINITIONS[dialect] = str(dialect._mlir_module)
+        return
+    dialect._mlir_module = ir.Module.parse(_DEFINITIONS[dialect])
+    irdl.load_dialects(dialect._mlir_module)
+    bindings = _ods_common._cext
+    bindings.globals._register_dialect_impl(dialect.DIALECT_NAMESPACE, dialect, replace=True)
+    for type_ in dialect.types:
+        bindings.register_type_caster(ir.DynamicType.lookup_typeid(type_.type_name), replace=True)(type_)
+    for attribute in dialect.attributes:
+        found = ir.DynamicAttr.lookup_typeid(attribute.attr_name)
+        bindings.register_type_caster(found, replace=True)(attribute)
+    for op in dialect.operations:
+        op._attach_traits()
+        bindings.register_operation(dialect, replace=True)(op)
+        bindings.register_op_adaptor(op, replace=True)(op.Adaptor)
+
+
+__all__ = ["arith", "cf", "ext", "func", "ir", "load_dialect", "math", "passmanager", "rewrite", "scf"]

@@ -17,7 +17,7 @@ is used by ``func.call``.
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from ..mlir import ext, ir
+from ..mlir import ext, ir, load_dialect
 
 Operand, Result = ext.Operand, ext.Result
 I1 = ir.IntegerType[1]
@@ -325,4 +325,4 @@ def register(context: ir.Context) -> None:
     if context.is_dialect_loaded("fuse"):
         return
     with context, ir.Location.unknown(context):
-        Fuse.load()
+        load_dialect(Fuse)

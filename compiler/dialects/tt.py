@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from ..mlir import ext, ir
+from ..mlir import ext, ir, load_dialect
 from ._verify_tt import (
     addptr,
     broadcast,
@@ -401,4 +401,4 @@ def register(context: ir.Context) -> None:
     if context.is_dialect_loaded("tt"):
         return
     with context, ir.Location.unknown(context):
-        TT.load()
+        load_dialect(TT)
