@@ -11,7 +11,6 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .analysis.remarks import Remarks
 from .errors import ImportGraphError
-from .frontend.as_torch import run_as_torch
 from .frontend.effect_tokens import drop_tokens
 from .frontend.embedding_gradients import compact_embedding_gradients
 from .frontend.gathers import sink_gathers
@@ -24,6 +23,7 @@ from .frontend.saved_strides import ALL_KEPT, KeptStrides, result_strides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
+from .runtime.as_torch import run_as_torch
 from .runtime.bound_plan import LaunchPlan, Plan
 from .runtime.cuda_graphs import static_placeholders
 from .runtime.gpu import load_plan
@@ -181,8 +181,9 @@ def _as_torch(gm: torch.fx.GraphModule, name: str, reason: str, timing: Timing) 
 
     log.warning("%s: torch runs the whole graph: %s", name, reason)
     account = Account(Remarks(), (Fallback("the whole graph", reason, name),), 0, ())
-    interface = Interface((), (), (), 0, result_strides(gm))
-    return _told(name, account, interface, None, run_as_torch(gm), timing, empty_module)
+    strides = result_strides(gm)
+    call = run_as_torch(gm, strides)
+    return _told(name, account, Interface((), (), (), 0, strides), None, call, timing, empty_module)
 
 
 def _told(

@@ -7,6 +7,7 @@ With m and s, the maximum and the sum of exponentials of x, ``sum(exp(x - m - lo
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.kernel import REDUCTIONS, Kernel, over
 from ..compiler.mlir import ir
 
@@ -36,10 +37,8 @@ def combine_expectation(total: ir.Operation, kernel_of: Callable[[], Kernel]) ->
     these dims, or where something else reads the row after its softmax: a second read is needed then.
     """
     factors = _flat(total.operands[0], "arith.mulf", "arith.divf")
-    if not any(_is(value, "math.exp") and sign > 0 for sign, value in factors):
-        return False
-    power = next(value for sign, value in factors if sign > 0 and _is(value, "math.exp"))
-    if not any(_softmax(leaf, 0) for _, leaf in _flat(power.owner.operation.operands[0], *_SUMS)):
+    powers = [op for sign, value in factors if sign > 0 and (op := defining_op(value, "math.exp"))]
+    if not powers or not any(_softmax(leaf, 0) for _, leaf in _flat(powers[0].operands[0], *_SUMS)):
         return False
     row = _Row(kernel_of(), total)
     match = row.match(factors)
@@ -52,25 +51,19 @@ def combine_expectation(total: ir.Operation, kernel_of: Callable[[], Kernel]) ->
 _SUMS = ("arith.addf", "arith.subf")
 
 
-def _is(value: ir.Value, name: str) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == name
-
-
 def _softmax(value: ir.Value, result: int) -> ir.Operation | None:
     """The online softmax of which a value is a result."""
-    if not _is(value, _SOFTMAX) or value.owner.operation.results[result] != value:
-        return None
-    return value.owner.operation
+    op = defining_op(value, _SOFTMAX)
+    return op if op is not None and op.results[result] == value else None
 
 
 def _flat(value: ir.Value, plus: str, minus: str, sign: int = 1) -> list[tuple[int, ir.Value]]:
     """A tree of sums and differences, or products and quotients, as signed leaves; a value whose maximum is
     known is one, whatever it is the sum of.
     """
-    split = _is(value, plus) or _is(value, minus)
-    if not split or any(use.owner.operation.name == _SOFTMAX for use in value.uses):
+    op = defining_op(value, plus) or defining_op(value, minus)
+    if op is None or any(use.owner.operation.name == _SOFTMAX for use in value.uses):
         return [(sign, value)]
-    op = value.owner.operation
     second = -sign if op.name == minus else sign
     return _flat(op.operands[0], plus, minus, sign) + _flat(op.operands[1], plus, minus, second)
 
@@ -88,7 +81,7 @@ class _Row:
     def match(self, factors: list[tuple[int, ir.Value]]) -> _Match | None:
         """The sum of a product of signed factors as a sum weighted by a softmax."""
         inside = [(sign, value) for sign, value in factors if self.varies(value)]
-        powers = [value for sign, value in inside if sign > 0 and _is(value, "math.exp")]
+        powers = [value for sign, value in inside if sign > 0 and defining_op(value, "math.exp")]
         found = self._weights(powers[0]) if len(powers) == 1 else None
         if found is None:
             return None
@@ -124,7 +117,8 @@ class _Row:
 
     @staticmethod
     def _is_log(value: ir.Value, of: ir.Value) -> bool:
-        return _is(value, "math.log") and value.owner.operation.operands[0] == of
+        log = defining_op(value, "math.log")
+        return log is not None and log.operands[0] == of
 
     def _split(self, weight: ir.Value, found: _Match) -> None:
         """Takes apart a weight: what lies below its own maximum, what does not vary, the rest."""

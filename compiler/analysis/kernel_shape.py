@@ -134,8 +134,7 @@ class KernelShape:
             return None
         reached = {op for op in reductions if set(over(op)) == set(rows)}
         for op, dims in self.kernel.op_dims.items():
-            owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-            if op not in reached and any(o in reached for o in owners):
+            if op not in reached and not reached.isdisjoint(self.producers[op]):
                 reached.add(op)
                 if dims & set(rows):
                     return None

@@ -31,7 +31,9 @@ class Expectation(Fold):
         for value in operands[: len(self.signs)]:
             pairs += (pair := Softmax().whole(builder, [value], lanes))
             below.append(builder.elementwise("arith.subf", [builder.to(value, lanes.shape), pair[0]]))
-        product = self._product(builder, builder.elementwise("math.exp", [below[0]]), below, operands, lanes)
+        power = builder.elementwise("math.exp", [below[0]])
+        rest = [builder.to(v, lanes.shape) for v in operands[len(self.signs) :]]
+        product = builder.elementwise("arith.mulf", [power, self._weight(builder, below, rest)])
         [total] = fold(builder, [filled(builder, product, 0.0, lanes)], lanes.axes, add)
         return [total, *pairs]
 
@@ -87,12 +89,6 @@ class Expectation(Fold):
     @staticmethod
     def _pair(state: Values, number: int) -> Values:
         return state[1 + 2 * number : 3 + 2 * number]
-
-    def _product(
-        self, builder: TileBuilder, power: ir.Value, below: Values, operands: Values, lanes: Lanes
-    ) -> ir.Value:
-        rest = [builder.to(v, lanes.shape) for v in operands[len(self.signs) :]]
-        return builder.elementwise("arith.mulf", [power, self._weight(builder, below, rest)])
 
     def _weight(self, builder: TileBuilder, below: Values, rest: Values) -> ir.Value:
         """What each exponential is multiplied by, from how far values lie below their maxima."""

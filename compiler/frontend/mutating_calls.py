@@ -186,10 +186,10 @@ def _op_call(node: Node, values: list[Node]) -> Node:
         given.pop(f"{prefix}_alias", None)
         if f"{prefix}_storage_offset" in given:
             layout = [given.pop(f"{prefix}_{part}") for part in ("size", "stride", "storage_offset")]
-            return _view(node, _aten.as_strided.default, base, layout)
+            return computed_node(node, _aten.as_strided.default, base, *layout)
         if f"{prefix}_slice_dim" in given:
             bounds = [given.pop(f"{prefix}_slice_{part}") for part in ("dim", "start", "end")]
-            return _view(node, _aten.slice.Tensor, base, bounds)
+            return computed_node(node, _aten.slice.Tensor, base, *bounds)
         return base  # type: ignore[no-any-return]
 
     for argument in op._schema.arguments:
@@ -208,11 +208,6 @@ def _op_call(node: Node, values: list[Node]) -> Node:
     made = new_node(node.graph, op, like=node, **given)
     made.meta["val"] = val
     return made
-
-
-def _view(like: Node, target: Any, base: Node, arguments: Sequence[Any]) -> Node:
-    values = map_arg(arguments, lambda n: n.meta["val"])
-    return new_node(like.graph, target, base, *arguments, like=like, val=target(base.meta["val"], *values))
 
 
 def _kernel_call(call: _Call, values: list[Node]) -> Node:

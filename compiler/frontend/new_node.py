@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, GraphModule, Node, map_arg
 
 #: Metadata of a higher-order op: the nodes that it writes to.
 WRITES = "writes"
@@ -37,9 +37,9 @@ def new_node(
 
 def computed_node(like: Node, target: Any, /, *args: Any, **kwargs: Any) -> Node:
     """A call at the insertion point of the graph of ``like``, with its origin; what it gives is computed from
-    ``meta["val"]`` of the nodes among ``args``.
+    ``meta["val"]`` of the nodes in ``args``.
     """
-    values = [a.meta["val"] if isinstance(a, Node) else a for a in args]
+    values = map_arg(args, lambda node: node.meta["val"])
     return new_node(like.graph, target, *args, like=like, val=target(*values, **kwargs), **kwargs)
 
 

@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
 from made_up_gpu import made_up_gpu
 
-from fuse_mlir.compiler.frontend.as_torch import run_as_torch
+from fuse_mlir.compiler.frontend.saved_strides import result_strides
+from fuse_mlir.compiler.runtime.as_torch import run_as_torch
 
 X = torch.linspace(-3, 3, 12).reshape(3, 4)
 
@@ -79,6 +80,6 @@ def test_results_lie_as_the_metadata_says():
     y = graph.call_function(torch.ops.aten.add.Tensor, (x, 1))
     y.meta["val"] = torch.empty_strided((3, 4), (1, 3))
     graph.output((y, None))
-    arguments = [X]
-    found, nothing = run_as_torch(GraphModule({}, graph))(arguments)
+    arguments, gm = [X], GraphModule({}, graph)
+    found, nothing = run_as_torch(gm, result_strides(gm))(arguments)
     assert found.stride() == (1, 3) and torch.equal(found, X + 1) and nothing is None and not arguments

@@ -18,10 +18,10 @@ fold sum {x}e[d1] -> {x}s : f32
 %{x}log = math.log %{x}s : f32
 %{x}q = arith.subf %{x}c, %{x}log : f32
 """
+FIRST = "load x[d0, d1] -> xv\nload y[d0, d1] -> yv\n" + LOG_SOFTMAX.format(x="x")
+BOTH = FIRST + LOG_SOFTMAX.format(x="y")
 DIVERGENCE = (
-    "load x[d0, d1] -> xv\nload y[d0, d1] -> yv\n"
-    + LOG_SOFTMAX.format(x="x")
-    + LOG_SOFTMAX.format(x="y")
+    BOTH
     + """%p = math.exp %xq : f32
 %w = arith.subf %xq, %yq : f32
 %t = arith.mulf %p, %w : f32
@@ -29,17 +29,14 @@ fold sum t[d1] -> r : f32
 store r -> o[d0]"""
 )
 EXPECTATION = (
-    "load x[d0, d1] -> xv\nload y[d0, d1] -> yv\n"
-    + LOG_SOFTMAX.format(x="x")
+    FIRST
     + """%p = arith.divf %xe, %xs : f32
 %t = arith.mulf %yv, %p : f32
 fold sum t[d1] -> r : f32
 store r -> o[d0]"""
 )
 CROSS_ENTROPY = (
-    "load x[d0, d1] -> xv\nload y[d0, d1] -> yv\n"
-    + LOG_SOFTMAX.format(x="x")
-    + LOG_SOFTMAX.format(x="y")
+    BOTH
     + """%p = arith.divf %xe, %xs : f32
 %t = arith.mulf %p, %yq : f32
 fold sum t[d1] -> n : f32

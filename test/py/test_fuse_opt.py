@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from idle_pass import Nothing
 
 from fuse_mlir.compiler.analysis.remarks import Remark, Remarks
 from fuse_mlir.compiler.context import make_context
@@ -50,16 +51,6 @@ def first_op(module: ir.Module, name: str) -> ir.Operation:
 
     module.operation.walk(visit)
     return found[0]
-
-
-@dataclass(frozen=True)
-class Nothing(Pass):
-    """Does nothing."""
-
-    name: ClassVar[str] = "nothing"
-
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        remarks.add(self.name, "missed", "idle", "did nothing", locations=('loc("model.mlir":3:3)',), cost=3)
 
 
 @dataclass(frozen=True)

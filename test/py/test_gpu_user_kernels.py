@@ -11,26 +11,9 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
+from user_kernels import both_kernel, halve_kernel, triton
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
-
-triton = pytest.importorskip("triton")
-tl = pytest.importorskip("triton.language")
-
-
-@triton.jit
-def both_kernel(x, z, a, n, block: tl.constexpr):
-    i = tl.program_id(0) * block + tl.arange(0, block)
-    v = tl.load(x + i, i < n)
-    tl.store(z + i, v + 1, i < n)
-    tl.store(a + i, v * 2, i < n)
-
-
-@triton.autotune([triton.Config({"block": 64}), triton.Config({"block": 128})], key=["n"])
-@triton.jit
-def halve_kernel(x, out, n, block: tl.constexpr):
-    i = tl.program_id(0) * block + tl.arange(0, block)
-    tl.store(out + i, tl.load(x + i, i < n) * 0.5, i < n)
 
 
 @torch.library.custom_op("gpu_user_kernels::scale_", mutates_args={"x"})

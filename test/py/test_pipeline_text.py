@@ -6,22 +6,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
+from idle_pass import Nothing
 
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes import pipeline_text as pipelines
 from fuse_mlir.passes import registry
 from fuse_mlir.passes.pass_base import Pass
-
-
-@dataclass(frozen=True)
-class Nothing(Pass):
-    """Does nothing."""
-
-    name: ClassVar[str] = "nothing"
-
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        remarks.add(self.name, "missed", "idle", "did nothing", locations=('loc("model.mlir":3:3)',), cost=3)
 
 
 @dataclass(frozen=True)
