@@ -2,13 +2,12 @@
 and against float64.
 """
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition
+from import_one import outputs
 from torch import fx
 from torch._functorch import config as functorch_config
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -17,9 +16,6 @@ from torch.utils import _pytree as pytree
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.frontend.importer import ImportedGraph, import_graph
-
-sys.path.insert(0, str(Path(__file__).parent))
-from import_one import outputs
 
 #: Relative and absolute tolerance against float64, by the result's dtype: a few roundings of the dtype.
 TOLERANCE = {

@@ -1,17 +1,13 @@
 """What no module can hold: graphs that torch runs, and arguments that a graph only passes on."""
 
 import logging
-import sys
-from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
-from torch.fx import Graph, GraphModule
-
-sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
 from made_up_gpu import made_up_gpu
+from torch import nn
+from torch.fx import Graph, GraphModule
 
 from fuse_mlir.compiler.frontend.saved_strides import result_strides
 from fuse_mlir.compiler.runtime.as_torch import run_as_torch

@@ -1,12 +1,7 @@
 """torch.cond: both branches are scheduled, the host picks one."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent))
 from nesting import WHERE, check
 
 from fuse_mlir.compiler.frontend.ops import control_flow

@@ -1,21 +1,17 @@
 """Orderings that a user's ``fx_pass`` makes with torch's helper: what is scheduled, fused, kept, freed."""
 
 import operator
-import sys
-from pathlib import Path
 
 import pytest
 import torch
+from lowering import lower
+from nesting import check
 from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
 from torch.utils._ordered_set import OrderedSet
 
 from fuse_mlir.compiler.analysis.storage import callee_name
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
-
-sys.path.insert(0, str(Path(__file__).parent))
-from lowering import lower
-from nesting import check
 
 X = torch.arange(32.0).reshape(8, 4).sin()
 W = torch.arange(16.0).reshape(4, 4).cos()

@@ -1,10 +1,9 @@
 """Assertions and ordered groups: imported, verified, run by the interpreter."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+from import_one import outputs
+from lowering import check, externs, kernels, lower, run, trace
 from torch._inductor.fx_passes.control_dependencies import control_deps, preserve_node_ordering
 from torch.utils._ordered_set import OrderedSet
 
@@ -13,10 +12,6 @@ from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 from fuse_mlir.passes.lower_control_deps import LowerControlDeps
-
-sys.path.insert(0, str(Path(__file__).parent))
-from import_one import outputs
-from lowering import check, externs, kernels, lower, run, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()

@@ -2,19 +2,15 @@
 
 import itertools
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from compiling import Compiled
+from import_one import run_one
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.frontend.dtypes import BY_TORCH
-
-sys.path.insert(0, str(Path(__file__).parent))
-from compiling import Compiled
-from import_one import run_one
 
 aten = torch.ops.aten
 DTYPES = [dtype for dtype, row in BY_TORCH.items() if row.generated]

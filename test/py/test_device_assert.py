@@ -1,18 +1,13 @@
 """Assertions of the user and of indices: each in a run that fails, and in one that does not."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+from compiling import Compiled
+from nesting import WHERE, check
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from compiling import Compiled
-from nesting import WHERE, check
 
 GOOD = torch.arange(1.0, 8.0)  # seven: the last lanes of every block assert nothing
 BAD = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -7.0])

@@ -1,14 +1,9 @@
 """torch.nn.attention.flex_attention: its score and mask functions are sub-graphs among the op's arguments."""
 
-import sys
-from pathlib import Path
-
 import torch
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
 from made_up_gpu import made_up_gpu
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 Q, K, V = torch.randn(3, 2, 4, 32, 16, generator=torch.Generator().manual_seed(0))
 BIAS = torch.linspace(-1, 1, 32)

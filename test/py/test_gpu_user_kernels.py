@@ -2,15 +2,10 @@
 and mask functions are sub-graphs.
 """
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from user_kernels import both_kernel, halve_kernel, triton
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]

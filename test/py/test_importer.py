@@ -1,14 +1,13 @@
 """What the importer makes of whole graphs: structure, locations, sizes, mutation, externs, outputs."""
 
 import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from functorch.compile import make_boxed_func
+from import_one import capture, graph_of, imported, outputs
 from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 
@@ -18,9 +17,6 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.errors import MissingValue, UnsupportedDtype, UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer import ImportedGraph, OutputConstant, OutputResult, import_graph
-
-sys.path.insert(0, str(Path(__file__).parent))
-from import_one import capture, graph_of, imported, outputs
 
 T = torch.Tensor
 aten = torch.ops.aten

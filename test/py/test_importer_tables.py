@@ -2,23 +2,19 @@
 name is an op.
 """
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch._inductor.fx_passes.control_dependencies
 import torch._inductor.inductor_prims
+from import_one import run_one
 
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import GROUPS, OF_INDUCTOR, decomposition_table, overloads
 from fuse_mlir.compiler.frontend.dtypes import BY_TORCH
 from fuse_mlir.compiler.frontend.ops import FAMILIES, load
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS, keep_whole, lowers
-
-sys.path.insert(0, str(Path(__file__).parent))
-from import_one import run_one
 
 load()
 

@@ -2,16 +2,12 @@
 static and symbolic.
 """
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
 from import_one import capture, imported, outputs
 
 T = torch.Tensor

@@ -1,18 +1,13 @@
 """Reads at loaded indices: imported, verified, run by the interpreter, compared with eager."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from import_one import check_way
+from lowering import check, check_training, kernels, lower, run, trace
 
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from lowering import check, check_training, kernels, lower, run, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()

@@ -1,15 +1,10 @@
 """while_loop and scan: the sub-graphs are scheduled, the host goes round."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+from nesting import WHERE, check
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
-
-sys.path.insert(0, str(Path(__file__).parent))
-from nesting import WHERE, check
 
 X = torch.arange(16.0).reshape(4, 4).sin()
 W = torch.arange(16.0).reshape(4, 4).cos() / 2

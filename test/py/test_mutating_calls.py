@@ -1,16 +1,12 @@
 """Custom ops that write to their arguments: in place where nobody sees the old contents, else into a copy."""
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
-
-sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled, cloned
 from made_up_gpu import made_up_gpu
+from torch import Tensor
 
 
 @torch.library.custom_op("fuse_tests::add_twice_", mutates_args=("x",))

@@ -1,13 +1,8 @@
 """nested_compile_region: a region is a module inside the module, compiled once and called."""
 
-import sys
-from pathlib import Path
-
 import torch
-from torch.compiler import nested_compile_region
-
-sys.path.insert(0, str(Path(__file__).parent))
 from nesting import check
+from torch.compiler import nested_compile_region
 
 X = torch.arange(32.0).reshape(8, 4).sin()
 W = torch.arange(16.0).reshape(4, 4).cos()

@@ -7,20 +7,16 @@ run in at least one.
 
 import itertools
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch._inductor.inductor_prims  # registers prims that graphs contain
+from import_one import run_one
 
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.ops import load
 from fuse_mlir.compiler.frontend.table import LOWERINGS
-
-sys.path.insert(0, str(Path(__file__).parent))
-from import_one import run_one
 
 load()
 

@@ -4,11 +4,10 @@ and what does not.
 
 import math
 import operator
-import sys
-from pathlib import Path
 
 import pytest
 import torch
+from lowering import externs, lower, trace
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fuse_mlir.compiler.errors import UnsupportedOp
@@ -16,9 +15,6 @@ from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
 from fuse_mlir.compiler.runtime.interpreter import run_module
 from fuse_mlir.compiler.runtime.rng import RngState
-
-sys.path.insert(0, str(Path(__file__).parent))
-from lowering import externs, lower, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()

@@ -1,21 +1,17 @@
 """Reductions: imported, verified, run by the interpreter, compared with eager and with float64."""
 
 import math
-import sys
-from pathlib import Path
 
 import pytest
 import torch
+from import_one import outputs
+from lowering import check as check_with
+from lowering import check_training, externs, kernels, lower, run, trace
 
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from import_one import outputs
-from lowering import check as check_with
-from lowering import check_training, externs, kernels, lower, run, trace
 
 TABLE = decomposition_table()
 

@@ -1,22 +1,18 @@
 """Writes at loaded indices and at known places: imported, verified, run, compared with eager."""
 
 import math
-import sys
-from pathlib import Path
 
 import pytest
 import torch
+from compiling import Compiled
+from compiling import check as check_compiled
 from import_one import check_way
+from lowering import check, check_training, kernels, lower, run, trace
 
 from fuse_mlir.compiler.backend import fuse
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RaceError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from compiling import Compiled
-from compiling import check as check_compiled
-from lowering import check, check_training, kernels, lower, run, trace
 
 aten = torch.ops.aten
 TABLE = decomposition_table()

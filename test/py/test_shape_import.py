@@ -1,17 +1,12 @@
 """Ops that put elements elsewhere: imported, verified, run by the interpreter, compared with eager."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from import_one import check_way
+from lowering import check, check_training, kernels, lower, trace
 
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.ops.shape import WIDEST_CAT
-
-sys.path.insert(0, str(Path(__file__).parent))
-from lowering import check, check_training, kernels, lower, trace
 
 aten = torch.ops.aten
 F = torch.nn.functional

@@ -2,14 +2,10 @@
 stands for a launch.
 """
 
-import sys
-from pathlib import Path
 from unittest import mock
 
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent))
 from compiling import Compiled
 from made_up_gpu import made_up_gpu
 from user_kernels import both_kernel, triton
