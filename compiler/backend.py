@@ -49,8 +49,8 @@ from .graph_compilation import compile_graph, graph_device, load_program, report
 from .options import Options
 from .program import CompiledGraph, GpuProgram
 from .program_cache import ProgramCache, captured_key
-from .runtime.bound_plan import LaunchPlan
 from .runtime.deterministic import deterministic_algorithms
+from .runtime.plans.bound_plan import LaunchPlan
 from .timing import Timing
 
 log = logging.getLogger(__name__)

@@ -43,15 +43,15 @@ from .mlir import ir
 from .options import OptionError, Options
 from .program import Account, GpuProgram, Interface
 from .program_cache import toolchain
-from .runtime.bound_plan import LaunchPlan, Plan
 from .runtime.cache_folder import CacheFolder, default_directory
-from .runtime.gpu import Kernel, hardware_name, load_plan, start_kernels
-from .runtime.graph_partitions import partitioned_plan
-from .runtime.interpreter import Program
-from .runtime.kernel_timer import KernelTimer
-from .runtime.launch_plan import write_plan
-from .runtime.launch_watch import LaunchWatch
-from .runtime.numeric_check import NumericVerifier
+from .runtime.checks.launch_watch import LaunchWatch
+from .runtime.checks.numeric_check import NumericVerifier
+from .runtime.cuda_graphs.partitions import partitioned_plan
+from .runtime.gpu.kernel_timer import KernelTimer
+from .runtime.gpu.load import Kernel, hardware_name, load_plan, start_kernels
+from .runtime.interpreter.program import Program
+from .runtime.plans.bound_plan import LaunchPlan, Plan
+from .runtime.plans.launch_plan import write_plan
 from .tiling_search import TilingSearch
 from .timing import PassTime, Timing
 

@@ -24,9 +24,9 @@ from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
 from .runtime.as_torch import run_as_torch
-from .runtime.bound_plan import LaunchPlan, Plan
-from .runtime.cuda_graphs import static_placeholders
-from .runtime.gpu import load_plan
+from .runtime.cuda_graphs.trees import static_placeholders
+from .runtime.gpu.load import load_plan
+from .runtime.plans.bound_plan import LaunchPlan, Plan
 from .timing import PassTime, Timing
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from .analysis.launch import Launch
 from .analysis.remarks import Remarks
 from .frontend.interface import Fallback, Output
 from .frontend.saved_strides import ResultStrides
-from .runtime.bound_plan import Plan
-from .runtime.gpu import Kernel
-from .runtime.partition import Partition, Unrecorded
+from .runtime.gpu.load import Kernel
+from .runtime.plans.bound_plan import Plan
+from .runtime.plans.partition import Partition, Unrecorded
 from .timing import PassTime, Timing
 
 if TYPE_CHECKING:

@@ -31,10 +31,10 @@ from .frontend.stand_in import TrainingStep
 from .frontend.torch_state import torch_state
 from .options import Options
 from .program import Account, GpuProgram, Interface
-from .runtime.bound_plan import Plan
 from .runtime.cache_folder import CacheFolder, default_directory
-from .runtime.gpu import Kernel, kernel_cache
-from .runtime.triton_version import triton_fingerprint
+from .runtime.gpu.load import Kernel, kernel_cache
+from .runtime.kernels.triton_version import triton_fingerprint
+from .runtime.plans.bound_plan import Plan
 
 log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from .analysis.tile_candidates import candidates, kernel_key
 from .codegen.launches import kernel_sources
 from .mlir import ir
 from .runtime.cache_folder import CacheFolder
-from .runtime.trial import Argument, Trial
+from .runtime.gpu.trial import Argument, Trial
 
 log = logging.getLogger(__name__)
 

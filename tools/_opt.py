@@ -254,15 +254,15 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
             folder = Path(options.dump_dir)
             made.append(DumpIR(folder / f"{number:02d}" if options.split_input_file else folder))
         if options.verify_each == "numeric":
-            from ..compiler.runtime.numeric_check import NumericVerifier
+            from ..compiler.runtime.checks.numeric_check import NumericVerifier
 
             made.append(cast(Observer, NumericVerifier()))
         return made
 
     session.watchers, session.checks = watchers, checks
     if options.verify_each == "numeric":
+        from ..compiler.runtime.checks.outcomes import NumericMismatch
         from ..compiler.runtime.errors import RunError
-        from ..compiler.runtime.outcomes import NumericMismatch
 
         session.expected = (*session.expected, NumericMismatch, RunError)
 

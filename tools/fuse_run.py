@@ -22,9 +22,9 @@ from ..compiler.context import make_context
 from ..compiler.diagnostics import Diagnostics, collecting
 from ..compiler.dialects.verifier import VerificationError, verify
 from ..compiler.mlir import ir
+from ..compiler.runtime.checks.made_inputs import InputMaker
 from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
-from ..compiler.runtime.interpreter import Program
-from ..compiler.runtime.made_inputs import InputMaker
+from ..compiler.runtime.interpreter.program import Program
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
@@ -135,7 +135,7 @@ def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
     """Lowers what is not lowered yet and launches; results come back to the host."""
     from ..compiler.compilation import executable  # loads torch.compile, which the interpreter does without
     from ..compiler.options import Options
-    from ..compiler.runtime.gpu import hardware_name
+    from ..compiler.runtime.gpu.load import hardware_name
 
     if not torch.cuda.is_available():
         raise UsageError(f"--device {device}: this machine has no CUDA device")

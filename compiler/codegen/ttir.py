@@ -3,8 +3,8 @@ locations).
 
 The mirror spells a few ops differently because Python-defined ops have a fixed arity and undotted names;
 nothing else changes here.
-Versions of Triton differ in spelling only; ``compiler/runtime/triton_version.py`` rewrites those when the
-text is handed over.
+Versions of Triton differ in spelling only; ``compiler/runtime/kernels/triton_version.py`` rewrites those when
+the text is handed over.
 """
 
 import re

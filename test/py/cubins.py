@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuse_mlir.compiler.runtime.cubin import CompiledCubin
+from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
 
 
 @dataclass(frozen=True)

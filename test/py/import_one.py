@@ -15,7 +15,7 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer import ImportedGraph, OutputResult, import_graph
 from fuse_mlir.compiler.frontend.table import LOWERINGS
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 
 
 def graph_of(

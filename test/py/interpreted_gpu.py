@@ -13,8 +13,8 @@ from plan_on_cpu import interpreted_launchers
 
 from fuse_mlir.compiler import compilation, graph_compilation
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime import gpu
-from fuse_mlir.compiler.runtime.bound_plan import Plan
+from fuse_mlir.compiler.runtime.gpu import load
+from fuse_mlir.compiler.runtime.plans.bound_plan import Plan
 
 _executable = compilation.executable
 
@@ -41,7 +41,7 @@ def interpreted_gpu() -> Iterator[list[Plan]]:
     with (
         made_up_gpu(),
         mock.patch.object(compilation, "executable", executable),
-        mock.patch.object(gpu, "load_kernels", load_kernels),
+        mock.patch.object(load, "load_kernels", load_kernels),
         mock.patch.object(graph_compilation, "_key", lambda *_: None),
     ):
         yield plans

@@ -11,9 +11,9 @@ from pathlib import Path
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.cubin import CompileRequest, Target
-from fuse_mlir.compiler.runtime.triton_compile import TritonCompileError, compile_request
-from fuse_mlir.compiler.runtime.triton_version import triton_version
+from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest, Target
+from fuse_mlir.compiler.runtime.kernels.triton_compile import TritonCompileError, compile_request
+from fuse_mlir.compiler.runtime.kernels.triton_version import triton_version
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
 from fuse_mlir.tools._source import read, split

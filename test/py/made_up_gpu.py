@@ -10,9 +10,9 @@ from unittest import mock
 import torch
 
 from fuse_mlir.compiler import backend, graph_compilation
-from fuse_mlir.compiler.runtime import gpu
-from fuse_mlir.compiler.runtime.bound_plan import Plan
-from fuse_mlir.compiler.runtime.cubin import Target
+from fuse_mlir.compiler.runtime.gpu import load
+from fuse_mlir.compiler.runtime.kernels.cubin import Target
+from fuse_mlir.compiler.runtime.plans.bound_plan import Plan
 
 
 @contextlib.contextmanager
@@ -20,14 +20,14 @@ def made_up_gpu(name: str = "NVIDIA H200", capability: tuple[int, int] = (9, 0))
     """CPU graphs take the way of CUDA graphs inside; yields the launches, in the order in which they ran."""
     launched: list[str] = []
 
-    def load_kernels(plan: Plan, kernels: Mapping[str, gpu.Kernel]) -> dict[str, object]:
+    def load_kernels(plan: Plan, kernels: Mapping[str, load.Kernel]) -> dict[str, object]:
         return {kernel: partial(_launch, launched, kernel) for kernel in kernels}
 
     with (
         mock.patch.object(backend, "runs_on_gpu", lambda device, options: True),
         mock.patch.object(graph_compilation, "runs_on_gpu", lambda device, options: True),
-        mock.patch.object(gpu, "load_kernels", load_kernels),
-        mock.patch.object(gpu, "target_of", lambda device: Target(capability[0] * 10 + capability[1])),
+        mock.patch.object(load, "load_kernels", load_kernels),
+        mock.patch.object(load, "target_of", lambda device: Target(capability[0] * 10 + capability[1])),
         mock.patch.object(torch.cuda, "get_device_name", lambda device=None: name),
         mock.patch.object(torch.cuda, "get_device_capability", lambda device=None: capability),
     ):

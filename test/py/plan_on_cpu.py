@@ -14,12 +14,12 @@ from fuse_mlir.compiler.analysis.layout import TensorSpec
 from fuse_mlir.compiler.analysis.nesting import modules_in
 from fuse_mlir.compiler.compilation import Executable
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan
-from fuse_mlir.compiler.runtime.dtypes import memory_dtype
-from fuse_mlir.compiler.runtime.graph_values import layout_of
-from fuse_mlir.compiler.runtime.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.interpreter.dtypes import memory_dtype
+from fuse_mlir.compiler.runtime.interpreter.graph_values import layout_of
+from fuse_mlir.compiler.runtime.interpreter.tile_kernels import TileKernel
+from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
+from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
 from fuse_mlir.compiler.runtime.rng import RngState
-from fuse_mlir.compiler.runtime.tile_kernels import TileKernel
 
 #: What a size is taken for that a kernel's code does not need, so that its launch has no number for it:
 #: bounds of tensors are only as good as that.

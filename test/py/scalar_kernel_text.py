@@ -8,7 +8,7 @@ import torch
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 
 ELEMENTS = {
     torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float8_e4m3fn: "f8E4M3FN",

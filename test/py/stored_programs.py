@@ -11,7 +11,7 @@ import fuse_mlir
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.options import Options
 from fuse_mlir.compiler.program import CompiledGraph
-from fuse_mlir.compiler.runtime.cubin import CompileRequest, Target
+from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest, Target
 
 #: Options that are no part of the key, and why.
 NOT_IN_THE_KEY = {

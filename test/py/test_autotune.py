@@ -23,11 +23,11 @@ from fuse_mlir.compiler.analysis.tile import Axis, Tile
 from fuse_mlir.compiler.analysis.tile_candidates import MOST_ELEMENTS, candidates, kernel_key
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.options import MODES, OptionError, Options
-from fuse_mlir.compiler.runtime import kernel_timer
 from fuse_mlir.compiler.runtime.cache_folder import CacheFolder
-from fuse_mlir.compiler.runtime.cubin import Target
-from fuse_mlir.compiler.runtime.interpreter import run_module
-from fuse_mlir.compiler.runtime.kernel_timer import KernelTimer, fastest
+from fuse_mlir.compiler.runtime.gpu import kernel_timer
+from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer, fastest
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.runtime.kernels.cubin import Target
 from fuse_mlir.compiler.tiling_search import TilingSearch, _alone, _trial, _tunable
 from fuse_mlir.passes.apply_tiling import apply_tiling
 from fuse_mlir.passes.autotune_tiling import AutotuneTiling

@@ -18,7 +18,7 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.options import OptionError
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.observers import DumpIR
 from fuse_mlir.passes.pass_base import Pass

@@ -16,7 +16,7 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_launches import CombineLaunches
@@ -296,8 +296,8 @@ def test_many_parts_cost_few_registers_and_keep_wide_accesses(tmp_path):
     pytest.importorskip("triton")
     from cubins import usage, widths
 
-    from fuse_mlir.compiler.runtime.cubin import Target
-    from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+    from fuse_mlir.compiler.runtime.kernels.cubin import Target
+    from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 
     (source,), _ = planned(updates(64, 1 << 20))
     kernel = compile_ttir(source.text, target=Target(90), num_warps=source.num_warps, num_stages=1)

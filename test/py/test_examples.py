@@ -18,7 +18,7 @@ import torch
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline_text import parse_pipeline
 from fuse_mlir.passes.registry import all_passes

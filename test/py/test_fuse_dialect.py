@@ -12,7 +12,7 @@ from fuse_mlir.compiler.dialects import _verify_kernel as rules
 from fuse_mlir.compiler.dialects import fuse, libm, tt
 from fuse_mlir.compiler.dialects.verifier import VerificationError, verify, verify_level
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime import scalar_kernels, scalar_ops
+from fuse_mlir.compiler.runtime.interpreter import scalar_kernels, scalar_ops
 from fuse_mlir.tools._docs import documents, markdown
 from fuse_mlir.tools._listing import dialect_classes
 

@@ -9,7 +9,7 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer import import_graph
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
 

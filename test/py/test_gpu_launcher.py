@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from fuse_mlir.compiler.runtime.cubin import Target
-from fuse_mlir.compiler.runtime.cuda_driver import CudaDriver, CudaError
-from fuse_mlir.compiler.runtime.launcher import Launcher, LaunchError
+from fuse_mlir.compiler.runtime.gpu.cuda_driver import CudaDriver, CudaError
+from fuse_mlir.compiler.runtime.gpu.launcher import Launcher, LaunchError
+from fuse_mlir.compiler.runtime.kernels.cubin import Target
 
 from .ttir_kernels import BLOCK, add_kernel, scalars_kernel, softmax_kernel, transpose_kernel
 
@@ -16,7 +16,7 @@ from .ttir_kernels import BLOCK, add_kernel, scalars_kernel, softmax_kernel, tra
 def on_device(text: str, signature: list[str], num_warps: int = 4, num_ctas: int = 1):
     """(torch, launch function, stream) for a kernel compiled for the current device."""
     torch = pytest.importorskip("torch")
-    from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+    from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 
     torch.cuda.init()
     device = torch.cuda.current_device()
@@ -85,7 +85,7 @@ def test_more_shared_memory_than_a_device_has_is_refused():
 
 def _loaded_add(driver: CudaDriver) -> int:
     """The function of an add kernel, loaded into the current context."""
-    from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+    from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 
     torch = pytest.importorskip("torch")
     major, minor = torch.cuda.get_device_capability(driver.current_device("add_kernel"))

@@ -12,9 +12,9 @@ from torch import nn
 from fuse_mlir.compiler.analysis.storage import functions_of
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan, Plan
-from fuse_mlir.compiler.runtime.graph_partitions import partitioned_plan
-from fuse_mlir.compiler.runtime.graph_safety import Safety, graph_safety
+from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
+from fuse_mlir.compiler.runtime.cuda_graphs.safety import Safety, graph_safety
+from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan, Plan
 
 PLANNED = {"interpret_level": "planned"}
 LATE = "it takes a number that the host learns only when the program runs"
@@ -132,10 +132,10 @@ def test_the_reason_names_the_users_line():
 
 def test_parameters_are_static():
     """Of a module's graph AOTAutograd says which inputs are parameters."""
-    from fuse_mlir.compiler.runtime import cuda_graphs
+    from fuse_mlir.compiler.runtime.cuda_graphs import trees
 
     seen = []
-    real = cuda_graphs.static_placeholders
+    real = trees.static_placeholders
 
     def spy(gm, kind):
         found = real(gm, kind)

@@ -7,7 +7,7 @@ import torch
 from interpreted_modules import ADD, EMPTY, KERNELS, TOKEN, TWICE, V4, X, extern, main
 
 from fuse_mlir.compiler.runtime.errors import RunError, UseAfterFree
-from fuse_mlir.compiler.runtime.interpreter import Program, run_module
+from fuse_mlir.compiler.runtime.interpreter.program import Program, run_module
 from fuse_mlir.compiler.runtime.rng import RngState
 
 # --- memory -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from interpreted_modules import V4, X, extern
 
 from fuse_mlir.compiler.runtime.errors import RunError
 from fuse_mlir.compiler.runtime.extern_calls import resolve
-from fuse_mlir.compiler.runtime.interpreter import Program, run_module
+from fuse_mlir.compiler.runtime.interpreter.program import Program, run_module
 
 
 def test_extern_arguments_are_rebuilt():

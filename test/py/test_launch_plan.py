@@ -11,9 +11,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan, aligned
-from fuse_mlir.compiler.runtime.extern_source import extern_function
-from fuse_mlir.compiler.runtime.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan, aligned
+from fuse_mlir.compiler.runtime.plans.extern_source import extern_function
+from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
 from fuse_mlir.compiler.runtime.torch_names import _UNBOXED, fastest, resolve
 
 LAYOUT = '#fuse.layout<"s0,4", "4,1", "0", "">'

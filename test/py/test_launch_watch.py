@@ -11,7 +11,7 @@ from compiling import Compiled, check
 
 from fuse_mlir.compiler.analysis.launch import Launch
 from fuse_mlir.compiler.options import OptionError, Options
-from fuse_mlir.compiler.runtime.launch_watch import BadValue, LaunchFailed, LaunchWatch
+from fuse_mlir.compiler.runtime.checks.launch_watch import BadValue, LaunchFailed, LaunchWatch
 
 LEVELS = ("graph", "scheduled", "tiled", "planned")
 

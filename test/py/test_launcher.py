@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from fuse_mlir.compiler.runtime.cubin import CompiledCubin
-from fuse_mlir.compiler.runtime.cuda_driver import CudaError
-from fuse_mlir.compiler.runtime.launcher import ARG_TYPES, Launcher, LaunchError, argument_layout
+from fuse_mlir.compiler.runtime.gpu.cuda_driver import CudaError
+from fuse_mlir.compiler.runtime.gpu.launcher import ARG_TYPES, Launcher, LaunchError, argument_layout
+from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
 
 
 class Config(ctypes.Structure):

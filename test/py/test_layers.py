@@ -1,8 +1,9 @@
 """Imports go one way: tools -> backend -> {frontend, passes, runtime} -> codegen -> {dialects, analysis}.
 
 Read from the sources, so nothing is imported and a broken module is still checked. Packages of one layer do
-not know each other, except dialects and analysis, which describe one IR together; no two modules anywhere
-import each other in a circle. Passes, dialects and analysis never get hold of torch.
+not know each other, except dialects and analysis, which describe one IR together; the runtime has layers of
+its own; no two modules anywhere import each other in a circle. Passes, dialects and analysis never get hold
+of torch.
 """
 
 import ast
@@ -38,6 +39,16 @@ LAYERS = {
     "fuse_mlir.compiler.backend": 8,
     "fuse_mlir.tools": 9,
 }
+#: The same within the runtime, 0 what its packages share.
+RUNTIME_LAYERS = {
+    "fuse_mlir.compiler.runtime": 0,
+    "fuse_mlir.compiler.runtime.kernels": 1,
+    "fuse_mlir.compiler.runtime.plans": 1,
+    "fuse_mlir.compiler.runtime.interpreter": 1,
+    "fuse_mlir.compiler.runtime.cuda_graphs": 2,
+    "fuse_mlir.compiler.runtime.checks": 2,
+    "fuse_mlir.compiler.runtime.gpu": 3,
+}
 MODULES = {
     f"fuse_mlir.compiler.{name}"
     for name in (
@@ -52,7 +63,7 @@ MODULES = {
 }
 #: Of the layer of the package around it.
 NESTED = {"fuse_mlir.compiler.frontend.layouts", "fuse_mlir.compiler.frontend.ops"}
-PACKAGES = (set(LAYERS) - MODULES - {"fuse_mlir.compiler.*"}) | NESTED
+PACKAGES = (set(LAYERS) - MODULES - {"fuse_mlir.compiler.*"}) | set(RUNTIME_LAYERS) | NESTED
 DESCRIBE_THE_IR = {"fuse_mlir.compiler.dialects", "fuse_mlir.compiler.analysis"}
 TORCH_FREE = ("fuse_mlir.passes", "fuse_mlir.compiler.dialects", "fuse_mlir.compiler.analysis")
 
@@ -135,6 +146,23 @@ def wrong_directions(sources: dict[str, str]) -> list[str]:
     return found
 
 
+def wrong_directions_in_the_runtime(sources: dict[str, str]) -> list[str]:
+    """The imports of the runtime's modules by each other that go up or sideways."""
+
+    def home_of(module: str) -> str:
+        return max(
+            (p for p in RUNTIME_LAYERS if module == p or module.startswith(p + ".")), key=len, default=""
+        )
+
+    return [
+        f"{module}:{item.line} imports {item.target}: {home} must not know {other}"
+        for module in sources
+        if (home := home_of(module))
+        for item in imports_of(module, sources)
+        if (other := home_of(item.target)) and home != other and RUNTIME_LAYERS[other] >= RUNTIME_LAYERS[home]
+    ]
+
+
 def cycles(sources: dict[str, str]) -> list[str]:
     """The circles of modules that import each other when imported, each once, as `a -> b -> a`."""
     graph = {
@@ -204,7 +232,7 @@ def absolute_imports(sources: dict[str, str]) -> list[str]:
     ]
 
 
-CHECKS = (wrong_directions, cycles, torch_in_torch_free, absolute_imports)
+CHECKS = (wrong_directions, wrong_directions_in_the_runtime, cycles, torch_in_torch_free, absolute_imports)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -234,6 +262,7 @@ ALLOWED = {
     ),
     "dialects and analysis": ("compiler.dialects.verify", "from ..analysis import dependences"),
     "runtime uses torch": ("compiler.runtime.launch", "import torch"),
+    "checks use the interpreter": ("compiler.runtime.checks.a", "from ..interpreter import program"),
     "bindings are not torch": ("passes.a", "from torch_mlir import ir"),
     "the face is lazy": (
         "",
@@ -248,6 +277,18 @@ FORBIDDEN = {
         {"passes.a": "def f():\n    from ..compiler.backend import fuse"},
     ),
     "sideways": (wrong_directions, {"compiler.codegen.a": "from ..runtime import launch"}),
+    "up in the runtime": (
+        wrong_directions_in_the_runtime,
+        {"compiler.runtime.plans.a": "from ..gpu import load"},
+    ),
+    "sideways in the runtime": (
+        wrong_directions_in_the_runtime,
+        {"compiler.runtime.interpreter.a": "def f():\n    from ..plans.partition import Partition"},
+    ),
+    "what the runtime shares, up": (
+        wrong_directions_in_the_runtime,
+        {"compiler.runtime.errors": "from .checks import outcomes"},
+    ),
     "base up": (wrong_directions, {"compiler.mlir": "from .dialects import fuse"}),
     "backend to tools": (wrong_directions, {"compiler.backend": "from ..tools import fuse_opt"}),
     "circle": (cycles, {"passes.a": "from .b import x", "passes.b": "from . import a"}),

@@ -10,10 +10,10 @@ from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.lifetimes import planned_peak
 from fuse_mlir.compiler.options import OptionError, Options
-from fuse_mlir.compiler.runtime.bound_plan import LaunchPlan
+from fuse_mlir.compiler.runtime.checks.memory_check import MemoryCheck, checked
 from fuse_mlir.compiler.runtime.errors import MemoryPlanError
-from fuse_mlir.compiler.runtime.launch_plan import write_plan
-from fuse_mlir.compiler.runtime.memory_check import MemoryCheck, checked
+from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
+from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
 
 
 def program(x, v, w):

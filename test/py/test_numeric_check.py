@@ -9,10 +9,10 @@ import torch
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.checks.made_inputs import InputMaker, copy_inputs
+from fuse_mlir.compiler.runtime.checks.numeric_check import NumericVerifier
+from fuse_mlir.compiler.runtime.checks.outcomes import NumericMismatch, Outcome, check_equal
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
-from fuse_mlir.compiler.runtime.made_inputs import InputMaker, copy_inputs
-from fuse_mlir.compiler.runtime.numeric_check import NumericVerifier
-from fuse_mlir.compiler.runtime.outcomes import NumericMismatch, Outcome, check_equal
 
 T = '#fuse.layout<"s0,4", "4,1", "0", "cpu">'
 MODULE = f"""

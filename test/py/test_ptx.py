@@ -30,8 +30,8 @@ from fuse_mlir.passes.pipeline import default_pipeline
 
 pytest.importorskip("triton")
 
-from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target
-from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, Target
+from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 
 _ACCESS = re.compile(r"(ld|st)\.global(?:\.\w+(?:::\w+)*)*?\.((?:v[248]\.)?b\d+)")
 

@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from fuse_mlir.compiler.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.runtime.rng import RngState
 
 aten = torch.ops.aten

@@ -11,7 +11,7 @@ from fuse_mlir.compiler.analysis.remarks import Remarks
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.dialects.verifier import verify
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.interpreter import run_module
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.reorder_for_peak import ReorderForPeak
 
 SIZES = (4, 64, 1024)

@@ -11,8 +11,8 @@ from fuse_mlir.compiler.analysis.index import parse
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import OutOfBounds, RaceError
-from fuse_mlir.compiler.runtime.interpreter import run_module
-from fuse_mlir.compiler.runtime.strided import clipped, strided
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.runtime.interpreter.strided import clipped, strided
 
 
 def copy_body(load_at: str, store_at: str = '["d0", "d1"]', guard: str = "%true") -> str:

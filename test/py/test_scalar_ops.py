@@ -10,8 +10,8 @@ import torch
 from scalar_kernel_text import close, pointwise
 
 from fuse_mlir.compiler.codegen import libdevice
-from fuse_mlir.compiler.runtime import scalar_math, scalar_ops
 from fuse_mlir.compiler.runtime.errors import RunError
+from fuse_mlir.compiler.runtime.interpreter import scalar_math, scalar_ops
 
 F32 = torch.float32
 POINTS = torch.tensor(

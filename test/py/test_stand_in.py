@@ -19,7 +19,7 @@ import fuse_mlir
 from fuse_mlir.compiler import backend, compilation
 from fuse_mlir.compiler.frontend import stand_in
 from fuse_mlir.compiler.program import CompiledGraph
-from fuse_mlir.compiler.runtime import gpu
+from fuse_mlir.compiler.runtime.gpu import load
 
 _executable = compilation.executable
 
@@ -38,7 +38,7 @@ def numbers() -> Iterator[None]:
     with (
         made_up_gpu(),
         mock.patch.object(compilation, "executable", executable),
-        mock.patch.object(gpu, "load_kernels", lambda plan, kernels: known[plan.source]),
+        mock.patch.object(load, "load_kernels", lambda plan, kernels: known[plan.source]),
     ):
         yield
 

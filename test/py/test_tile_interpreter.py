@@ -8,9 +8,9 @@ from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.dialects import tt
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError
-from fuse_mlir.compiler.runtime.interpreter import run_module
-from fuse_mlir.compiler.runtime.tile_kernels import REGION_OPS, TERMINATORS, TileKernel
-from fuse_mlir.compiler.runtime.tile_ops import TILE_OPS, libdevice
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.runtime.interpreter.tile_kernels import REGION_OPS, TERMINATORS, TileKernel
+from fuse_mlir.compiler.runtime.interpreter.tile_ops import TILE_OPS, libdevice
 
 
 def launch(params: str, args: str, body: str, grid: str = '"4"', tie: int = 1) -> str:

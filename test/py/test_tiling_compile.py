@@ -17,8 +17,8 @@ from fuse_mlir.passes.lower_to_tt import LowerToTt
 
 pytest.importorskip("triton")
 
-from fuse_mlir.compiler.runtime.cubin import CompiledCubin, Target
-from fuse_mlir.compiler.runtime.triton_compile import compile_ttir
+from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, Target
+from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 
 
 def compiled(case: Case) -> CompiledCubin:

@@ -9,10 +9,16 @@ import threading
 
 import pytest
 
-from fuse_mlir.compiler.runtime import triton_version
-from fuse_mlir.compiler.runtime.cubin import CompiledCubin, CompileOptions, CompileRequest, Target, ptx_params
-from fuse_mlir.compiler.runtime.kernel_cache import KernelCache
-from fuse_mlir.compiler.runtime.triton_compile import (
+from fuse_mlir.compiler.runtime.kernels import triton_version
+from fuse_mlir.compiler.runtime.kernels.cubin import (
+    CompiledCubin,
+    CompileOptions,
+    CompileRequest,
+    Target,
+    ptx_params,
+)
+from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
+from fuse_mlir.compiler.runtime.kernels.triton_compile import (
     _PTXAS,
     TritonCompileError,
     _captured_stderr,

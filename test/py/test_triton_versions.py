@@ -17,7 +17,7 @@ import pytest
 from lit_kernels import LIT_MODULES, compiled, outcome
 from ttir_kernels import add_kernel
 
-from fuse_mlir.compiler.runtime.cubin import CompileRequest
+from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest
 
 pytest.importorskip("triton")
 

@@ -1,0 +1,159 @@
+"""Inputs of ``@main``: made from the types and facts of its arguments, copied, and moved by a rounding."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...analysis.kernel import argument_attributes, string
+from ...analysis.layout import TensorSpec
+from ...mlir import ir
+from ..errors import RunError
+from ..interpreter.dtypes import memory_dtype
+from ..interpreter.graph_values import layout_of
+
+
+@dataclass(frozen=True)
+class InputMaker:
+    """Makes inputs for ``@main`` from the types and facts of its arguments; the same module and fields give
+    the same inputs.
+
+    Size symbols are their ``fuse.hint``, else their ``fuse.min`` (at least 2), unless ``sizes`` says
+    otherwise; ``fuse.multiple`` is kept.  Floats are normal (``positive``: their absolute value plus 0.1;
+    ``special``: with some NaN, infinities and zeros).  Integers are in [0, ``bound``), by default the
+    smallest extent above 1 of any argument, so that they can index; ``distinct``: 0, 1, .. and again from
+    ``bound``, so that no two indices of a scatter are equal where they need not be.
+    """
+
+    seed: int = 0
+    positive: bool = False
+    special: bool = False
+    bound: int | None = None
+    distinct: bool = False
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def make(self, module: ir.Module, entry: str = "main") -> list[Any]:
+        """One value per argument of ``@entry``.  Raises RunError if there is no such function, or if
+        none of its arguments has a symbol that ``sizes`` names."""
+        func = _function(module, entry)
+        types = [a.type for a in func.regions[0].blocks[0].arguments]
+        facts = argument_attributes(func)
+        generator = torch.Generator().manual_seed(self.seed)
+        environment = {
+            string(named["fuse.sym"]): self._size(string(named["fuse.sym"]), named)
+            for named in facts
+            if "fuse.sym" in named
+        }
+        if unknown := sorted(set(self.sizes) - set(environment)):
+            raise RunError(f"no argument of @{entry} has a size symbol {', '.join(unknown)}")
+        specs = [TensorSpec.of(t) if isinstance(t, ir.RankedTensorType) else None for t in types]
+        extents = [n for s in specs if s is not None for n in layout_of(s, environment)[0] if n > 1]
+        bound = self.bound or min(extents, default=2)
+        return [
+            self._scalar(type_, named, environment)
+            if spec is None
+            else self._tensor(spec, environment, bound, generator)
+            for type_, spec, named in zip(types, specs, facts, strict=True)
+        ]
+
+    def _size(self, name: str, facts: Mapping[str, ir.Attribute]) -> int:
+        if name in self.sizes:
+            return self.sizes[name]
+        numbers = {
+            key: ir.IntegerAttr(a).value
+            for key, a in facts.items()
+            if key != "fuse.sym" and isinstance(a, ir.IntegerAttr)
+        }
+        value = numbers.get("fuse.hint", max(2, numbers.get("fuse.min", 2)))
+        step = numbers.get("fuse.multiple", 1)
+        value = -(-value // step) * step
+        return min(value, numbers.get("fuse.max", value))
+
+    def _scalar(
+        self, type_: ir.Type, facts: Mapping[str, ir.Attribute], environment: Mapping[str, int]
+    ) -> Any:
+        if "fuse.sym" in facts:
+            return environment[string(facts["fuse.sym"])]
+        table = {"index": 2, "i64": 2, "i32": 2, "f64": 0.5, "f32": 0.5, "i1": True}
+        if str(type_) not in table:
+            raise RunError(f"no input can be made for an argument of type {type_}")
+        return table[str(type_)]
+
+    def _tensor(
+        self, spec: TensorSpec, environment: Mapping[str, int], bound: int, generator: torch.Generator
+    ) -> Tensor:
+        shape, strides, offset = layout_of(spec, environment)
+        extent = (
+            offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+            if 0 not in shape
+            else 0
+        )
+        dtype = memory_dtype(spec.element)
+        memory = self._memory(max(extent, 0), dtype, bound, generator)
+        return torch.as_strided(memory, shape, strides, offset if extent else 0)
+
+    def _memory(self, count: int, dtype: torch.dtype, bound: int, generator: torch.Generator) -> Tensor:
+        if dtype == torch.bool:
+            return torch.randint(0, 2, (count,), generator=generator).bool()
+        if not (dtype.is_floating_point or dtype.is_complex):
+            if self.distinct:
+                return (torch.arange(count) % bound).to(dtype)
+            return torch.randint(0, bound, (count,), generator=generator).to(dtype)
+        numbers = torch.randn(
+            count, generator=generator, dtype=torch.complex128 if dtype.is_complex else torch.float64
+        )
+        if self.positive and not dtype.is_complex:
+            numbers = numbers.abs() + 0.1
+        if self.special and count:
+            values = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0], dtype=numbers.dtype)
+            where = torch.randperm(count, generator=generator)[: max(1, count // 8)]
+            numbers[where] = values[torch.arange(where.numel()) % values.numel()]
+        return numbers.to(dtype)
+
+
+def _function(module: ir.Module, name: str) -> ir.Operation:
+    for op in module.body.operations:
+        if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == name:
+            return op.operation
+    raise RunError(f"the module has no function @{name}")
+
+
+def copy_inputs(inputs: Sequence[Any]) -> list[Any]:
+    """The inputs on fresh storages; tensors that share one still do, and keep strides and offsets."""
+    storages: dict[tuple[int, int], Tensor] = {}
+    copies: list[Any] = []
+    for value in inputs:
+        if not isinstance(value, Tensor):
+            copies.append(value)
+            continue
+        storage = value.untyped_storage()
+        key = (storage.data_ptr(), storage.nbytes())
+        if key not in storages or not storage.nbytes():
+            flat = torch.empty(0, dtype=torch.uint8, device=value.device).set_(storage)
+            storages[key] = flat.clone()
+        fresh = torch.empty(0, dtype=value.dtype, device=value.device)
+        copies.append(
+            fresh.set_(storages[key].untyped_storage(), value.storage_offset(), value.shape, value.stride())
+        )
+    return copies
+
+
+def moved_inputs(inputs: Sequence[Any], constants: int, seed: int) -> list[Any]:
+    """Copies of the inputs, each float32 and float64 moved up or down by a rounding; the last ``constants``
+    stay as they are.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    moved = copy_inputs(inputs)
+    for value in moved[: len(moved) - constants]:
+        wide = isinstance(value, Tensor) and value.dtype in (torch.float32, torch.float64)
+        if wide and without_overlap(value):
+            sign = torch.randint(0, 2, value.shape, generator=generator) * 2 - 1
+            value.mul_(1 + sign * torch.finfo(value.dtype).eps)
+    return moved
+
+
+def without_overlap(value: Tensor) -> bool:
+    """Whether no two elements share memory (an expanded tensor's do)."""
+    return all(s > 0 or n <= 1 for n, s in zip(value.shape, value.stride(), strict=True))

@@ -1,0 +1,208 @@
+"""Which ops of a planned ``@main`` a CUDA graph can hold, and why the others run between the graphs.
+
+A graph replays launches with the addresses and numbers that were recorded.  So an op stays outside when the
+host takes part in it: it gives or takes a number that changes from call to call, works on tensors of the
+CPU, runs host code of its own, or writes into memory that recording would replace by a copy.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import torch
+
+from ...analysis.kernel import named_sizes, string
+from ...analysis.layout import TensorSpec
+from ...analysis.provenance import lines
+from ...analysis.storage import Storage, aliased_operands, callee_name, functions_of
+from ...mlir import ir
+from ..plans.partition import Unrecorded
+from ..torch_names import resolve
+
+#: Ops that wait for the device or allocate outside the graph's pool, without a tag that says so.
+_WAITING = frozenset(
+    {
+        "aten._local_scalar_dense.default",
+        "aten._assert_scalar.default",
+        "aten._fused_moving_avg_obs_fq_helper.default",
+        "aten._fused_moving_avg_obs_fq_helper_functional.default",
+        "fbgemm.dense_to_jagged.default",
+        "fbgemm.jagged_to_padded_dense.default",
+    }
+)
+#: Ops that turn a mask into positions, whose number the host waits for.
+_INDEXING = ("aten.index.", "aten.index_put", "aten._index_put", "aten._unsafe_index")
+#: Higher-order ops that only launch.
+_LAUNCHING = ("higher_order.triton_kernel_wrapper",)
+#: Ops without a call of their own go with the op that follows; a ``fuse.free`` goes with the one before.
+_FREE = "fuse.free"
+
+
+@dataclass(frozen=True)
+class Region:
+    """Ops ``begin`` to ``end`` (exclusive) of ``@main``, by position.  ``writes``: roots of tensors from
+    outside that they write into."""
+
+    begin: int
+    end: int
+    recorded: bool
+    writes: tuple[ir.Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Safety:
+    """The regions of ``@main`` in order, all its ops in exactly one, and what was kept out of the recorded
+    ones."""
+
+    regions: tuple[Region, ...]
+    unrecorded: tuple[Unrecorded, ...]
+
+
+def graph_safety(main: ir.Operation, module: ir.Module, static: Collection[int]) -> Safety:
+    """Splits ``@main`` of a planned module.  ``static``: numbers of the arguments whose address never
+    changes."""
+    return _Splitter(main, module, frozenset(static)).split()
+
+
+class _Splitter:
+    def __init__(self, main: ir.Operation, module: ir.Module, static: frozenset[int]) -> None:
+        self.ops = [op.operation for op in main.regions[0].blocks[0].operations]
+        self.functions = functions_of(module)
+        self.storage = Storage(main, module)
+        arguments = list(main.regions[0].blocks[0].arguments)
+        self.fixed = {a for i, a in enumerate(arguments) if i in static}
+        self.arguments = set(arguments)
+        self.symbols = set(named_sizes(main))  #: known before the op at hand
+        self.late: set[ir.Value] = set()  #: numbers that differ from call to call with equal arguments
+        self.outside: set[ir.Value] = set()  #: roots of tensors that unrecorded ops make
+
+    def split(self) -> Safety:
+        reasons, unrecorded = [self._reason(op) for op in self.ops], []
+        for op, reason in zip(self.ops, reasons, strict=True):
+            if reason and op.name == "func.call":
+                unrecorded.append(
+                    Unrecorded(self._called(op), reason, tuple(dict.fromkeys(lines(op.location))))
+                )
+        inside = self._with_neighbours(reasons)
+        regions, begin = [], 0
+        for position in range(1, len(self.ops) + 1):
+            if position == len(self.ops) or inside[position] != inside[begin]:
+                recorded = inside[begin] and any(op.name == "func.call" for op in self.ops[begin:position])
+                regions.append(Region(begin, position, recorded, self._writes(begin, position)))
+                begin = position
+        return Safety(tuple(regions), tuple(unrecorded))
+
+    def _with_neighbours(self, reasons: list[str | None]) -> list[bool]:
+        """Whether each op is inside a graph."""
+        inside: list[bool | None] = [
+            reason is None if op.name == "func.call" or reason else None
+            for op, reason in zip(self.ops, reasons, strict=True)
+        ]
+        last: bool | None = None
+        for i, op in enumerate(self.ops):
+            if inside[i] is None and op.name == _FREE:
+                inside[i] = last
+            last = inside[i] if inside[i] is not None else last
+        following = False
+        for i in reversed(range(len(self.ops))):
+            current = inside[i]
+            inside[i] = following = following if current is None else current
+        return [bool(i) for i in inside]
+
+    def _writes(self, begin: int, end: int) -> tuple[ir.Value, ...]:
+        own = {r for op in self.ops[begin:end] for r in op.results}
+        written: dict[ir.Value, None] = {}
+        for op in self.ops[begin:end]:
+            written.update(dict.fromkeys(root for root in self._written(op) if root not in own))
+        return tuple(written)
+
+    def _written(self, op: ir.Operation) -> list[ir.Value]:
+        """Roots of the tensors that a call writes into."""
+        if op.name != "func.call":
+            return []
+        callee = self.functions[callee_name(op)]
+        numbers: list[int] = []
+        if "fuse.launch" in callee.attributes:
+            numbers = list(aliased_operands(callee).values())
+        elif "fuse.mutated" in callee.attributes:
+            numbers = list(ir.DenseI64ArrayAttr(callee.attributes["fuse.mutated"]))
+        return [self.storage.root(op.operands[i]) for i in numbers]
+
+    def _called(self, op: ir.Operation) -> str:
+        attributes = self.functions[callee_name(op)].attributes
+        return string(attributes["fuse.extern"]) if "fuse.extern" in attributes else f"@{callee_name(op)}"
+
+    # --- reasons
+
+    def _reason(self, op: ir.Operation) -> str | None:
+        """Why an op stays outside; remembers what it makes."""
+        reason = self._own_reason(op)
+        for result in op.results:
+            if isinstance(result.type, ir.RankedTensorType):
+                if reason is not None and op.name == "func.call":
+                    self.outside.add(self.storage.root(result))
+            elif reason is not None or (op.name == "fuse.size" and self._from_outside(op)):
+                self.late.add(result)
+        if op.name in ("fuse.sym", "fuse.size"):
+            self.symbols.add(string(op.attributes["symbol"]))
+        return reason
+
+    def _from_outside(self, op: ir.Operation) -> bool:
+        return self.storage.root(op.operands[0]) in self.outside
+
+    def _own_reason(self, op: ir.Operation) -> str | None:
+        if op.name == "func.return":
+            return "the results are handed out"
+        if op.name == "fuse.rng":
+            return "the host draws random numbers"
+        if any(value in self.late for value in op.operands):
+            return "it takes a number that the host learns only when the program runs"
+        if op.name == "fuse.size" and self._from_outside(op):
+            return "it is the size of what an unrecorded op made"
+        if op.name != "func.call":
+            return None
+        tensors = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, ir.RankedTensorType)]
+        if any((TensorSpec.of(type_).device or "").startswith("cpu") for type_ in tensors):
+            return "a tensor is on the CPU"
+        callee = self.functions[callee_name(op)]
+        if "fuse.graph" in callee.attributes or "fuse.control_flow" in callee.attributes:
+            return "a higher-order op runs on the host"
+        reason = self._extern_reason(op, callee) if "fuse.extern" in callee.attributes else None
+        return reason or self._write_reason(op)
+
+    def _write_reason(self, op: ir.Operation) -> str | None:
+        for root in self._written(op):
+            if root in self.arguments and root not in self.fixed:
+                return "it writes into an argument that is no parameter or buffer"
+            if root in self.outside:
+                return "it writes into what an unrecorded op made"
+        return None
+
+    def _extern_reason(self, op: ir.Operation, callee: ir.Operation) -> str | None:
+        name = string(callee.attributes["fuse.extern"])
+        if op.results and not any(
+            isinstance(v.type, ir.RankedTensorType) for v in (*op.operands, *op.results)
+        ):
+            return None  # arithmetic of the host on sizes, which a recording is made for
+        if not all(isinstance(r.type, ir.RankedTensorType) for r in op.results):
+            return "it gives a number to the host"
+        if name.startswith("higher_order.") and not name.startswith(_LAUNCHING):
+            return "a higher-order op runs on the host"
+        if any(not self.symbols.issuperset(TensorSpec.of(r.type).symbols) for r in op.results):
+            return "the size of its result depends on data"
+        function = resolve(name, op.location)
+        tags = function.tags if isinstance(function, torch._ops.OpOverload) else ()
+        if torch.Tag.cudagraph_unsafe in tags:
+            return "the op is tagged unsafe for CUDA graphs"
+        if torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags:
+            return "the size of its result depends on data"
+        if name in _WAITING:
+            return "it waits for the device"
+        if name.startswith(_INDEXING) and any(
+            isinstance(v.type, ir.RankedTensorType) and str(v.type.element_type) in ("i1", "ui8")
+            for v in op.operands[1:]
+        ):
+            return "a mask as an index waits for the device"
+        random = torch.Tag.nondeterministic_seeded in tags
+        if "fuse.effect" in callee.attributes and not random and not name.startswith(_LAUNCHING):
+            return "it has an effect on the host" if not op.results else None
+        return None

@@ -1,0 +1,212 @@
+"""Measures several forms of one kernel against each other on the GPU, on memory of its own.
+
+Every sample reads a clean buffer larger than the L2 cache, then times one launch by events, which the host
+has issued long before the device gets there.  The forms take turns, in both directions, so that drift hits
+all alike. A form other than the first wins only if it is faster beyond the spread of both, twice: when it
+was chosen among all, which favours luck, and again in a duel with the first.
+"""
+
+import logging
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ...options import Options
+from ..kernels.cubin import CompileRequest
+from ..kernels.triton_compile import TritonCompileError
+from ..torch_types import TORCH_DTYPES
+from .launcher import Launcher
+from .load import kernel_cache, target_of
+from .trial import Argument, Trial
+
+log = logging.getLogger(__name__)
+
+FLUSH_BYTES = 256 << 20
+#: Rounds over all forms, over the best of them, and of the duel.
+_FIRST, _SECOND, _DUEL = 5, 15, 30
+_BEST = 4
+#: A winner is faster by this fraction and by this many microseconds (what two events resolve), in the median.
+MARGIN, RESOLUTION = 0.03, 0.5
+#: How far results may differ from the first form's: sums in another order.
+_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 6e-2}
+
+#: Microseconds of one launch.
+Sample = Callable[[Callable[[], None]], float]
+
+
+def fastest(launches: Sequence[Callable[[], None]], sample: Sample, deadline: float) -> int | None:
+    """The number of the launch that wins by the rule above; None where ``deadline`` (``time.monotonic``)
+    comes first.
+    """
+    times: list[list[float]] = [[] for _ in launches]
+
+    def rounds(numbers: Sequence[int], count: int) -> bool:
+        for turn in range(count):
+            for number in numbers if turn % 2 == 0 else reversed(numbers):
+                if time.monotonic() >= deadline:
+                    return False
+                times[number].append(sample(launches[number]))
+        return True
+
+    if not rounds(range(len(launches)), _FIRST):
+        return None
+    best = sorted(range(len(launches)), key=lambda n: statistics.median(times[n]))[:_BEST]
+    if best[0] == 0 or not rounds(sorted({0, *best}), _SECOND):
+        return 0 if best[0] == 0 else None
+    winner = min(best, key=lambda n: statistics.median(times[n]))
+    if winner == 0 or not _faster(times[winner], times[0]):
+        return 0
+    times[0], times[winner] = [], []
+    if not rounds((0, winner), _DUEL):
+        return None
+    return winner if _faster(times[winner], times[0]) else 0
+
+
+def _faster(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Whether the medians differ by the margin and the middle halves of the samples do not meet."""
+    gain = statistics.median(second) - statistics.median(first)
+    apart = statistics.quantiles(first, n=4)[2] < statistics.quantiles(second, n=4)[0]
+    return apart and gain > max(MARGIN * statistics.median(second), RESOLUTION)
+
+
+@dataclass
+class KernelTimer:
+    """Compiles, checks and times trials on CUDA device number ``device``; see ``tiling_search.Measurer``."""
+
+    device: int
+    options: Options
+    _flush: list[torch.Tensor] = field(default_factory=list)
+
+    @property
+    def place(self) -> torch.device:
+        """Where the memory is."""
+        return torch.device("cuda", self.device)
+
+    def fastest(self, trials: Sequence[Trial], deadline: float) -> int | None:
+        with torch.cuda.device(self.device), torch.no_grad():
+            launchers = self._launchers(trials)
+            memory = self._memory(trials[0].arguments)
+            if launchers[0] is None or memory is None:
+                return None
+            kept = [0, *self._right(trials, launchers, memory)]
+            runs = [_bound(launchers[n], trials[n], memory) for n in kept]
+            found = fastest(runs, self._sample, deadline)
+            torch.cuda.synchronize()
+            return None if found is None else kept[found]
+
+    def _launchers(self, trials: Sequence[Trial]) -> list[Any]:
+        """What launches each trial; None for one that Triton or the device refuses."""
+        target = target_of(self.device)
+        requests = [CompileRequest.of(t.source, target) for t in trials]
+        found: list[Any] = []
+        for trial, cubin in zip(trials, self._compiled(requests), strict=True):
+            try:
+                launch = None if cubin is None else Launcher(cubin, trial.source.signature).on(self.device)
+            except Exception as error:  # too much shared memory, for example
+                log.debug("autotune: a form cannot be loaded: %s", error)
+                launch = None
+            found.append(launch)
+        return found
+
+    def _compiled(self, requests: Sequence[CompileRequest]) -> list[Any]:
+        import os
+        from concurrent.futures import ThreadPoolExecutor
+
+        cache = kernel_cache(self.options)
+
+        def compiled(request: CompileRequest) -> Any:
+            try:
+                return cache.compile(request)
+            except TritonCompileError as error:
+                log.debug("autotune: a form does not compile: %s", error)
+                return None
+
+        with ThreadPoolExecutor(self.options.threads or os.cpu_count() or 1) as pool:
+            return list(pool.map(compiled, requests))
+
+    def _memory(self, arguments: Sequence[Argument]) -> list[torch.Tensor | int] | None:
+        """Memory for the arguments: normal numbers, and zeros for integers, which are in range as indices."""
+        free, _ = torch.cuda.mem_get_info(self.device)
+        if 3 * sum(a.bytes for a in arguments) + FLUSH_BYTES > free:
+            return None
+        generator = torch.Generator(self.place).manual_seed(0)  # the user's generator stays where it is
+        made: list[torch.Tensor | int] = []
+        for argument in arguments:
+            if not argument.element:
+                made.append(argument.value)
+                continue
+            dtype = TORCH_DTYPES[argument.element]
+            if dtype in _TOLERANCE:
+                values = torch.empty(argument.elements, dtype=dtype, device=self.place)
+                made.append(values.normal_(generator=generator))
+            else:
+                made.append(torch.zeros(argument.elements, dtype=dtype, device=self.place))
+        return made
+
+    def _right(
+        self, trials: Sequence[Trial], launchers: Sequence[Any], memory: Sequence[torch.Tensor | int]
+    ) -> list[int]:
+        """The trials after the first that can be launched and give what the first gives."""
+        written = [memory[n] for n in dict.fromkeys(trials[0].written)]
+        tensors = [t for t in written if isinstance(t, torch.Tensor)]
+        before = [t.clone() for t in tensors]
+
+        def results(number: int) -> list[torch.Tensor]:
+            for tensor, old in zip(tensors, before, strict=True):
+                tensor.copy_(old)
+            _bound(launchers[number], trials[number], memory)()
+            torch.cuda.synchronize()
+            return [t.clone() for t in tensors]
+
+        expected, kept = results(0), []
+        for number in range(1, len(trials)):
+            if launchers[number] is None:
+                continue
+            if all(_close(a, b) for a, b in zip(results(number), expected, strict=True)):
+                kept.append(number)
+            else:
+                log.warning("autotune: a tile changes the answer: %s", trials[number].source.text[:200])
+        return kept
+
+    def _sample(self, launch: Callable[[], None]) -> float:
+        if not self._flush:
+            self._flush = [
+                torch.ones(FLUSH_BYTES // 4, device=self.place),
+                torch.empty((), device=self.place),
+            ]
+        buffer, sink = self._flush
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.sum(buffer, 0, out=sink)
+        start.record()
+        launch()
+        end.record()
+        end.synchronize()
+        return float(start.elapsed_time(end)) * 1e3
+
+
+def _bound(launch: Any, trial: Trial, memory: Sequence[torch.Tensor | int]) -> Callable[[], None]:
+    """A function that launches ``trial`` on the current stream with ``memory``."""
+    values = []
+    for number, kind in trial.parameters:
+        value = memory[number]
+        values.append(
+            value.data_ptr() if isinstance(value, torch.Tensor) else float(value) if kind[0] == "f" else value
+        )
+    stream = torch.cuda.current_stream().cuda_stream
+
+    def run() -> None:
+        launch(stream, *trial.grid, *values)
+
+    return run
+
+
+def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Equal but for the order of sums: by the norm of the difference."""
+    if a.dtype not in _TOLERANCE:
+        return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
+    wide_a, wide_b = a.double().nan_to_num(0, 1, -1), b.double().nan_to_num(0, 1, -1)
+    return bool((wide_a - wide_b).norm() <= _TOLERANCE[a.dtype] * wide_b.norm() + 1e-30)

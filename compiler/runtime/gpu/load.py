@@ -1,0 +1,111 @@
+"""Brings a launch plan to life on the GPU: compiles its kernels in parallel, loads them, binds extern ops.
+
+Nothing here needs MLIR: a program that comes from the cache is loaded without it.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...analysis.launch import Launch
+from ...options import Options
+from ..checks.launch_watch import LaunchWatch
+from ..checks.memory_check import MemoryCheck, checked
+from ..cuda_graphs.trees import recorders, unrecorded_backward
+from ..deterministic import deterministic_extern
+from ..kernels.cubin import CompiledCubin, CompileRequest, Source, Target
+from ..kernels.kernel_cache import KernelCache
+from ..plans.bound_plan import LaunchPlan, Plan
+from ..rng import RngState
+from .launcher import Launcher
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel of a plan.  ``key``: its name in the kernel cache."""
+
+    key: str
+    signature: tuple[str, ...]
+    cubin: CompiledCubin
+
+
+def hardware_name(device: int | None = None) -> str:
+    """The name of the hardware model of a CUDA device, by what the driver calls it; "generic" for one that
+    has no model.
+    """
+    name = torch.cuda.get_device_name(device).lower()
+    return next((model for model in ("h200", "h100", "a100") if model in name), "generic")
+
+
+def target_of(device: int) -> Target:
+    """What kernels for a CUDA device are compiled for."""
+    major, minor = torch.cuda.get_device_capability(device)
+    return Target(arch=major * 10 + minor)
+
+
+def kernel_cache(options: Options) -> KernelCache:
+    """The cache of kernels that the options name."""
+    return KernelCache(Path(options.cache_dir)) if options.cache_dir is not None else KernelCache()
+
+
+def start_kernels(
+    plan: Plan, sources: Mapping[str, Source], options: Options
+) -> Callable[[], dict[str, Kernel]]:
+    """Begins to compile what the plan launches, in other threads; returns what waits for it.
+
+    That raises ``TritonCompileError`` naming the kernel and the stage that refused it.
+    """
+    target = target_of(plan.device)
+    used = [name for name in sources if name in plan.kernels]
+    requests = [CompileRequest.of(sources[n], target) for n in used]
+    cache = kernel_cache(options)
+    finish = cache.start(requests, options.threads or len(os.sched_getaffinity(0)))
+
+    def wait() -> dict[str, Kernel]:
+        return {
+            name: Kernel(cache.key(request), tuple(sources[name].signature), cubin)
+            for name, request, cubin in zip(used, requests, finish(), strict=True)
+        }
+
+    return wait
+
+
+def load_plan(
+    plan: Plan,
+    kernels: Mapping[str, Kernel],
+    objects: Mapping[str, Any],
+    options: Options,
+    kind: str,
+    launches: Sequence[Launch],
+) -> Callable[[list[Any]], list[Any]]:
+    """The executable plan: from the list of ``@main``'s arguments, which it empties, to the list of
+    results.  ``kind``: what the graph is to autograd ("inference", "forward", "backward").  ``launches``:
+    what runs, for messages about them.
+    """
+    launchers = load_kernels(plan, kernels)
+    externs = {name: function.bind(objects) for name, function in plan.externs.items()}
+    if options.deterministic:
+        externs = {name: deterministic_extern(plan.externs[name].op, f) for name, f in externs.items()}
+    wraps = recorders(plan.partitions, plan.device, kind)
+    watch = LaunchWatch(launches, options.check_values, options.synchronous) if options.watched else None
+    memory = MemoryCheck(plan.peak) if options.check_memory else None
+    written = checked(plan) if options.check_memory else plan
+    run = LaunchPlan.bind(written, launchers, externs, RngState().draw, wraps, watch, memory)
+    waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
+    return unrecorded_backward(run, plan.device) if waited_for else run
+
+
+def load_kernels(plan: Plan, kernels: Mapping[str, Kernel]) -> dict[str, Callable[..., None]]:
+    """What launches each kernel on the plan's device."""
+    torch.cuda.init()
+    # A backward plan is first called in a thread of autograd's, in which no context may be current yet: a
+    # call of CUDA's runtime that needs one makes the device's so.
+    torch.cuda.mem_get_info(plan.device)
+    with torch.cuda.device(plan.device):
+        return {
+            name: Launcher(kernel.cubin, kernel.signature).on(plan.device) for name, kernel in kernels.items()
+        }

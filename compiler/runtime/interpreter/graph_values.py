@@ -1,0 +1,81 @@
+"""What the parts of the graph interpreter share: the state of a run, layouts as numbers, fresh memory."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from ...analysis.layout import TensorSpec
+from ...mlir import ir
+from ..rng import RngState
+from .dtypes import memory_dtype, poison
+
+#: Called after a call with the tensors that it read and those that it wrote.
+Watch = Callable[[Sequence[Any], Sequence[Any]], None]
+
+
+class Module(Protocol):
+    """What a function needs of the module that it is in (``interpreter.Program``)."""
+
+    shadow: bool
+    watched: Mapping[ir.Operation, Watch]
+
+    def function(self, name: str, location: ir.Location) -> Any:
+        """What runs when ``name`` is called."""
+
+    def declaration(self, name: str) -> ir.Operation:
+        """The function or kernel called ``name``."""
+
+
+@dataclass
+class Frame:
+    """The state of one run of one function: a value per slot, sizes by name, where random numbers come
+    from."""
+
+    values: list[Any]
+    sizes: dict[str, int]
+    rng: RngState
+    poisoned: bool = True  #: fresh memory is NaN, so that a read of what nobody wrote shows; else zeros
+
+
+#: One op, ready to run: from the operands' values to the results'.
+Step = Callable[[Frame, list[Any]], Sequence[Any]]
+
+
+def spec_of(type_: ir.Type) -> TensorSpec | None:
+    """The spec of a tensor type; None for any other."""
+    return TensorSpec.of(type_) if isinstance(type_, ir.RankedTensorType) else None
+
+
+def callee_of(op: ir.Operation) -> str:
+    """The name of the function that a ``func.call`` runs."""
+    return ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+
+
+def describe(op: ir.Operation) -> str:
+    """An op as messages name it."""
+    return f"call of @{callee_of(op)}" if op.name == "func.call" else op.name
+
+
+def same_strides(shape: Sequence[int], a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether two stride tuples address alike: strides of dims of size 1, or of an empty tensor, do not
+    count."""
+    return 0 in shape or all(n == 1 or x == y for n, x, y in zip(shape, a, b, strict=True))
+
+
+def layout_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """(shape, strides, offset) of ``spec`` under a symbol environment."""
+    shape = tuple(int(e.evaluate(sizes)) for e in spec.sizes)
+    return shape, tuple(int(e.evaluate(sizes)) for e in spec.strides), int(spec.offset.evaluate(sizes))
+
+
+def allocate(spec: TensorSpec, sizes: Mapping[str, int], shadow: bool, poisoned: bool = True) -> Tensor:
+    """Fresh memory with the layout of ``spec``."""
+    shape, strides, offset = layout_of(spec, sizes)
+    extent = 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    memory = torch.zeros(extent, dtype=memory_dtype(spec.element, shadow))
+    if poisoned:
+        poison(memory)
+    return torch.as_strided(memory, shape, strides, offset if extent else 0)

@@ -1,0 +1,213 @@
+"""Runs a module on the CPU at every level: the oracle of the tests, and the engine of the backend where there
+is no GPU.
+
+``Program(module)`` translates ``@main`` once into Python closures; calling it runs them on torch tensors.
+``run_module`` does both. Devices named in the module are all the CPU here.  With ``shadow`` every float is a
+float64 and nothing rounds: a reference for numbers.
+
+Memory is checked on the way.  ``fuse.empty`` is filled with NaN, so that a read of what nobody wrote is seen.
+A value is one *version* of a storage: a call that ties it makes the next version, and who uses an older one
+after that, or any after ``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree`` when the program is built.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...analysis.kernel import attribute_items, is_kernel, is_tiled, string
+from ...analysis.nesting import graph_of
+from ...mlir import ir
+from ..errors import RunError
+from ..extern_calls import ExternCall
+from ..rng import RngState
+from .control_flow import ControlFlow
+from .graph_function import GraphFunction, Nested
+from .graph_values import Watch
+from .scalar_kernels import ScalarKernel
+from .tile_kernels import TileKernel
+
+#: A tensor, a number, or None for a token.
+Value = Any
+
+
+class Program:
+    """A module ready to run.
+
+    ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.
+    ``watched``: what is called after which calls; fresh memory is zeros then.  ``checked``: it is an error
+    that data make two points of a scalar kernel set one element to different values; else one of them stays,
+    as in eager.  Raises RunError on what it cannot run.
+    """
+
+    def __init__(
+        self,
+        module: ir.Module,
+        *,
+        objects: Mapping[str, Any] | None = None,
+        shadow: bool = False,
+        entry: str = "main",
+        watched: Mapping[ir.Operation, Watch] = MappingProxyType({}),
+        checked: bool = True,
+    ) -> None:
+        self._module = (
+            module  # an op does not keep the module that owns it alive, and errors ask ops for their location
+        )
+        self._functions = {
+            string(op.attributes["sym_name"]): op.operation
+            for op in module.body.operations
+            if "sym_name" in op.attributes
+        }
+        self._built: dict[str, Any] = {}
+        self.objects = dict(objects or {})
+        self.shadow = shadow
+        self.watched = watched
+        self.checked = checked
+        if entry not in self._functions:
+            raise RunError(f"the module has no function @{entry}")
+        self._main = GraphFunction(self, self._functions[entry])
+        self._mutates = _mutates(self._functions[entry])
+
+    def __call__(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> list[Value]:
+        """Runs the entry function on tensors and sizes, in the order of its arguments.
+
+        Returns all its results, none of them a view to autograd, which would forbid to write to it; one that
+        is an argument is the caller's own object, as torch knows jagged tensors by that of their offsets.
+        Arguments that the module mutates are changed in place, except under
+        ``shadow``, which leaves the caller's tensors alone.
+        """
+        results, arguments = self.run(inputs, rng=rng)
+        if self.shadow:
+            return [_no_view(result) for result in results]
+        own = {id(a): value for a, value in zip(arguments, inputs, strict=True) if isinstance(value, Tensor)}
+        return [own[id(r)] if id(r) in own else _no_view(r) for r in results]
+
+    def run(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> tuple[list[Value], list[Value]]:
+        """As a call, but also returns the arguments as the run left them: under ``shadow`` in float64."""
+        own = _Imported(self.shadow)
+        arguments = [own.take(value) for value in inputs]
+        results = self._main(arguments, rng or RngState())
+        for result, argument in sorted(self._mutates.items()):
+            old, new = arguments[argument], results[result]
+            if not same_storage(new, old) or new.shape != old.shape:
+                old.copy_(new)
+        own.give_back()
+        return results, arguments
+
+    def function(self, name: str, location: ir.Location) -> Any:
+        """What runs when ``name`` is called; built on first use."""
+        if name not in self._built:
+            if name not in self._functions:
+                raise RunError(f"the module has no function @{name}", location)
+            self._built[name] = self._build(self._functions[name])
+        return self._built[name]
+
+    def declaration(self, name: str) -> ir.Operation:
+        """The function or kernel called ``name``."""
+        return self._functions[name]
+
+    def _build(self, func: ir.Operation) -> Any:
+        if "fuse.extern" in func.attributes:
+            return ExternCall(func, self.objects, device="cpu", float64=self.shadow)
+        if "fuse.launch" in func.attributes or (is_kernel(func) and is_tiled(func)):
+            return TileKernel(func, self._functions, self.shadow)
+        if is_kernel(func):
+            return ScalarKernel(func, self.shadow, checked=self.checked)
+        if "fuse.graph" in func.attributes:
+            module = self._functions.get(graph_of(func))
+            if module is None:
+                raise RunError(f"the module has no sub-graph @{graph_of(func)}", func.location)
+            nested = Program(
+                module.opview,
+                objects=self.objects,
+                shadow=self.shadow,
+                watched=self.watched,
+                checked=self.checked,
+            )
+            return Nested(nested._main)
+        if "fuse.control_flow" in func.attributes:
+            return ControlFlow(self, func)
+        if not len(func.regions[0].blocks):
+            raise RunError(
+                f"@{string(func.attributes['sym_name'])} has neither a body nor fuse.extern nor fuse.launch",
+                func.location,
+            )
+        return GraphFunction(self, func)
+
+
+def _no_view(value: Value) -> Value:
+    """The same memory as a tensor of its own; a conjugate stays as it is."""
+    if not isinstance(value, Tensor) or not value._is_view() or value.is_conj() or value.is_neg():
+        return value
+    return torch._C._dynamo.guards._reinterpret_tensor(value, value.shape, value.stride(), 0)
+
+
+def run_module(
+    module: ir.Module,
+    inputs: Sequence[Value],
+    *,
+    objects: Mapping[str, Any] | None = None,
+    shadow: bool = False,
+    entry: str = "main",
+    rng: RngState | None = None,
+) -> list[Value]:
+    """Runs ``@entry`` once: ``Program(module, ...)(inputs)``."""
+    return Program(module, objects=objects, shadow=shadow, entry=entry)(inputs, rng=rng)
+
+
+def same_storage(a: Any, b: Any) -> bool:
+    """Whether two tensors share memory."""
+    return (
+        isinstance(a, Tensor)
+        and isinstance(b, Tensor)
+        and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+    )
+
+
+def _mutates(func: ir.Operation) -> dict[int, int]:
+    """``fuse.mutates`` of a function's return: result -> argument."""
+    blocks = list(func.regions[0].blocks)
+    last = list(blocks[0].operations)[-1].operation if blocks else func
+    if "fuse.mutates" not in last.attributes:
+        return {}
+    return {
+        int(name): ir.IntegerAttr(a).value for name, a in attribute_items(last.attributes["fuse.mutates"])
+    }
+
+
+class _Imported:
+    """The caller's tensors as the interpreter sees them: on the CPU, under shadow as float64 copies that keep
+    aliases."""
+
+    def __init__(self, shadow: bool) -> None:
+        self.shadow = shadow
+        self._storages: dict[tuple[int, torch.dtype], Tensor] = {}
+        self._moved: list[tuple[Tensor, Tensor]] = []
+
+    def take(self, value: Value) -> Value:
+        if not isinstance(value, Tensor):
+            return value
+        value = value.detach()
+        inexact = value.dtype.is_floating_point or value.dtype.is_complex
+        if value.device.type == "cpu" and not self.shadow:
+            return value
+        dtype = value.dtype
+        if self.shadow and inexact:
+            dtype = torch.complex128 if value.dtype.is_complex else torch.float64
+        key = (value.untyped_storage().data_ptr(), value.dtype)
+        if key not in self._storages or value.untyped_storage().nbytes() == 0:
+            elements = value.untyped_storage().nbytes() // value.element_size()
+            whole = torch.as_strided(value, (elements,), (1,), 0)
+            self._storages[key] = whole.to("cpu").to(dtype, copy=True)
+        copy = torch.as_strided(self._storages[key], value.shape, value.stride(), value.storage_offset())
+        if not self.shadow:
+            self._moved.append((value, copy))
+        return copy
+
+    def give_back(self) -> None:
+        """Copies what happened to moved tensors back to the caller's."""
+        for original, copy in self._moved:
+            if not torch.equal(original.cpu(), copy):
+                original.copy_(copy)

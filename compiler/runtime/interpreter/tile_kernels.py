@@ -1,0 +1,342 @@
+"""Runs tile code on the CPU: tiled kernels and the ``tt.func`` of a launch, for all programs of the grid at
+once.
+
+Programs run in lock step, in batches that keep memory bounded.  Where they diverge (``scf`` on values that
+differ between programs) all sides run under a mask of active programs.  Accesses are checked for bounds and
+for conflicts between programs (``tile_memory``); atomic updates happen in program order.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...analysis.index import parse
+from ...analysis.kernel import kernel_ties, named_sizes, string, strings
+from ...dialects.tt import first_parameter
+from ...mlir import ir
+from ..errors import RunError
+from .dtypes import value_dtype
+from .scalar_ops import element_type
+from .tile_batch import Batch, choose, tile_shape
+from .tile_memory import Memory, Pointers
+from .tile_ops import TILE_OPS, elementwise_step
+
+#: Elements of all programs' largest tile that are in flight together.
+BATCH_ELEMENTS = 1 << 22
+#: Iterations after which a divergent loop is taken to wait for something that lock step cannot give.
+MOST_ITERATIONS = 1 << 20
+
+
+class TileKernel:
+    """One tiled kernel, or one launch declaration with its ``tt.func``, ready to run.
+
+    ``functions``: the module's functions by name.  ``check_races`` logs accesses (grids of one program have
+    no races). ``batch_elements`` bounds memory.  Raises RunError on an op that is not tile code.
+    """
+
+    def __init__(
+        self,
+        func: ir.Operation,
+        functions: Mapping[str, ir.Operation],
+        shadow: bool = False,
+        *,
+        check_races: bool = True,
+        batch_elements: int = BATCH_ELEMENTS,
+    ) -> None:
+        self.name = string(func.attributes["sym_name"])
+        self._location = func.location
+        self._check_races = check_races
+        self._grid = [parse(e) for e in strings(func.attributes["fuse.grid"])]
+        self._ties = kernel_ties(func)
+        self._symbols = named_sizes(func)
+        body, self._passed = _body(func, functions)
+        block = body.regions[0].blocks[0]
+        self._kinds = [_kind(a.type, shadow) for a in block.arguments]
+        reader = _Reader(shadow)
+        self._block = reader.block(block)
+        self._slots = len(reader.number)
+        self._batch = max(1, batch_elements // reader.largest)
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Tensor]:
+        """Runs all programs on tensors, numbers and tokens (None), one per argument of the kernel function.
+        Writes tied arguments in place and returns them, one per result."""
+        env = {name: int(arguments[i]) for name, i in self._symbols.items()}
+        extents = [int(e.evaluate(env)) for e in self._grid]
+        if len(extents) > 3 or any(n < 0 for n in extents):
+            raise RunError(f"kernel {self.name} has the grid {extents}", self._location)
+        x, y, z = [*extents, 1, 1, 1][:3]
+        programs = x * y * z
+        memory = Memory.of(
+            [a for a in arguments if isinstance(a, Tensor)], self._check_races and programs > 1
+        )
+        for start in range(0, programs, self._batch):
+            batch = Batch(torch.arange(start, min(programs, start + self._batch)), (x, y, z), memory)
+            values: list[Any] = [None] * self._slots
+            for slot, kind, position in zip(self._block.arguments, self._kinds, self._passed, strict=True):
+                values[slot] = _handed(arguments[position], kind, memory)
+            self._block.run(batch, values)
+        return [arguments[tie] for tie in self._ties]
+
+
+def _body(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> tuple[ir.Operation, list[int]]:
+    """What runs, and which argument of the kernel function each of its arguments is."""
+    if "fuse.launch" not in func.attributes:
+        return func, list(range(len(func.regions[0].blocks[0].arguments)))
+    name = ir.FlatSymbolRefAttr(func.attributes["fuse.launch"]).value
+    if name not in functions:
+        raise RunError(f"the module has no function @{name} to launch", func.location)
+    target = functions[name]
+    if "fuse.params" in func.attributes:
+        passed = [int(p.split(":")[0]) for p in strings(func.attributes["fuse.params"])]
+    else:
+        passed = list(range(len(target.regions[0].blocks[0].arguments)))
+    if len(passed) != len(target.regions[0].blocks[0].arguments):
+        raise RunError(f"@{name} does not take the {len(passed)} arguments of its launch", func.location)
+    return target, passed
+
+
+def _kind(type_: ir.Type, shadow: bool) -> str | torch.dtype:
+    """How an argument is handed over: "ptr", "tensor" (read by ``fuse.base``), "token", or the dtype of a
+    scalar."""
+    if isinstance(type_, ir.RankedTensorType):
+        return "tensor"
+    text = str(type_)
+    if text.startswith("!tt.ptr"):
+        return "ptr"
+    return "token" if text.startswith("!fuse") else value_dtype(type_, shadow)
+
+
+def _handed(argument: Any, kind: str | torch.dtype, memory: Memory) -> Any:
+    if isinstance(kind, torch.dtype):
+        return torch.tensor([argument], dtype=kind)
+    return memory.base(argument) if kind == "ptr" else argument
+
+
+# --- blocks and regions -------------------------------------------------------------------------------------
+
+#: (batch, all values, operands) -> results.
+_Step = Callable[[Batch, list[Any], list[Any]], Sequence[Any]]
+
+
+class Block:
+    """A block of tile code: steps, and the slots of what its terminator hands on."""
+
+    def __init__(self, arguments: list[int]) -> None:
+        self.arguments = arguments
+        self.steps: list[tuple[_Step, list[int], list[int]]] = []
+        self.handed_on: list[int] = []
+
+    def run(self, batch: Batch, values: list[Any], arguments: Sequence[Any] = ()) -> list[Any]:
+        """Runs the block on ``arguments`` (values of outer blocks are in ``values``) and returns what it
+        hands on."""
+        for slot, argument in zip(self.arguments, arguments, strict=False):
+            values[slot] = argument
+        for step, operands, results in self.steps:
+            made = step(batch, values, [values[i] for i in operands])
+            for slot, value in zip(results, made, strict=True):
+                values[slot] = value
+        return [values[i] for i in self.handed_on]
+
+
+#: What ends a block and hands its operands on.
+TERMINATORS = {
+    "func.return", "tt.return", "scf.yield", "scf.condition", "tt.scan_return",
+    "tt.reduce_return", "tt.reduce_return_2", "tt.reduce_return_3",
+}  # fmt: skip
+
+
+class _Reader:
+    """Translates blocks; every value of the kernel gets a slot of its own."""
+
+    def __init__(self, shadow: bool) -> None:
+        self.shadow = shadow
+        self.number: dict[ir.Value, int] = {}
+        self.largest = 1
+        self.parameters: list[int] = []  #: slots of the kernel's arguments
+
+    def slots(self, values: Sequence[ir.Value]) -> list[int]:
+        for value in values:
+            self.number[value] = len(self.number)
+            self.largest = max(
+                self.largest, torch.Size(tile_shape(value.type)).numel() if _is_tile(value.type) else 1
+            )
+        return [self.number[v] for v in values]
+
+    def block(self, block: ir.Block) -> Block:
+        made = Block(self.slots(block.arguments))
+        self.parameters = self.parameters or made.arguments
+        for op in (o.operation for o in block.operations):
+            if op.name in TERMINATORS:
+                made.handed_on = [self.number[v] for v in op.operands]
+                continue
+            step = self._step(op)
+            made.steps.append((step, [self.number[v] for v in op.operands], self.slots(op.results)))
+        return made
+
+    def _step(self, op: ir.Operation) -> _Step:
+        if op.name in REGION_OPS:
+            return REGION_OPS[op.name](self, op)
+        if op.name in TILE_OPS:
+            function = TILE_OPS[op.name](op, self.shadow)
+        else:
+            found = elementwise_step(op, self.shadow)
+            if found is None:
+                raise RunError(f"{op.name} is not tile code", op.location)
+            function = found
+        results = len(op.results)
+
+        def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+            made = function(batch, operands)
+            return (made,) if results == 1 else made
+
+        return step
+
+
+def _is_tile(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType) and type_.has_static_shape and type_.encoding is None
+
+
+def _combiner(block: Block, batch: Batch, values: list[Any]) -> Callable[[list[Any], list[Any]], list[Any]]:
+    """A region of scalars applied to tiles: its ops are elementwise, whatever the shape."""
+    return lambda left, right: block.run(batch, values, [*left, *right])
+
+
+def _reduce(reader: _Reader, op: ir.Operation) -> _Step:
+    axis = ir.IntegerAttr(op.attributes["axis"]).value + 1
+    block = reader.block(op.regions[0].blocks[0])
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        combine, parts = _combiner(block, batch, values), list(operands)
+        while parts[0].shape[axis] > 1:  # neighbours, so that the order is kept
+            pairs = [p.unflatten(axis, (-1, 2)) for p in parts]
+            parts = combine([p.select(axis + 1, 0) for p in pairs], [p.select(axis + 1, 1) for p in pairs])
+        return [p.squeeze(axis) for p in parts]
+
+    return step
+
+
+def _scan(reader: _Reader, op: ir.Operation) -> _Step:
+    axis = ir.IntegerAttr(op.attributes["axis"]).value + 1
+    backwards = bool(ir.BoolAttr(op.attributes["reverse"]).value)
+    block = reader.block(op.regions[0].blocks[0])
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        combine = _combiner(block, batch, values)
+        parts = [p.flip(axis) if backwards else p for p in operands]
+        extent, reach = parts[0].shape[axis], 1
+        while reach < extent:
+            earlier = [p.narrow(axis, 0, extent - reach) for p in parts]
+            later = [p.narrow(axis, reach, extent - reach) for p in parts]
+            joined = combine(earlier, later)
+            parts = [
+                torch.cat([p.narrow(axis, 0, reach), j], axis) for p, j in zip(parts, joined, strict=True)
+            ]
+            reach *= 2
+        return [p.flip(axis) if backwards else p for p in parts]
+
+    return step
+
+
+def _uniform(value: Tensor, batch: Batch) -> Any | None:
+    """The number on which all active programs agree, else None."""
+    if value.shape[0] > 1 and batch.active is not None:
+        value = value[batch.active]
+    if value.shape[0] == 1 or bool((value == value[0]).all()):
+        return value[0].item()
+    return None
+
+
+def _under(batch: Batch, mask: Tensor) -> tuple[Batch, Tensor]:
+    """The batch with only those programs active for which ``mask`` holds too, and who they are."""
+    active = mask.expand(batch.count)
+    if batch.active is not None:
+        active = active & batch.active
+    return Batch(batch.programs, batch.grid, batch.memory, active), active
+
+
+def _if(reader: _Reader, op: ir.Operation) -> _Step:
+    blocks = [reader.block(r.blocks[0]) if len(r.blocks) else Block([]) for r in op.regions]
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        condition = operands[0]
+        agreed = _uniform(condition, batch)
+        if agreed is not None:
+            return blocks[0 if agreed else 1].run(batch, values)
+        then = blocks[0].run(_under(batch, condition)[0], values)
+        other = blocks[1].run(_under(batch, ~condition)[0], values)
+        return [choose(condition, a, b) for a, b in zip(then, other, strict=True)]
+
+    return step
+
+
+def _for(reader: _Reader, op: ir.Operation) -> _Step:
+    block = reader.block(op.regions[0].blocks[0])
+    dtype = value_dtype(element_type(op.operands[0].type))
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        bounds, carried = operands[:3], operands[3:]
+        low, high, by = (_uniform(b, batch) for b in bounds)
+        if low is not None and high is not None and by is not None:
+            for i in range(low, high, by):
+                carried = block.run(batch, values, [torch.tensor([i], dtype=dtype), *carried])
+            return carried
+        i = bounds[0].expand(batch.count)
+        while True:
+            going = i < bounds[1]
+            inner, active = _under(batch, going)
+            if not active.any():
+                return carried
+            carried = _kept(active, block.run(inner, values, [i, *carried]), carried)
+            i = i + bounds[2]
+
+    return step
+
+
+def _kept(mask: Tensor, new: list[Any], old: list[Any]) -> list[Any]:
+    return [choose(mask, n, o) for n, o in zip(new, old, strict=True)]
+
+
+def _while(reader: _Reader, op: ir.Operation) -> _Step:
+    before, after = (reader.block(r.blocks[0]) for r in op.regions)
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        current, active = _under(batch, torch.ones(1, dtype=torch.bool))
+        carried, result = operands, None
+        for _ in range(MOST_ITERATIONS):
+            going, *handed = before.run(current, values, carried)
+            result = handed if result is None else _kept(active, handed, result)
+            current, active = _under(current, going)
+            if not active.any():
+                return result
+            carried = _kept(active, after.run(current, values, handed), carried)
+        raise RunError(f"scf.while did not end within {MOST_ITERATIONS} iterations", op.location)
+
+    return step
+
+
+def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
+    text = ir.StringAttr(op.attributes["asm_string"]).value
+    first = first_parameter(text)
+    if first is None:
+        raise RunError(f"the meaning of this PTX is not known: {text}", op.location)
+    slots = reader.parameters[first:]
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        return (Pointers.picked(operands[0], [values[slot] for slot in slots], batch.active),)
+
+    return step
+
+
+#: Ops that need more than their operands: op name -> (reader, op) -> step.
+REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
+    "scf.for": _for,
+    "scf.if": _if,
+    "scf.while": _while,
+    "tt.elementwise_inline_asm": _inline_asm,
+    "tt.reduce": _reduce,
+    "tt.reduce_2": _reduce,
+    "tt.reduce_3": _reduce,
+    "tt.scan": _scan,
+}

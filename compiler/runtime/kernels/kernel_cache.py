@@ -1,0 +1,177 @@
+"""Compiled kernels on disk, and the compilation of many kernels at once.
+
+A kernel is stored under the hash of everything that decides it: the TTIR text, the target, the options, the
+installed Triton, and `CACHE_VERSION`. A hit imports neither Triton nor MLIR. Entries are written whole or
+not at all, check themselves when they are read, and are compiled again where they do not pass; several
+processes may share a folder.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..cache_folder import CacheFolder, default_directory
+from . import triton_compile
+from .cubin import CompiledCubin, CompileRequest
+from .triton_version import triton_fingerprint
+
+CACHE_VERSION = 1
+"""Raise it when the stored form, or the way in which Triton is driven, changes."""
+
+
+@dataclass
+class CacheStatistics:
+    """What a KernelCache did. hits: read from disk. misses: compiled. rejected: misses whose entry was
+    unreadable.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    rejected: int = 0
+
+
+@dataclass
+class KernelCache:
+    """The kernels stored in `directory`, which is made when the first one is written.
+
+    compiler: what compiles a miss; it must be safe to call from several threads.
+    toolchain: identifies the compiler in the keys; by default the installed Triton.
+    """
+
+    directory: Path = field(default_factory=default_directory)
+    compiler: Callable[[CompileRequest], CompiledCubin] = triton_compile.compile_request
+    toolchain: str = field(default_factory=triton_fingerprint)
+    statistics: CacheStatistics = field(default_factory=CacheStatistics)
+
+    def __post_init__(self) -> None:
+        self.directory = Path(self.directory)
+        self._folder = CacheFolder(self.directory)
+
+    def key(self, request: CompileRequest) -> str:
+        """The name of `request` in the cache: 64 hexadecimal digits."""
+        return request.key(f"{self.toolchain}/{CACHE_VERSION}")
+
+    def path(self, key: str) -> Path:
+        """The file of the kernel named `key`."""
+        return self._folder.path(key)
+
+    def lookup(self, request: CompileRequest) -> CompiledCubin | None:
+        """The stored kernel, or None where there is none, it is damaged, or it lacks a text that `keep` asks
+        for.
+        """
+        return self._read(self.key(request), request.keep)
+
+    def load(self, key: str) -> CompiledCubin | None:
+        """The stored kernel of that name, as `lookup` gives it."""
+        return self._read(key)
+
+    def compile(self, request: CompileRequest) -> CompiledCubin:
+        """The kernel, from disk or else compiled and stored. Raises TritonCompileError."""
+        return self.compile_many([request], workers=1)[0]
+
+    def compile_many(
+        self, requests: Sequence[CompileRequest], workers: int | None = None
+    ) -> list[CompiledCubin]:
+        """The kernels of `requests`, in their order; what is equal is compiled once, what is missing in
+        parallel.
+
+        workers: threads at most, by default one per processor. Raises the error of the first request, in
+        their order, that fails; what has been compiled by then is stored.
+        """
+        return self.start(requests, workers)()
+
+    def start(
+        self, requests: Sequence[CompileRequest], workers: int | None = None
+    ) -> Callable[[], list[CompiledCubin]]:
+        """Begins to compile what is missing, in other threads; returns what helps them, waits for the kernels
+        and gives, or raises, what `compile_many` does.
+        """
+        keys = [self.key(request) for request in requests]
+        wanted: dict[str, CompileRequest] = {}
+        for key, request in zip(keys, requests, strict=True):
+            wanted[key] = _with_keep_of(request, wanted.get(key))
+        done: dict[str, CompiledCubin] = {}
+        missing: dict[str, CompileRequest] = {}
+        for key, request in wanted.items():
+            stored = self._read(key, request.keep)
+            if stored is None:
+                missing[key] = request
+            else:
+                done[key] = stored
+        self.statistics.hits += len(done)
+        self.statistics.misses += len(missing)
+        finish = self._compile_missing(missing, workers or len(os.sched_getaffinity(0)))
+
+        def wait() -> list[CompiledCubin]:
+            done.update(finish())
+            return [done[key] for key in keys]
+
+        return wait
+
+    def _compile_missing(
+        self, missing: dict[str, CompileRequest], workers: int
+    ) -> Callable[[], dict[str, CompiledCubin]]:
+        if not missing:
+            return dict
+        if self.compiler is triton_compile.compile_request:
+            triton_compile.import_triton()  # here: threads that import what others import may see half of it
+        # Whoever waits is the last worker: until then it has better things to do on its core.
+        others = max(1, min(workers - 1, len(missing)))
+        pool = ThreadPoolExecutor(others, thread_name_prefix="fuse-compile")
+        # The longest first, so that none is left with one at the end.
+        longest = sorted(missing, key=lambda key: len(missing[key].text), reverse=True)
+        futures: dict[str, Future[CompiledCubin]] = {
+            key: pool.submit(self._compile_and_store, key, missing[key]) for key in longest
+        }
+        pool.shutdown(wait=False)  # its threads end with the last kernel
+
+        def finish() -> dict[str, CompiledCubin]:
+            try:
+                for key in longest if workers > 1 else ():
+                    if futures[key].cancel():  # nobody has begun with it
+                        futures[key] = self._compile_here(key, missing[key])
+                        if futures[key].exception() is not None:
+                            break
+                return {key: futures[key].result() for key in missing}  # the first that fails is told of
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+        return finish
+
+    def _compile_here(self, key: str, request: CompileRequest) -> "Future[CompiledCubin]":
+        done: Future[CompiledCubin] = Future()
+        try:
+            done.set_result(self._compile_and_store(key, request))
+        except Exception as error:
+            done.set_exception(error)
+        except BaseException as error:  # the user interrupts
+            done.set_exception(error)
+            raise
+        return done
+
+    def _compile_and_store(self, key: str, request: CompileRequest) -> CompiledCubin:
+        kernel = self.compiler(request)
+        self._folder.write(key, kernel.to_bytes())
+        return kernel
+
+    def _read(self, key: str, keep: Sequence[str] = ()) -> CompiledCubin | None:
+        data = self._folder.read(key)
+        if data is None:
+            return None
+        try:
+            kernel = CompiledCubin.from_bytes(data)
+        except ValueError:
+            self.statistics.rejected += 1
+            return None
+        return kernel if all(stage in kernel.texts for stage in keep) else None
+
+
+def _with_keep_of(request: CompileRequest, other: CompileRequest | None) -> CompileRequest:
+    """`request`, keeping also what `other`, a request for the same kernel, keeps."""
+    if other is None:
+        return request
+    keep = tuple(dict.fromkeys([*other.keep, *request.keep]))
+    return CompileRequest(request.text, request.target, request.options, keep)

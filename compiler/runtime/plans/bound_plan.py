@@ -1,0 +1,156 @@
+"""A launch plan brought to life: its source compiled, with launchers, extern ops and helpers in scope.
+
+Nothing here knows MLIR: a plan that comes from the cache runs without it.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from ..nested_results import laid_out, own_storage
+from ..torch_types import TORCH_DTYPES
+from .extern_function import ExternFunction
+from .partition import Partition, Unrecorded
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Source of ``run`` and the names it needs besides the fixed helpers.
+
+    Names of what belongs to a sub-graph start with the sub-graph's and a dot.
+    """
+
+    source: str
+    kernels: list[str]  #: kernel functions launched, in order of first use: ``launch_<name>`` is called
+    externs: dict[str, ExternFunction]  #: what ``extern_<symbol>`` calls, by the declaration's symbol
+    device: int
+    partitions: tuple[Partition, ...] = ()  #: functions in ``source`` that a CUDA graph records, in order
+    unrecorded: tuple[Unrecorded, ...] = ()  #: the calls of ``run`` between them
+    peak: int | None = None  #: bytes allocated at a time, at most, where it is known and asked for
+
+
+def identifier(name: str) -> str:
+    """A symbol as part of a Python name; a dot, after the name of a sub-graph, becomes two underscores."""
+    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name.replace(".", "__"))
+
+
+def dtype_name(element: str) -> str:
+    """The variable of a dtype, by the spelling of an element type."""
+    return f"dtype_{identifier(element)}"
+
+
+def aligned(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled
+    to expect).
+    """
+    sizes, strides = tensor.size(), tensor.stride()
+    if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):  # torch writes no element twice
+        once = [1 if s == 0 else n for n, s in zip(sizes, strides, strict=True)]
+        return aligned(tensor.as_strided(once, strides)).expand(sizes)
+    copy = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+    return copy.copy_(tensor)
+
+
+def _zeros(device: str) -> Callable[..., torch.Tensor]:
+    def zeros(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        return torch.empty_strided(sizes, strides, dtype=dtype, device=device).zero_()
+
+    return zeros
+
+
+@dataclass
+class LaunchPlan:
+    """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns
+    them); gives the list of results.
+    """
+
+    plan: Plan
+    run: Callable[[list[Any]], list[Any]]
+
+    def __post_init__(self) -> None:
+        #: AOTAutograd may hand over its list of arguments.  Of the instance: wrappers copy its attributes.
+        self._boxed_call = True
+        several = torch.cuda.is_initialized() and torch.cuda.device_count() > 1
+        #: Gives the current device where there are several; what ``torch.cuda.current_device`` asks after it
+        #: made sure that there is one.
+        self._current = torch._C._cuda_getDevice if several else None
+
+    @staticmethod
+    def bind(
+        plan: Plan,
+        launchers: Mapping[str, Callable[..., None]],
+        externs: Mapping[str, Callable[..., Any]],
+        draw: Callable[[str, int], tuple[int, int]],
+        wraps: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = MappingProxyType({}),
+        watch: Callable[..., None] | None = None,
+        memory: Any = None,
+    ) -> "LaunchPlan":
+        """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
+        operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
+        name.  ``watch``: what a watched plan calls after every launch.
+        ``memory``: what a plan that checks its memory tells of it (``memory_check.py``).
+        """
+        guards = torch._C._dynamo.guards
+        scope: dict[str, Any] = {
+            "aligned": aligned,
+            "check": guards.assert_size_stride,
+            "current_stream": getattr(torch._C, "_cuda_getCurrentRawStream", None),
+            "device": plan.device,
+            "draw": draw,
+            "empty_cpu": guards._empty_strided_cpu,
+            "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
+            "laid_out": laid_out,
+            "memory": memory,
+            "own_storage": own_storage,
+            "reinterpret": guards._reinterpret_tensor,
+        }
+        scope.update({dtype_name(element): dtype for element, dtype in TORCH_DTYPES.items()})
+        scope.update({f"launch_{identifier(name)}": launcher for name, launcher in launchers.items()})
+        if watch is not None:  # what no launch writes must look harmless
+            scope.update(watch=watch, empty_cpu=_zeros("cpu"), empty_cuda=_zeros(f"cuda:{plan.device}"))
+        scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})
+        exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
+        scope.update({name: wrap(scope[name]) for name, wrap in wraps.items()})
+        return LaunchPlan(plan, scope["run"])
+
+    @staticmethod
+    def at_first_call(plan: Plan, load: Callable[[], Callable[[list[Any]], list[Any]]]) -> "LaunchPlan":
+        """A plan that is loaded when it is first called, so that its kernels are compiled meanwhile.
+
+        What ``load`` raises reaches the caller; the next call loads again.
+        """
+        lock = threading.Lock()
+
+        def first(args: list[Any]) -> list[Any]:
+            with lock:
+                if made.run is first:
+                    loaded = load()
+                    made.run = loaded.run if isinstance(loaded, LaunchPlan) else loaded
+            return made.run(args)
+
+        made = LaunchPlan(plan, first)
+        return made
+
+    def of_arguments(self) -> Callable[..., list[Any]]:
+        """The plan as a function of its arguments, with no call between."""
+        current, device = self._current, self.plan.device
+        if current is None:
+            return lambda *args: self.run(list(args))
+
+        def call(*args: Any) -> list[Any]:
+            return self.run(list(args)) if current() == device else self(list(args))
+
+        return call
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        if self._current is None or self._current() == self.plan.device:
+            return self.run(args)
+        with torch.cuda.device(self.plan.device):
+            return self.run(args)
