@@ -15,12 +15,12 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .collector import collector_paused
 from .direct_call import (
     differentiable_results,
     direct_call,
+    has_subclasses,
     needs_gradients,
     plain_inputs,
     share_storage,
@@ -146,7 +146,7 @@ def _compile_captured(
         "unlift_effect_tokens": True,  # a graph makes and collects its tokens itself
         # While other threads compile the forward graph's kernels, the backward graph is lowered, and not when
         # it first runs.  Not where a subclass is unwrapped: `keep_saved_tensors` cannot reach all metadata.
-        "force_non_lazy_backward_lowering": not any(map(is_traceable_wrapper_subclass, example_inputs)),
+        "force_non_lazy_backward_lowering": not has_subclasses(gm, example_inputs),
     }
     with functorch_config.patch(how):
         wrapped: Callable[..., Any] = compiled(gm, example_inputs)

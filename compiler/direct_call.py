@@ -23,6 +23,13 @@ def plain_inputs(example_inputs: Sequence[Any]) -> int | None:
     return len(example_inputs)
 
 
+def has_subclasses(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:
+    """Whether AOTAutograd unwraps tensor subclasses: inputs or results of a captured graph."""
+    (output,) = gm.graph.find_nodes(op="output")
+    results = (node.meta.get("example_value") for node in output.all_input_nodes)
+    return any(map(is_traceable_wrapper_subclass, (*example_inputs, *results)))
+
+
 def share_storage(example_inputs: Sequence[Any]) -> bool:
     """Whether two inputs of a captured graph lie in one storage, or one may that says nothing of it."""
     tensors = [x for x in example_inputs if isinstance(x, torch.Tensor)]
