@@ -44,7 +44,7 @@ def _product(node: Node) -> Node | None:
     if isinstance(rows, Node) and _is_cast(rows):
         rows = rows.args[0]
     keeps = len(node.args) > 2 and node.args[2] is True
-    if not isinstance(rows, Node) or not keeps or len(dims) != 1 or node.kwargs:  # type: ignore[arg-type]
+    if not isinstance(rows, Node) or not keeps or len(dims or ()) != 1 or node.kwargs:  # type: ignore[arg-type]
         return None
     whole, total = rows.meta["val"], node.meta["val"]
     dim = dims[0] % max(whole.dim(), 1)  # type: ignore[index]

@@ -145,7 +145,7 @@ def test_a_computed_operand_is_padded_where_it_is_computed(small_products):
     assert len(calls(graphs, "kernel")) == 0 or "constant_pad_nd" in calls(graphs, "exp")[0]
 
 
-@pytest.mark.parametrize(("dims", "padded"), [([0], True), ([0, 1], False), ([1], False)])
+@pytest.mark.parametrize(("dims", "padded"), [([0], True), ([0, 1], False), ([1], False), (None, False)])
 def test_columns_of_a_padded_operand_are_added_up_where_it_is_computed(small_products, dims, padded):
     def function(x, w):
         gradient = x.exp() * 2

@@ -51,6 +51,7 @@ def test_in_another_dtype():
         (lambda i, s, w: (w.scatter(1, i, 2.0) * s).sum(1, keepdim=True), [[2], [0], [3]]),
         (lambda i, s, w: (torch.zeros_like(w).scatter(1, i, 2.0) * w).sum(1, keepdim=True), [[2], [0], [3]]),
         (lambda i, s, w: (torch.zeros_like(w).scatter(1, i, 2.0) * s).sum(0, keepdim=True), [[2], [0], [3]]),
+        (lambda i, s, w: (w.new_zeros(3, 5).scatter(1, i, 2.0) * s).sum(None, True), [[2], [0], [3]]),
     ],
 )
 def test_other_sums_stay(function, index):

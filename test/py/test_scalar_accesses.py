@@ -45,6 +45,13 @@ def test_loads(at, dims, expected, strided):
     assert torch.equal(y, expected)
 
 
+@pytest.mark.parametrize("at", ['["0", "0"]', '["d0", "0"]', '["0", "d1"]'])
+@pytest.mark.parametrize("shape", [(0, 0), (4, 0)])
+def test_a_kernel_without_points_reads_nothing(at, shape):
+    (y,) = run_kernel([torch.empty(shape)], [torch.empty(4, 0)], {"d0": 4, "d1": 0}, copy_body(at))
+    assert y.shape == (4, 0)
+
+
 @pytest.mark.parametrize(
     "at, dims, expected",
     [

@@ -151,7 +151,7 @@ def _sum_padded(layouts: Relayout, node: Node, padded: Node) -> None:
     """
     columns = node.meta["val"].shape[1]
     for user in [u for u in node.users if u.target is _aten.sum.dim_IntList and not u.kwargs]:
-        if [d % 2 for d in user.args[1]] != [0]:  # type: ignore[union-attr,operator]
+        if [d % 2 for d in user.args[1] or ()] != [0]:  # type: ignore[union-attr,operator]
             continue
         total = layouts.emit(user, user.target, padded, *user.args[1:])
         last = total.meta["val"].dim() - 1

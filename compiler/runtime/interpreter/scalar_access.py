@@ -203,7 +203,8 @@ def load(
         touch(points, Touch(access, source, guard, indices))
     steps = access.strided(source, points)
     if steps is not None:
-        value = steps.read(source)
+        # nothing is in bounds of an empty tensor: the kernel has no points, this load, of fewer dims, may
+        value = steps.read(source) if source.numel() else other.expand(steps.shape)
         if source.untyped_storage().data_ptr() in points.written:
             value = value.clone()  # the stores come later, the loaded numbers are those of now
     else:
