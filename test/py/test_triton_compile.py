@@ -410,8 +410,8 @@ def test_a_hit_imports_neither_triton_nor_mlir_nor_torch(tmp_path):
     KernelCache(tmp_path).compile(CompileRequest(add_kernel()))
     program = f"""
         import sys
-        from fuse_mlir.compiler.runtime.cubin import CompileRequest
-        from fuse_mlir.compiler.runtime.kernel_cache import KernelCache
+        from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest
+        from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
         cache = KernelCache({str(tmp_path)!r})
         (kernel,) = cache.compile_many([CompileRequest({add_kernel()!r})])
         assert kernel.name == "add_kernel" and cache.statistics.hits == 1
