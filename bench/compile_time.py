@@ -25,10 +25,10 @@ from torch._functorch.aot_autograd import make_boxed_func
 from ..compiler.codegen.launches import kernel_sources
 from ..compiler.collector import collector_paused
 from ..compiler.context import make_context
-from ..compiler.frontend.attention import fuse_attention
 from ..compiler.frontend.decompositions import decomposition_table
 from ..compiler.frontend.importer import import_graph
 from ..compiler.frontend.partition import partition
+from ..compiler.frontend.rewrites.attention import fuse_attention
 from ..passes.manager import PassManager
 from ..passes.pipeline import default_pipeline, level_ends
 from .models.gpt2_small import GPT2, GPT2Config

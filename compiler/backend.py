@@ -26,14 +26,14 @@ from .direct_call import (
     share_storage,
     written_inputs,
 )
-from .frontend.attention import fuse_attention
-from .frontend.attention_layout import lay_out_queries
-from .frontend.attention_mask_layout import lay_out_masks
-from .frontend.attention_masks import simplify_masks
-from .frontend.batch_norms import keep_batch_norms
 from .frontend.decompositions import decomposition_table
 from .frontend.graph_text import NotCacheable
 from .frontend.partition import partition
+from .frontend.rewrites.attention import fuse_attention
+from .frontend.rewrites.attention_layout import lay_out_queries
+from .frontend.rewrites.attention_mask_layout import lay_out_masks
+from .frontend.rewrites.attention_masks import simplify_masks
+from .frontend.rewrites.batch_norms import keep_batch_norms
 from .frontend.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from .frontend.stand_in import (
     StandInMismatch,

@@ -31,13 +31,13 @@ from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
-from .frontend.batch_norms import spell_out_batch_norms
-from .frontend.concat_products import write_products_into_concats
 from .frontend.frames import user_frame
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
-from .frontend.mutating_calls import write_calls_in_place
-from .frontend.product_sums import add_products_in_place
+from .frontend.rewrites.batch_norms import spell_out_batch_norms
+from .frontend.rewrites.concat_products import write_products_into_concats
+from .frontend.rewrites.mutating_calls import write_calls_in_place
+from .frontend.rewrites.product_sums import add_products_in_place
 from .frontend.saved_strides import KeptStrides, result_strides
 from .mlir import ir
 from .options import OptionError, Options

@@ -11,14 +11,14 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .analysis.remarks import Remarks
 from .errors import ImportGraphError
-from .frontend.effect_tokens import drop_tokens
-from .frontend.embedding_gradients import compact_embedding_gradients
-from .frontend.gathers import sink_gathers
 from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import Fallback, OutputArgument, OutputConstant, OutputResult
-from .frontend.one_hot import sum_one_hots
-from .frontend.product_epilogues import fuse_epilogues
-from .frontend.repeats import repeat_elements
+from .frontend.rewrites.effect_tokens import drop_tokens
+from .frontend.rewrites.embedding_gradients import compact_embedding_gradients
+from .frontend.rewrites.gathers import sink_gathers
+from .frontend.rewrites.one_hot import sum_one_hots
+from .frontend.rewrites.product_epilogues import fuse_epilogues
+from .frontend.rewrites.repeats import repeat_elements
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, result_strides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface

@@ -15,13 +15,13 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
 
-from .equal_nodes import merge_equal_nodes
-from .gathers import sink_gathers
-from .pool_offsets import save_offsets
-from .product_epilogues import fuse_epilogues
-from .relu_masks import recompute_relu_masks
-from .repeats import repeat_elements
-from .saved_shapes import save_one_shape
+from .rewrites.equal_nodes import merge_equal_nodes
+from .rewrites.gathers import sink_gathers
+from .rewrites.pool_offsets import save_offsets
+from .rewrites.product_epilogues import fuse_epilogues
+from .rewrites.relu_masks import recompute_relu_masks
+from .rewrites.repeats import repeat_elements
+from .rewrites.saved_shapes import save_one_shape
 
 
 def partition(

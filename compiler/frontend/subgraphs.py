@@ -20,7 +20,7 @@ from ..errors import ImportGraphError, UnboundSymbol, UnsupportedOp
 from ..mlir import ir
 from .builder import KernelBuilder
 from .call import Call
-from .gathers import sink_gathers
+from .rewrites.gathers import sink_gathers
 from .table import Refused
 from .values import HostObject, Number, Tensor
 

@@ -6,7 +6,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.gathers import sink_gathers
+from fuse_mlir.compiler.frontend.rewrites.gathers import sink_gathers
 
 
 def traced(function, *args):

@@ -62,7 +62,7 @@ MODULES = {
     )
 }
 #: Of the layer of the package around it.
-NESTED = {"fuse_mlir.compiler.frontend.layouts", "fuse_mlir.compiler.frontend.ops"}
+NESTED = {f"fuse_mlir.compiler.frontend.{name}" for name in ("layouts", "ops", "rewrites")}
 PACKAGES = (set(LAYERS) - MODULES - {"fuse_mlir.compiler.*"}) | set(RUNTIME_LAYERS) | NESTED
 DESCRIBE_THE_IR = {"fuse_mlir.compiler.dialects", "fuse_mlir.compiler.analysis"}
 TORCH_FREE = ("fuse_mlir.passes", "fuse_mlir.compiler.dialects", "fuse_mlir.compiler.analysis")

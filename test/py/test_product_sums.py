@@ -9,7 +9,7 @@ from plan_on_cpu import cpu_plan
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fuse_mlir.compiler import compilation
-from fuse_mlir.compiler.frontend.product_sums import add_products_in_place
+from fuse_mlir.compiler.frontend.rewrites.product_sums import add_products_in_place
 
 aten = torch.ops.aten
 

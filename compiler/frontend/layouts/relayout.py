@@ -15,9 +15,9 @@ from torch import Tensor
 from torch.fx import GraphModule, Node, map_arg
 from torch.utils import _pytree as pytree
 
-from .. import batch_norms  # noqa: F401, which defines an op
 from ..importer import target_name
 from ..new_node import new_node
+from ..rewrites import batch_norms  # noqa: F401, which defines an op
 from ..saved_strides import ALL_KEPT, KeptStrides
 from ..table import LOWERINGS
 

@@ -15,7 +15,7 @@ from ...analysis.index import Expr, const
 from ..arithmetic import Scalar
 from ..builder import KernelBuilder
 from ..call import Call
-from ..pool_offsets import LARGEST_WINDOW
+from ..rewrites.pool_offsets import LARGEST_WINDOW
 from ..table import lowers
 from ..values import Tensor
 

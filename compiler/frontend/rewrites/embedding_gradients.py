@@ -31,7 +31,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from .new_node import new_node
+from ..new_node import new_node
 
 _aten = torch.ops.aten
 _ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})

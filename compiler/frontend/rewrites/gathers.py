@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from .new_node import computed_node
+from ..new_node import computed_node
 
 _aten = torch.ops.aten
 #: Ops that compute each element from the elements of their tensor arguments at the same place.

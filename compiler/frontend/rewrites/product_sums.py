@@ -37,10 +37,10 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from .importer import target_name
-from .new_node import new_node
+from ..importer import target_name
+from ..new_node import new_node
+from ..table import LOWERINGS
 from .product_epilogues import DTYPES, VECTOR, VIEWS
-from .table import LOWERINGS
 
 log = logging.getLogger(__name__)
 

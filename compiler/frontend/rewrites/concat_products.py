@@ -31,7 +31,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from .new_node import new_node
+from ..new_node import new_node
 from .product_epilogues import VIEWS
 from .product_sums import storage_readers, storage_root
 

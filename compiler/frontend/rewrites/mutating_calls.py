@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node, map_arg
 
-from .new_node import WRITES, computed_node, new_node
+from ..new_node import WRITES, computed_node, new_node
 from .product_sums import storage_readers, storage_root
 
 _aten = torch.ops.aten

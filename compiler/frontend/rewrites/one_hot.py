@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from .new_node import computed_node, replace_nodes
+from ..new_node import computed_node, replace_nodes
 
 _aten = torch.ops.aten
 #: Ops that make a tensor of zeros.

@@ -32,7 +32,7 @@ from torch._prims_common import get_computation_dtype
 from torch.fx import GraphModule, Node
 from torch.nn import functional as F
 
-from .new_node import new_node
+from ..new_node import new_node
 
 _aten = torch.ops.aten
 

@@ -29,7 +29,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
-from .new_node import new_node
+from ..new_node import new_node
 
 log = logging.getLogger(__name__)
 

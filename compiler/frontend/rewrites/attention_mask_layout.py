@@ -46,10 +46,10 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.nn import functional as F
 
+from ..new_node import new_node
 from .attention import kernel_refusal
 from .attention_layout import merges_heads
 from .attention_masks import attention_arguments, example
-from .new_node import new_node
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .new_node import computed_node, replace_nodes
+from ..new_node import computed_node, replace_nodes
 from .one_hot import ZEROS
 
 _aten = torch.ops.aten

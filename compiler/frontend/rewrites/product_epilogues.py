@@ -35,7 +35,7 @@ import torch
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
-from .new_node import new_node
+from ..new_node import new_node
 
 log = logging.getLogger(__name__)
 

@@ -39,8 +39,8 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
+from ..new_node import new_node
 from .attention_layout import merges_heads
-from .new_node import new_node
 
 log = logging.getLogger(__name__)
 
