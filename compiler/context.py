@@ -1,14 +1,14 @@
 """MLIR contexts with the project's dialects loaded."""
 
 from .dialects import fuse, tt
-from .mlir import ir
+from .mlir import ir, new_context
 
 
 def make_context() -> ir.Context:
-    """A new context with ``fuse``, ``tt`` and all upstream dialects; diagnostics of severity error reach
-    handlers.
+    """A new context with ``fuse``, ``tt`` and the dialects of ``new_context``; diagnostics of severity error
+    reach handlers.
     """
-    context = ir.Context()
+    context = new_context()
     context.emit_error_diagnostics = True
     fuse.register(context)
     tt.register(context)

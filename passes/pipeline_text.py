@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from ..compiler.analysis.remarks import Remarks
-from ..compiler.mlir import ir, passmanager
+from ..compiler.mlir import ir, new_context, passmanager
 from .pass_base import Pass
 from .registry import PASSES, all_passes
 
@@ -157,7 +157,7 @@ def _make(known: Mapping[str, type[Pass]], name: str, items: list[str]) -> Pass:
 
 def _upstream(text: str, name: str, known: Mapping[str, type[Pass]]) -> Upstream:
     try:
-        passmanager.PassManager.parse(f"builtin.module({text})", ir.Context())
+        passmanager.PassManager.parse(f"builtin.module({text})", new_context())
     except (ValueError, ir.MLIRError):
         nested = re.match(r"[\w.]+\((.*)\)$", text, re.DOTALL)
         inner = [i.partition("{")[0] for i in _split(nested[1])] if nested else []

@@ -1,6 +1,7 @@
 """The numeric check: inputs from facts, what counts as equal, and a wrong pass caught by name."""
 # ruff: noqa: E501  (modules as text)
 
+import contextlib
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -110,6 +111,29 @@ def test_a_wrong_pass_is_caught_on_moved_inputs_too():
     """Float rules, and the module before the pass is run again from its text."""
     with pytest.raises(NumericMismatch, match="pass replace-text changed result 0"):
         verify(Replace('kind = "sum"', 'kind = "max"', "reassociates"))
+
+
+@pytest.mark.parametrize(
+    "new, numerics, runs",
+    [
+        ("", "reassociates", 1),  # nothing changes: as it ran before
+        ("math.absf", "bitwise", 2),
+        ("math.absf", "reassociates", 2),  # equal bits ask for no float64 run
+        ("math.exp", "reassociates", 7),  # the float64 run, and those of moved inputs
+    ],
+)
+def test_runs_what_may_differ(monkeypatch, new, numerics, runs):
+    """sqrt(1) = abs(1)."""
+    ran = []
+    of = Outcome.of
+    monkeypatch.setattr(Outcome, "of", lambda *given, **more: ran.append(given) or of(*given, **more))
+    change = Replace("math.sqrt", new, numerics)
+    module = ir.Module.parse(MODULE, make_context())
+    verifier = NumericVerifier([torch.full((6, 4), 0.25), 6])
+    verifier.before_pass(0, change, module)
+    with pytest.raises(NumericMismatch) if new == "math.exp" else contextlib.nullcontext():
+        verifier.after_pass(0, change, change.run(module) if new else module)
+    assert len(ran) == runs
 
 
 def test_made_inputs_leave_numbers():
