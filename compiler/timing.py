@@ -64,7 +64,7 @@ def _share(seconds: float, total: float) -> str:
 
 @dataclass(frozen=True)
 class PassTime:
-    """Seconds that one pass and the verifier after it took."""
+    """Seconds that one pass and the verifier after it took; 0.0 where it did not run."""
 
     name: str
     run: float

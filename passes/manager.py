@@ -55,9 +55,11 @@ class PassManager:
                     p.run(part, remarks)
                 next_pass()
                 ran = self.clock()
+                verified = 0.0
                 if self.verify_each or number in self.checkpoints:
                     verifier.verify(module)
-                self.times.append(PassTime(p.name, ran - start, self.clock() - ran))
+                    verified = self.clock() - ran
+                self.times.append(PassTime(p.name, ran - start, verified))
                 for observer in self.observers:
                     observer.after_pass(number, p, module)
         return remarks

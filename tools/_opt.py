@@ -16,18 +16,12 @@ from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import PipelineError, parse_pipeline
 from ..passes.registry import all_passes
+from ._exit import FAILED, OK, USAGE, UsageError, say
 from ._expectations import ExpectationError, expectations, unmet
 from ._observers import PrintIR, Watcher, WriteReproducer
 from ._reproducer import NotAReproducer, read_reproducer
 from ._session import Outcome, PrintStyle, Session
 from ._source import SEPARATOR, Source, read, split
-
-#: Exit codes: all went well, the input or a pass failed, the command line makes no sense.
-OK, FAILED, USAGE = 0, 1, 2
-
-
-class UsageError(Exception):
-    """A command line that makes no sense: one sentence."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,9 +106,9 @@ def run(arguments: list[str]) -> int:
         source = read(options.input)
         source, session = _session(options, flags, source)
     except (UsageError, PipelineError, NotAReproducer) as error:
-        return _say(f"fuse-opt: error: {error}", USAGE)
+        return say(f"fuse-opt: error: {error}", USAGE)
     except (OSError, UnicodeDecodeError) as error:
-        return _say(f"fuse-opt: error: cannot read '{options.input}': {error}", FAILED)
+        return say(f"fuse-opt: error: cannot read '{options.input}': {error}", FAILED)
     parts = list(split(source)) if options.split_input_file else [source]
     outcomes = [session.run(part, number) for number, part in enumerate(parts)]
     if options.verify_diagnostics:
@@ -131,16 +125,11 @@ def run(arguments: list[str]) -> int:
         try:
             _write(options.output, f"\n{SEPARATOR}\n\n".join(outputs))
         except OSError as error:
-            return _say(f"fuse-opt: error: cannot write '{options.output}': {error}", FAILED)
+            return say(f"fuse-opt: error: cannot write '{options.output}': {error}", FAILED)
     if options.timing:
         session.timing.seconds = perf_counter() - start
         sys.stderr.write(session.timing.report())
     return OK if all(good) else FAILED
-
-
-def _say(text: str, code: int) -> int:
-    print(text, file=sys.stderr)
-    return code
 
 
 def _session(options: argparse.Namespace, flags: list[str], source: Source) -> tuple[Source, Session]:
@@ -282,7 +271,7 @@ def _as_expected(source: Source, outcomes: list[Outcome], only_expected: bool) -
     try:
         wanted = expectations(source.text)
     except ExpectationError as error:
-        return [_say(f"{source.name}:{error.line}:1: error: {error}", FAILED) == OK]
+        return [say(f"{source.name}:{error.line}:1: error: {error}", FAILED) == OK]
     said = [d for outcome in outcomes for d in outcome.diagnostics.items]
     if not any(e.severity == "remark" for e in wanted):
         said = [d for d in said if d.severity != "remark"]

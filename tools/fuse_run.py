@@ -1,41 +1,13 @@
 """``fuse-run FILE.mlir``: executes ``@main`` of a module of any level, on the CPU interpreter or on a GPU,
-and prints or compares its results.
-
-Inputs are made from the types and facts of the arguments (``--seed``), or given in order with ``--input``
-(.pt or .npy; a number for a size).  On a GPU the module is first lowered to the planned level where it is not
-there yet.
+and prints or compares its results.  ``fuse-run --help`` lists the options.
 """
 
 import argparse
-import os
-import pickle
 import re
 import sys
-from pathlib import Path
-from typing import Any
 
-import numpy
-import torch
-
-from ..compiler.analysis.kernel import is_kernel, is_tiled
-from ..compiler.context import make_context
-from ..compiler.diagnostics import Diagnostics, collecting
-from ..compiler.dialects.verifier import VerificationError, verify
-from ..compiler.mlir import ir
-from ..compiler.runtime.checks.made_inputs import InputMaker
-from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
-from ..compiler.runtime.interpreter.program import Program
-from ..passes.manager import PassManager
-from ..passes.pass_base import Pass
-from ..passes.pipeline import default_pipeline
-from ._source import ParseError, parse, read
-
-#: Exit codes, as fuse-opt's: the module ran and agreed, it did not, the command line makes no sense.
-OK, FAILED, USAGE = 0, 1, 2
-
-
-class UsageError(Exception):
-    """The command line asks for something that cannot be done; one sentence."""
+from ._exit import FAILED, say
+from ._source import read
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,33 +15,13 @@ def main(arguments: list[str] | None = None) -> int:
     command line.
     """
     options = _parser().parse_args(arguments)
-    diagnostics = Diagnostics()
     try:
-        return _run(_module(options.file, diagnostics), options)
-    except UsageError as error:
-        return _say(f"fuse-run: error: {error}", USAGE)
-    except (ParseError, VerificationError, ir.MLIRError) as error:
-        lines = [line for d in diagnostics.items if d.severity != "remark" for line in d.lines()]
-        return _say("\n".join(lines) or f"fuse-run: error: {error}", FAILED)
-    except BrokenPipeError:  # who reads has had enough: `fuse-run FILE | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
-    except (RunError, OutOfBounds, DeviceAssertError, OSError, ValueError) as error:
-        return _say(f"fuse-run: error: {error}", FAILED)
+        source = read(options.file)
+    except (OSError, UnicodeDecodeError) as error:
+        return say(f"fuse-run: error: cannot read '{options.file}': {error}", FAILED)
+    from ._run import run  # torch takes seconds to load: whoever asks for help does not wait for it
 
-
-def _say(text: str, code: int) -> int:
-    print(text, file=sys.stderr)
-    return code
-
-
-def _module(path: str, diagnostics: Diagnostics) -> ir.Module:
-    """The verified module of a file; what is wrong with it goes to ``diagnostics``, too."""
-    context = make_context()
-    module = parse(read(path), context, diagnostics)
-    with collecting(context, diagnostics):
-        verify(module)
-    return module
+    return run(source, options)
 
 
 def _device(text: str) -> str:
@@ -113,127 +65,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--full", action="store_true", help="prints every element")
     return parser
-
-
-def _run(module: ir.Module, options: argparse.Namespace) -> int:
-    inputs = _inputs(module, options)
-    results = (
-        Program(module)(inputs) if options.device == "cpu" else _run_on_gpu(module, inputs, options.device)
-    )
-    if options.save:
-        _save(results, options.save)
-    if options.compare:
-        return _compare(results, _read_tensors(options.compare), options)
-    with torch.no_grad():
-        torch.set_printoptions(profile="full" if options.full else "short")
-        for number, result in enumerate(results):
-            print(f"result {number}: {describe(result)}")
-    return 0
-
-
-def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
-    """Lowers what is not lowered yet and launches; results come back to the host."""
-    from ..compiler.compilation import executable  # loads torch.compile, which the interpreter does without
-    from ..compiler.options import Options
-    from ..compiler.runtime.gpu.load import hardware_name
-
-    if not torch.cuda.is_available():
-        raise UsageError(f"--device {device}: this machine has no CUDA device")
-    name = f"cuda:{torch.device(device).index or 0}"
-    module.operation.attributes["fuse.device"] = ir.StringAttr.get(name, module.context)
-    PassManager(_missing_passes(module, hardware_name())).run(module)
-    run = executable(module, {}, Options(), on_gpu=True).run
-    results = run([value.to(name) if isinstance(value, torch.Tensor) else value for value in inputs])
-    return [r.detach().cpu() if isinstance(r, torch.Tensor) else r for r in results]
-
-
-def _missing_passes(module: ir.Module, hardware: str) -> list[Pass]:
-    """The passes of the default pipeline between the module's level and planned."""
-    kernels = [op for op in module.body.operations if is_kernel(op)]
-    if not kernels:
-        return []
-    everything, tiled = default_pipeline("planned", hardware), default_pipeline("tiled", hardware)
-    return everything[len(tiled) :] if any(is_tiled(k) for k in kernels) else everything
-
-
-def _inputs(module: ir.Module, options: argparse.Namespace) -> list[Any]:
-    sizes: dict[str, int] = {}
-    for item in options.size:
-        name, equals, value = item.partition("=")
-        if not equals or not value.isdecimal():
-            raise UsageError(f"--size takes NAME=N, got '{item}'")
-        sizes[name] = int(value)
-    made = InputMaker(seed=options.seed, sizes=sizes).make(module)
-    if len(options.input) > len(made):
-        raise UsageError(f"@main takes {len(made)} arguments, {len(options.input)} are given")
-    given = [_load(text) for text in options.input]
-    return given + made[len(given) :]
-
-
-def _load(text: str) -> Any:
-    suffix = Path(text).suffix
-    if suffix == ".pt":
-        return _read_tensors(text)
-    if suffix == ".npy":
-        return torch.from_numpy(numpy.load(text))
-    try:
-        return int(text) if text.lstrip("-").isdecimal() else float(text)
-    except ValueError:
-        raise UsageError(f"--input takes a .pt or .npy file or a number, got '{text}'") from None
-
-
-def _read_tensors(path: str) -> Any:
-    try:
-        return torch.load(path)
-    except (RuntimeError, EOFError, pickle.UnpicklingError):  # OSError says by itself what it is about
-        raise UsageError(f"'{path}' is no file that torch.save wrote") from None
-
-
-def _save(results: list[Any], path: str) -> None:
-    try:
-        torch.save(results, path)
-    except (OSError, RuntimeError) as error:  # torch says RuntimeError of a folder that is not there
-        raise UsageError(f"cannot write '{path}': {error}") from None
-
-
-def _compare(results: list[Any], expected: Any, options: argparse.Namespace) -> int:
-    if not isinstance(expected, list):
-        held = type(expected).__name__
-        raise UsageError(f"{options.compare} holds a {held}, not the list of results that --save writes")
-    if len(results) != len(expected):
-        raise UsageError(f"{len(results)} results, but {options.compare} has {len(expected)}")
-    agree = True
-    for number, (got, wanted) in enumerate(zip(results, expected, strict=True)):
-        same = got == wanted
-        if isinstance(got, torch.Tensor):
-            tolerance = (
-                {"rtol": options.rtol, "atol": options.atol}
-                if got.dtype.is_floating_point
-                else {"rtol": 0.0, "atol": 0.0}
-            )
-            same = (
-                isinstance(wanted, torch.Tensor)
-                and got.shape == wanted.shape
-                and got.dtype == wanted.dtype
-                and torch.allclose(got, wanted, equal_nan=True, **tolerance)
-            )
-        print(
-            f"result {number}: "
-            + ("agrees" if same else f"differs: got {describe(got)}, expected {describe(wanted)}")
-        )
-        agree &= bool(same)
-    return 0 if agree else 1
-
-
-def describe(value: Any) -> str:
-    """A result in a few lines: type, shape, range, elements."""
-    if not isinstance(value, torch.Tensor):
-        return repr(value)
-    head = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)} strides {list(value.stride())}"
-    if value.numel() and value.dtype.is_floating_point:
-        wide = value.double()
-        head += f" min {wide.min():.6g} max {wide.max():.6g} mean {wide.mean():.6g}"
-    return f"{head}\n{value}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
 """Structured remarks: why something was or was not done, with the numbers and the user's lines."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+#: A line inside a location as MLIR prints it.
+_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ class Remarks:
         return Remarks([Remark.from_dict(remark) for remark in data])
 
     def render(self, form: str) -> str:
-        """All remarks as ``text`` (a line each) or ``yaml`` (a document each, the form of LLVM's optimisation
-        remarks).
+        """All remarks as ``text`` (a line each, which names the lines of the program) or ``yaml`` (a document
+        each, in the form of LLVM's optimisation remarks).
         """
         return "\n".join(_text(r) if form == "text" else _yaml(r) for r in self.items)
 
@@ -67,8 +71,16 @@ class Remarks:
 def _text(remark: Remark) -> str:
     numbers = "".join(f", {n}={v}" for n, v in remark.numbers)
     ops = f" [{' + '.join(remark.ops)}]" if remark.ops else ""
-    where = f" at {'; '.join(remark.locations)}" if remark.locations else ""
+    lines = dict.fromkeys(line for location in remark.locations for line in _lines(location))
+    where = f" at {', '.join(lines)}" if lines else ""
     return f"{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
+
+
+def _lines(location: str) -> list[str]:
+    """``file:line`` of each place inside a location; one that is no text of MLIR's is a line already."""
+    if not location.startswith("loc("):
+        return [location]
+    return [f"{file}:{line}" for file, line in _LINE.findall(location)]
 
 
 def _yaml(remark: Remark) -> str:

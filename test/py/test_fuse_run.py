@@ -88,7 +88,17 @@ def test_inputs_that_do_not_fit(capsys):
     code, error = run(capsys, SOFTMAX, "--input", "3")
     assert code == 1 and "argument 0 of @main is a tensor, got int" in error
     code, error = run(capsys, "nowhere.mlir")
-    assert code == 1 and "nowhere.mlir" in error
+    assert code == 1 and "cannot read 'nowhere.mlir'" in error
+
+
+def test_help_and_a_missing_file_do_not_wait_for_torch():
+    program = (
+        "import sys; from fuse_mlir.tools import fuse_run\n"
+        "code = fuse_run.main(['nowhere.mlir'])\n"
+        "print(code, 'torch' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == ["1", "False"], ran.stderr
 
 
 def test_who_reads_a_part_of_the_output_hears_of_no_error():

@@ -26,6 +26,23 @@ def test_remarks_survive_json_and_pickle() -> None:
     assert again.render("yaml") == remarks.render("yaml")
 
 
+def test_the_text_names_each_line_once_and_no_location_without_one() -> None:
+    places = (
+        'loc(fused["a"("m.py":3:0), "b"("m.py":4:0)])',
+        'loc("c"("m.py":3:0))',
+        'loc("copy_")',
+        "n.py:7",
+    )
+    remarks = Remarks()
+    remarks.add("fuse", "passed", "fused", "one kernel", ops=("a", "c"), locations=places)
+    remarks.add("fuse", "passed", "fused", "one kernel", ops=("d",), locations=('loc("d")',))
+    assert remarks.render("text").splitlines() == [
+        "passed: fuse: fused: one kernel [a + c] at m.py:3, m.py:4, n.py:7",
+        "passed: fuse: fused: one kernel [d]",
+    ]
+    assert all(place.replace("'", "''") in remarks.render("yaml") for place in places)
+
+
 def test_no_decision_is_told_twice() -> None:
     told = [(r.kind, r.rule, r.ops) for r in remarks_of_a_model().items]
     assert len(told) == len(set(told))
