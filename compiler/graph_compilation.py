@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .analysis.remarks import Remarks
 from .errors import ImportGraphError
+from .frontend.collectives import wait_for_all
 from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import Fallback, OutputArgument, OutputConstant, OutputResult
 from .frontend.rewrites.effect_tokens import drop_tokens
@@ -133,6 +134,7 @@ def _compile(
     with timing.measured("load the compiler"):
         from .compilation import compile_program
     guards = _guards(gm)
+    wait_for_all(gm)
     repeat_elements(gm)
     sink_gathers(gm)
     sum_one_hots(gm)

@@ -15,6 +15,8 @@ waw     overwrites a storage that the earlier one overwrites                    
 raw     reads a storage that the earlier one mutates without making a new value of it               order
 token   takes the time at which a result of the earlier one is complete (keeps nothing alive)       order
 effect  draws random numbers, asserts or has ``fuse.effect``, as the earlier one does               order
+wait    runs beside the collective that the earlier one starts                                      order
+wait    waits for the collective beside which the earlier one runs                                  order
 ======  ==========================================================================================  ========
 """
 
@@ -25,11 +27,13 @@ from typing import Literal, NamedTuple
 
 from ..dialects import fuse
 from ..mlir import ir
-from .kernel import is_kernel, kernel_ties
+from .kernel import is_kernel, kernel_ties, string
 from .storage import aliased_operands, functions_of
 
+_WAIT = "_c10d_functional.wait_tensor.default"
+
 Strength = Literal["exact", "whole", "order"]
-Reason = Literal["data", "size", "war", "waw", "raw", "token", "effect"]
+Reason = Literal["data", "size", "war", "waw", "raw", "token", "effect", "wait"]
 
 #: Operations that stop or change the program besides their results.
 ASSERTS = ("fuse.device_assert", "cf.assert")
@@ -68,6 +72,11 @@ class Node:
     def effect(self) -> bool:
         """Whether it is ordered against others of its kind, see ``has_effect``."""
         return has_effect(self.op, self.callee)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a collective, whose result it gives back."""
+        return bool(self.mutated) and self.callee is not None and extern_name(self.callee) == _WAIT
 
     @cached_property
     def location(self) -> str:
@@ -218,6 +227,12 @@ class Dependences:
                 writer[root] = node.index
             for written in node.mutated:
                 mutator[self.roots[written]] = node.index
+            if node.waits:
+                start = made.get(self.roots[node.mutated[0]], node.index)
+                for beside in self.nodes[start + 1 : node.index]:
+                    if beside.callee is not None:
+                        add(start, beside.index, "order", "wait")
+                        add(beside.index, node.index, "order", "wait")
             if node.name not in self.silent and node.effect:
                 if last_effect is not None:
                     add(last_effect, node.index, "order", "effect")
@@ -278,6 +293,11 @@ def callee_kind(callee: ir.Operation) -> str:
         if attribute in callee.attributes:
             return kind
     return "func.call"
+
+
+def extern_name(callee: ir.Operation) -> str:
+    """The op that an extern declaration stands for; "" for any other function."""
+    return string(callee.attributes["fuse.extern"]) if "fuse.extern" in callee.attributes else ""
 
 
 def extern_mutated(callee: ir.Operation) -> tuple[int, ...]:

@@ -84,9 +84,15 @@ def _collect(attribute: ir.Attribute, count: int, used: set[int]) -> None:
 
 
 def _all_used(func: ir.Operation, used: set[int]) -> None:
-    for number, type_ in enumerate(function_type(func).inputs):
-        if number not in used and not is_token(type_):
-            raise Broken(f"takes operand {number}, which neither fuse.args nor fuse.kwargs names")
+    """Every operand is an argument of the op or, in ``fuse.held``, one that it does not take."""
+    inputs = function_type(func).inputs
+    held = integers_of(func.attributes["fuse.held"], "fuse.held") if "fuse.held" in func.attributes else ()
+    for number in held:
+        if not 0 <= number < len(inputs) or number in used:
+            raise Broken(f"expected fuse.held to name operands that are no arguments, got {number}")
+    for number, type_ in enumerate(inputs):
+        if number not in used and number not in held and not is_token(type_):
+            raise Broken(f"takes operand {number}, which none of fuse.args, fuse.kwargs and fuse.held names")
 
 
 def _storage(func: ir.Operation, report: Report) -> None:

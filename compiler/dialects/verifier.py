@@ -182,7 +182,8 @@ def _named(op: ir.Operation) -> tuple[str, ir.Attribute]:
 #: The attributes of declarations of extern ops.
 _DECLARED = (
     "sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs",
-    "fuse.extern", "fuse.args", "fuse.kwargs", "fuse.mutated", "fuse.aliases", "fuse.effect",
+    "fuse.extern", "fuse.args", "fuse.kwargs", "fuse.held", "fuse.mutated", "fuse.aliases",
+    "fuse.effect",
 )  # fmt: skip
 
 #: How attributes of functions are read, whatever the function is.
@@ -190,6 +191,7 @@ _READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
     "fuse.aliases": items_of,
     "fuse.dims": items_of,
     "fuse.grid": expressions_of,
+    "fuse.held": integers_of,
     "fuse.kwargs": items_of,
     "fuse.mutated": integers_of,
     "fuse.params": texts_of,

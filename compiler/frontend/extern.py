@@ -22,6 +22,7 @@ from ..analysis.layout import TensorSpec
 from ..dialects import fuse
 from ..errors import UnsupportedSize, UnsupportedValue
 from ..mlir import ir
+from .collectives import is_collective, is_wait, read_until
 from .dtypes import BY_TORCH
 from .frames import describe
 from .module_builder import ModuleBuilder
@@ -128,6 +129,11 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
             "fuse.args": ir.ArrayAttr.get([encoder.encode(a) for a in args]),
             "fuse.kwargs": ir.DictAttr.get({k: encoder.encode(v) for k, v in kwargs.items()}),
         }
+        taken = len(encoder.operands)
+        for read in read_until(node) if is_wait(node) else ():
+            encoder.encode(importer.resolve(read))
+        if len(encoder.operands) > taken:
+            attributes["fuse.held"] = builder.int64s(range(taken, len(encoder.operands)))
         results = Results(importer, node)
         results.announce()
         if len(results.kept) != len(results.leaves):
@@ -251,6 +257,10 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
         return found
     if not isinstance(target, torch._ops.OpOverload):
         return {}
+    if is_wait(node):
+        same = {"0": builder.int64(0)}
+        found = {"fuse.mutated": builder.int64s([0]), "fuse.aliases": ir.DictAttr.get(same)}
+        return found if node.users else found | {"fuse.effect": builder.unit}
     schema = target._schema
     found = {}
     written: list[int] = []
@@ -282,6 +292,6 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
     if aliases:
         found["fuse.aliases"] = ir.DictAttr.get(aliases)
     random = torch.Tag.nondeterministic_seeded in target.tags
-    if random or node.is_impure() or not kept:
+    if random or node.is_impure() or is_collective(node) or not kept:
         found["fuse.effect"] = builder.unit
     return found

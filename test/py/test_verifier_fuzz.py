@@ -77,7 +77,8 @@ def test_wrong_attributes_of_functions() -> None:
     names = (
         "fuse.kernel", "fuse.extern", "fuse.launch",
         "fuse.control_deps", "fuse.grid", "fuse.tile", "fuse.ties",
-        "fuse.dims", "fuse.args", "fuse.kwargs", "fuse.aliases", "fuse.mutated", "fuse.params", "fuse.effect",
+        "fuse.dims", "fuse.args", "fuse.kwargs", "fuse.held", "fuse.aliases", "fuse.mutated", "fuse.params",
+        "fuse.effect",
     )  # fmt: skip
     module = ir.Module.parse((DIALECT / "fuse-ops.mlir").read_text(encoding="utf-8"), make_context())
     with module.context, ir.Location.unknown(module.context):

@@ -56,3 +56,15 @@ keep_whole(
     "torch's decomposition counts classes behind the -1 that ends a row",
     "aten.multilabel_margin_loss_forward.default", "aten.multilabel_margin_loss_backward.default",
 )  # fmt: skip
+
+keep_whole(
+    "collectives: the process group runs them, beside the program (frontend/collectives.py)",
+    *(
+        f"_c10d_functional.{op}.default"
+        for op in (
+            "all_gather_into_tensor", "all_gather_into_tensor_coalesced", "all_reduce",
+            "all_reduce_coalesced", "all_to_all_single", "broadcast", "reduce_scatter_tensor",
+            "reduce_scatter_tensor_coalesced", "wait_tensor",
+        )
+    ),
+)  # fmt: skip

@@ -37,6 +37,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from ..collectives import is_collective, waits_for
 from ..importer import target_name
 from ..new_node import new_node
 from ..table import LOWERINGS
@@ -145,7 +146,9 @@ def storage_root(node: Any) -> Any:
 
 
 def storage_readers(root: Node) -> list[Node]:
-    """Whatever reads a value or a view of it, results included."""
+    """Whatever reads a value or a view of it, results included; what a collective reads, it reads until the
+    wait.
+    """
     found: list[Node] = []
     waiting = [root]
     while waiting:
@@ -153,7 +156,7 @@ def storage_readers(root: Node) -> list[Node]:
             if _is_view(user):
                 waiting.append(user)
             else:
-                found.append(user)
+                found += [user, *waits_for(user)] if is_collective(user) else [user]
     return found
 
 

@@ -31,6 +31,8 @@ _WAITING = frozenset(
 )
 #: Ops that turn a mask into positions, whose number the host waits for.
 _INDEXING = ("aten.index.", "aten.index_put", "aten._index_put", "aten._unsafe_index")
+#: Collectives, and the wait for them.
+_COLLECTIVE = "_c10d_functional."
 #: Higher-order ops that only launch.
 _LAUNCHING = ("higher_order.triton_kernel_wrapper",)
 #: Ops without a call of their own go with the op that follows; a ``fuse.free`` goes with the one before.
@@ -195,6 +197,8 @@ class _Splitter:
             return "the op is tagged unsafe for CUDA graphs"
         if torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags:
             return "the size of its result depends on data"
+        if name.startswith(_COLLECTIVE):
+            return "other processes take part in it"
         if name in _WAITING:
             return "it waits for the device"
         if name.startswith(_INDEXING) and any(

@@ -9,7 +9,7 @@ func.func private @e(tensor<8xf32>) -> tensor<8xf32>
 // -----
 
 // arg: an operand that nothing names
-// expected-error@+1 {{'func.func' op takes operand 1, which neither fuse.args nor fuse.kwargs names}}
+// expected-error@+1 {{'func.func' op takes operand 1, which none of fuse.args, fuse.kwargs and fuse.held names}}
 func.func private @e(tensor<8xf32>, index) -> tensor<8xf32>
     attributes {fuse.extern = "aten.clone.default", fuse.args = [#fuse.arg<0 : i64>]}
 
@@ -40,6 +40,20 @@ func.func private @e(tensor<8xf32>) -> tensor<8xf32>
 // expected-error@+1 {{'func.func' op expected fuse.mutated to name tensor operands, got 1}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.extern = "aten.clone.default", fuse.args = [#fuse.arg<0 : i64>], fuse.mutated = array<i64: 1>}
+
+// -----
+
+// held: an operand that the op takes
+// expected-error@+1 {{'func.func' op expected fuse.held to name operands that are no arguments, got 0}}
+func.func private @e(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "aten.clone.default", fuse.args = [#fuse.arg<0 : i64>], fuse.held = array<i64: 0>}
+
+// -----
+
+// held: an operand that does not exist
+// expected-error@+1 {{'func.func' op expected fuse.held to name operands that are no arguments, got 2}}
+func.func private @e(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "aten.clone.default", fuse.args = [#fuse.arg<0 : i64>], fuse.held = array<i64: 2>}
 
 // -----
 

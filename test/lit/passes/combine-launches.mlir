@@ -250,6 +250,38 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: the first runs beside a collective, and would have to wait for it.
+// CHECK-LABEL: func.func @main
+// CHECK: call @beside(%
+// CHECK: %[[T:.*]] = call @wait
+// CHECK: call @beside(%[[T]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1000xf32>, %a: tensor<1000xf32>) -> (tensor<1000xf32>, tensor<1000xf32>) {
+    %t = call @start(%a) : (tensor<1000xf32>) -> tensor<1000xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
+    %y = call @beside(%x, %o) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+    %s = call @wait(%t, %a) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
+    %b = call @beside(%s, %p) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+    return %y, %b : tensor<1000xf32>, tensor<1000xf32>
+  }
+  func.func private @beside(%x: tensor<1000xf32>, %o: tensor<1000xf32>) -> tensor<1000xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1000"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1000xf32>, i1, f32) -> f32
+    %w = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
+    return %r : tensor<1000xf32>
+  }
+  func.func private @start(tensor<1000xf32>) -> tensor<1000xf32> attributes {fuse.extern = "_c10d_functional.all_reduce.default",
+    fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.kwargs = {}, fuse.effect}
+  func.func private @wait(tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32> attributes {fuse.extern = "_c10d_functional.wait_tensor.default",
+    fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}, fuse.held = array<i64: 1>, fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}}
+}
+
+// -----
+
 // Must not fire, as neither can move: the torch op needs the one, and the other needs the torch op.
 // CHECK-LABEL: func.func @main
 // CHECK: call @fixed

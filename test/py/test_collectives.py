@@ -1,0 +1,136 @@
+"""Collectives of several processes: what a wait gives is what it was given, and what a collective reads stays
+as it is until then.
+"""
+
+import pytest
+import torch
+import torch.distributed as dist
+from compiling import Compiled
+from made_up_gpu import made_up_gpu
+from torch import Tensor
+
+if not dist.is_available():
+    pytest.skip("torch without torch.distributed", allow_module_level=True)
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+c10d = torch.ops._c10d_functional
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory):
+    """A group of this process alone: collectives copy."""
+    store = dist.FileStore(str(tmp_path_factory.mktemp("store") / "file"), 1)
+    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield dist.group.WORLD.group_name
+    dist.destroy_process_group()
+
+
+@pytest.fixture(params=["graph", "scheduled", "tiled", "planned"])
+def level(request):
+    return request.param
+
+
+def random(*sizes: int) -> Tensor:
+    return torch.rand(sizes, generator=torch.Generator().manual_seed(sum(sizes)))
+
+
+def test_what_was_waited_for_outlives_the_collective(group, level):
+    """Storage of the collective's result is that of the wait's: nothing may take it over."""
+
+    def reduced(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        sums = c10d.wait_tensor(c10d.all_reduce(x * 2, "sum", group))
+        products = sums @ sums
+        return sums, products.cos() + sums, sums * 3
+
+    x = random(16, 16)
+    found = Compiled(reduced, {"interpret_level": level})(x)
+    for a, b in zip(found, reduced(x), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_several_results_are_waited_for_one_by_one(group, level):
+    def reduced(x: Tensor, y: Tensor) -> Tensor:
+        a, b = c10d.all_reduce_coalesced([x * 2, y + 1], "sum", group)
+        return c10d.wait_tensor(a) @ c10d.wait_tensor(b)
+
+    x, y = random(8, 8), random(8, 8) + 1
+    torch.testing.assert_close(Compiled(reduced, {"interpret_level": level})(x, y), reduced(x, y))
+
+
+def test_a_graph_waits_for_what_it_starts(group):
+    """Nothing in the graph waits: what the collective reads would have to stay as it is for ever."""
+
+    def started(x: Tensor) -> Tensor:
+        return c10d.all_gather_into_tensor(x * 2, 1, group)
+
+    compiled = Compiled(started)
+    torch.testing.assert_close(compiled(random(8, 8)), random(8, 8) * 2)
+    assert "_c10d_functional.wait_tensor.default" in str(compiled.graphs[0].module)
+
+
+def plan_of(function, *args: Tensor) -> list[str]:
+    with made_up_gpu(), torch.no_grad():
+        compiled = Compiled(function)
+        compiled(*args)
+    return compiled.graphs[0].source.splitlines()
+
+
+def line(plan: list[str], text: str) -> int:
+    (found,) = [number for number, line in enumerate(plan) if text in line]
+    return found
+
+
+def test_what_a_collective_reads_is_not_written_before_the_wait(group):
+    """The wait comes after work that needs memory: that of the operand is free only then."""
+
+    def gathered(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        whole = c10d.all_gather_into_tensor(x.relu() * 2, 1, group)
+        beside = ((y * 3 + 1) @ y).sin() @ y
+        return c10d.wait_tensor(whole).cos(), beside.cos()
+
+    plan = plan_of(gathered, random(64, 64), random(64, 64))
+    start, wait = line(plan, "= extern_all_gather"), line(plan, "= extern_wait_tensor")
+    operand = plan[start].split("(")[1].rstrip(")")
+    assert operand in plan[wait], "the wait holds what the collective reads"
+    between = plan[start + 1 : wait]
+    assert any("extern_mm" in text for text in between), "products run beside the collective"
+    assert any("launch_" in text for text in between), "so does a kernel"
+    assert not any(f"{operand}_p" in text or f"del {operand}" in text for text in between)
+
+
+def test_a_sum_is_not_added_in_place_to_what_a_collective_reads(group):
+    def gathered(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        read = x.relu()
+        whole = c10d.all_gather_into_tensor(read, 1, group)
+        total = read + y @ y
+        return total, c10d.wait_tensor(whole)
+
+    plan = plan_of(gathered, random(64, 64), random(64, 64))
+    operand = plan[line(plan, "= extern_all_gather")].split("(")[1].rstrip(")")
+    assert not any("addmm_" in text and operand in text for text in plan)
+
+
+def test_collectives_keep_their_order(group):
+    """Processes that start collectives in different orders wait for each other for ever."""
+
+    def reduced(x: Tensor, y: Tensor) -> Tensor:
+        late = c10d.all_reduce((x @ y).sin(), "sum", group)
+        early = c10d.all_reduce(y, "max", group)
+        return c10d.wait_tensor(early) - c10d.wait_tensor(late)
+
+    plan = plan_of(reduced, random(64, 64), random(64, 64))
+    first, second = (number for number, text in enumerate(plan) if "= extern_all_reduce" in text)
+    made_late = line(plan, "launch_sin")
+    assert made_late < first < second
+
+
+def test_collectives_are_not_recorded(group):
+    def reduced(x: Tensor) -> Tensor:
+        return c10d.wait_tensor(c10d.all_reduce(x * 2, "sum", group)) + 1
+
+    with made_up_gpu(), torch.no_grad():
+        compiled = Compiled(reduced, {"cudagraphs": True, "hardware": "h200"})
+        with pytest.raises(Exception, match="CUDA"):  # nothing can be recorded here
+            compiled(random(8, 8))
+    reasons = {str(call) for graph in compiled.graphs for call in graph.unrecorded}
+    assert any("other processes take part in it" in reason for reason in reasons)

@@ -1,0 +1,116 @@
+"""What each of two processes runs for ``test_two_processes.py``: collectives in graphs, and models that are
+split over processes, compiled and by eager.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as collectives
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch.nn.parallel import DistributedDataParallel
+
+import fuse_mlir
+
+SIZE = 2
+
+
+def start(rank: int, store: str, device_type: str) -> None:
+    """Runs all of it as process ``rank`` of two that meet in the file ``store``."""
+    device = torch.device(device_type, rank if device_type == "cuda" else 0)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, store=dist.FileStore(store, SIZE), rank=rank, world_size=SIZE)
+    try:
+        functional_collectives(device)
+        training(device)
+    finally:
+        dist.destroy_process_group()
+
+
+def functional_collectives(device: torch.device) -> None:
+    """Collectives between kernels, products and reductions; results that are kept and used again."""
+    group = dist.group.WORLD
+
+    def mixed(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        total = collectives.all_reduce(x.relu() * 2, "sum", group)
+        beside = (y * 3 + 1) @ y
+        whole = collectives.all_gather_tensor(beside.sin() + total, 0, group)
+        part = collectives.reduce_scatter_tensor(whole * 2, "sum", 0, group)
+        swapped = collectives.all_to_all_single(part - part.amax(), None, None, group)
+        return total, (total * 3).sum(), whole.cos() + 1, part, swapped.exp() @ y
+
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    x, y = (torch.randn(64, 64, generator=generator).to(device) for _ in range(2))
+    with torch.no_grad():
+        want = mixed(x, y)
+        found = torch.compile(mixed, backend=fuse_mlir.backend, fullgraph=True)(x, y)
+    torch.testing.assert_close(found, want)
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(32), nn.Linear(32, 64), nn.Linear(64, 32)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+
+def in_buckets(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+    return DistributedDataParallel(model)
+
+
+def in_shards(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+    for block in model.children():
+        fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model
+
+
+def in_columns(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+    for block in model.children():
+        parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    return model
+
+
+def training(device: torch.device) -> None:
+    """Losses and parameters of three steps, data parallel, fully sharded and tensor parallel."""
+    mesh = init_device_mesh(device.type, (SIZE,))
+    for split in (in_buckets, in_shards, in_columns):
+        shared_data = split is in_columns  # all processes work on the same rows
+        want = _trained(split, mesh, device, shared_data, compiled=False)
+        found = _trained(split, mesh, device, shared_data, compiled=True)
+        torch.testing.assert_close(found, want, msg=lambda text, split=split: f"{split.__name__}: {text}")
+
+
+def _trained(
+    split: Callable[[nn.Module, DeviceMesh], nn.Module],
+    mesh: DeviceMesh,
+    device: torch.device,
+    shared_data: bool,
+    *,
+    compiled: bool,
+) -> tuple[Tensor, Sequence[Tensor]]:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model: Any = split(nn.Sequential(Block(), Block()).to(device), mesh)
+    call = torch.compile(model, backend=fuse_mlir.backend) if compiled else model
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    generator = torch.Generator().manual_seed(0 if shared_data else dist.get_rank())
+    losses = []
+    for _ in range(3):
+        x = torch.randn(16, 32, generator=generator).to(device)
+        loss = call(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.detach())
+    whole = [p.full_tensor() if isinstance(p, DTensor) else p for p in model.parameters()]
+    return torch.stack(losses), [p.detach() for p in whole]
