@@ -299,3 +299,16 @@ FOUND = {
 @pytest.mark.parametrize("level", ["scheduled", "planned"])
 def test_found_by_random_programs(function, shape, level):
     check(function, matrix(*shape), interpret_level=level, verify="numeric")
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "layout",
+    [((2,), (1,), 0), ((4,), (1,), 1), ((2, 3), (8, 2)), ((2,), (3,), 7), ((0,), (1,), 0)],
+    ids=["before", "before and in", "behind", "in and behind", "nothing"],
+)
+def test_as_strided_reads_what_is_outside_of_a_part_of_a_storage(layout, dynamic):
+    part = torch.arange(20.0)[3:9]
+    check(lambda x: torch.as_strided(x, *layout) * 2, part, dynamic=dynamic)
+    check(lambda x: torch.as_strided(x, *layout), part[1:2], dynamic=dynamic)
+    check(lambda x: torch.as_strided((x + 1)[2:5], (2,), (2,), 0) * 2, part, dynamic=dynamic)

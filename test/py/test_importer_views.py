@@ -74,7 +74,8 @@ def check(function: Callable[..., object], *inputs: T, symbolic: bool = False, s
 def test_view_alone_and_in_a_kernel(view: str, source: str, symbolic: bool) -> None:
     torch.manual_seed(0)
     x = SOURCES[source]()
-    absolute = view == "as_strided" and symbolic  # an address in a storage whose start only the tensor knows
+    # an address in a storage, whose start only the tensor knows
+    absolute = view == "as_strided" and (symbolic or source == "offset")
     check(VIEWS[view], x, symbolic=symbolic, strict=not absolute)
 
     def used(x: T) -> list[T]:
@@ -116,6 +117,13 @@ def test_clone_keeps_or_makes_a_layout(memory_format: torch.memory_format) -> No
 def test_overlapping_as_strided_of_a_strided_tensor_falls_back() -> None:
     x = torch.randn(6, 8)[:, ::2]
     check(lambda x: aten.as_strided.default(x, [3, 2], [8, 2], 2).clone(), x, strict=False)
+
+
+@pytest.mark.parametrize("offset", [None, 0, 2, 6, 9])
+def test_as_strided_scatter_into_a_part_of_a_storage(offset) -> None:
+    """An offset counts from where the storage begins."""
+    part, view = torch.randn(30)[3:9], torch.randn(2, 2)
+    check(lambda x, v: aten.as_strided_scatter.default(x, v, (2, 2), (4, 1), offset) * 2, part, view)
 
 
 def test_splits_of_a_symbolic_size_add_up() -> None:

@@ -19,9 +19,11 @@ def as_strided_scatter(call: Call) -> Any:
     """
     target, source = call.tensor("self"), call.tensor("src")
     sizes, strides = _numbers(call, "size"), _numbers(call, "stride")
-    offset = call["storage_offset"] or 0
-    if type(offset) is not int:
-        call.refuse("where the view begins is known only when the program runs")
+    begin = const(0)  # of the view, from the first element of the target on; as a number, in its storage
+    if call["storage_offset"] is not None:
+        begin = call.expr(call["storage_offset"]) - target.origin - target.spec.offset
+        if not call.symbols.defines(begin):
+            call.refuse("where the target starts in its storage is not known")
     order = sorted((d for d, n in enumerate(sizes) if n > 1), key=lambda d: -strides[d])
     if any(strides[d] <= 0 for d in order):
         call.refuse("elements of the view overlap")
@@ -30,7 +32,7 @@ def as_strided_scatter(call: Call) -> Any:
     result = call.result
     kernel = call.kernel([target, source])
     at = kernel.iterate(result.sizes)
-    rest = const(-offset)
+    rest = -begin
     for coordinate, stride in zip(at, result.strides, strict=True):
         rest = rest + coordinate * stride
     place: list[Expr] = [const(0)] * len(sizes)

@@ -188,8 +188,9 @@ def unfold(call: Call) -> Tensor:
 
 @lowers("aten.as_strided.default", view=True)
 def as_strided(call: Call) -> Tensor:
-    """Expressible where the source covers its storage in row-major order: the address is then the source's
-    linear index.
+    """Expressible where the source covers what is read of its storage in row-major order: the address is then
+    the source's linear index.  An argument may be a part of its storage, whose other elements only torch can
+    read.
     """
     source = call.tensor("self")
     if not source.spec.is_contiguous or not source.sizes:
@@ -200,8 +201,13 @@ def as_strided(call: Call) -> Tensor:
         call.refuse("where the source starts in its storage is not known")
     for coordinate, stride in zip(point(result_sizes(call)), fake.stride(), strict=True):
         address = address + coordinate * call.expr(stride)
-    extents = {f"v{i}": str(s) for i, s in enumerate(result_sizes(call))}
-    return call.view(source, _digits(address, source.sizes, Facts.of(extents=extents)))
+    facts = Facts.of(extents={f"v{i}": str(s) for i, s in enumerate(result_sizes(call))})
+    elements = source.spec.numel
+    inside = 0 in fake.shape or (facts.nonnegative(address) and facts.less(address, elements))
+    is_part = source.root is not None or source.spec.offset != const(0) or elements.constant is not None
+    if is_part and not inside:
+        call.refuse("as_strided may leave its source")
+    return call.view(source, _digits(address, source.sizes, facts))
 
 
 def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -> tuple[Expr, ...]:
