@@ -20,7 +20,7 @@ from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline, level_ends
 from ..passes.pipeline_text import parse_pipeline
 from .analysis.hardware import hardware_named
-from .analysis.launch import Launch
+from .analysis.launch import Launch, line_text
 from .analysis.lifetimes import planned_peak
 from .analysis.provenance import kernel_calls, launch_numbers, launches
 from .analysis.remarks import Remarks
@@ -31,7 +31,7 @@ from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
-from .frontend.frames import user_frame
+from .frontend.frames import user_line
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
 from .frontend.rewrites.batch_norms import spell_out_batch_norms
@@ -268,11 +268,11 @@ def _report_padded(results: Sequence[torch.fx.Node], remarks: Remarks) -> None:
     """Says which results do not lie in memory as eager's do."""
     for node in results:
         value = node.meta["val"]
-        frame = user_frame(node.meta.get("stack_trace") or "")
+        line = user_line(node)
         remarks.add(
             "layouts", "passed", "padded-rows", "a result keeps the padding behind its rows: no copy is made",
             ops=(node.name,),
-            locations=() if frame is None else (f"{frame[0]}:{frame[1]}",),
+            locations=() if line is None else (line_text(line),),
             row=value.shape[-1],
             stride=value.stride(-2),
         )  # fmt: skip

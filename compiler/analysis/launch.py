@@ -30,8 +30,14 @@ class Estimate:
         )
 
 
-#: A place in the user's program: (file, line).
+#: A place in the user's program: (file, line); line 0 where the first says all, as of a module whose calls
+#: are in torch's files.
 Line = tuple[str, int]
+
+
+def line_text(line: Line) -> str:
+    """``model.py:12``, or the first alone where there is no line."""
+    return f"{line[0]}:{line[1]}" if line[1] else line[0]
 
 
 @dataclass(frozen=True)
@@ -51,5 +57,5 @@ class Launch:
     estimate: Estimate | None = None
 
     def __str__(self) -> str:
-        where = ", ".join(f"{file}:{line}" for file, line in self.lines) or "no line of the program"
+        where = ", ".join(map(line_text, self.lines)) or "no line of the program"
         return f"{self.name} computes {', '.join(self.nodes) or 'no node of the graph'} of {where}"

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .launch import line_text
+
 #: A line inside a location as MLIR prints it.
 _LINE = re.compile(r'"([^"]+)":(\d+):\d+')
 
@@ -80,7 +82,7 @@ def _lines(location: str) -> list[str]:
     """``file:line`` of each place inside a location; one that is no text of MLIR's is a line already."""
     if not location.startswith("loc("):
         return [location]
-    return [f"{file}:{line}" for file, line in _LINE.findall(location)]
+    return [line_text((file, int(line))) for file, line in _LINE.findall(location)]
 
 
 def _yaml(remark: Remark) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from .hardware import Hardware
+from .launch import line_text
 from .schedule import Buffer, Row, Schedule
 
 ROW, COLUMN, TOP = 18, 11, 56
@@ -107,7 +108,7 @@ def _middle(row: int) -> float:
 def _row(number: int, row: Row, share: float, seconds: float, held: int, held_share: float) -> Iterator[str]:
     launch, y = row.launch, _middle(number)
     cost = f"{amount(launch.estimate.bytes)}, {seconds * 1e6:.2f} us" if launch.estimate else "not estimated"
-    where = "\n".join(f"{file}:{line}" for file, line in launch.lines) or "no line of the program"
+    where = "\n".join(map(line_text, launch.lines)) or "no line of the program"
     tip = f"{launch.name}\n{', '.join(launch.nodes)}\n{where}\n{cost}"
     name = launch.name if len(launch.name) <= 44 else launch.name[:43] + "…"
     yield f'<text x="8" y="{y + 4}">{number} {escape(name)}<title>{escape(tip)}</title></text>'

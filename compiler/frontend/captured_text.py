@@ -16,7 +16,7 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
-from .frames import user_frame
+from .frames import user_line
 from .graph_text import NotCacheable, Writer
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
@@ -55,7 +55,7 @@ def captured_text(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> str:
             raise NotCacheable(f"a node {node.op}")
         writer.lines.append(
             f"{node.name} {node.op} {target} {writer.value(node.args)} {writer.value(node.kwargs)} "
-            f"{user_frame(node.meta.get('stack_trace') or '')}"
+            f"{user_line(node)}"
         )
     return "\n".join(writer.lines)
 

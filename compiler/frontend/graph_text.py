@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from .frames import user_frame
+from .frames import user_line
 
 #: Types whose ``repr`` says all of the value.
 _SPELT = (
@@ -89,7 +89,7 @@ class Writer:
         self.lines.append(
             f"{node.name} {node.op} {target} {self.value(node.args)} {self.value(node.kwargs)} "
             f"{self.value(value)} {meta.get('unbacked_bindings') or ''} "
-            f"{user_frame(meta.get('stack_trace') or '')}"
+            f"{user_line(node)}"
         )
 
     def _subgraph(self, node: fx.Node, graph: fx.GraphModule) -> None:

@@ -17,6 +17,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from ..analysis.index import Expr, const
+from ..analysis.launch import line_text
 from ..analysis.layout import TensorSpec
 from ..analysis.remarks import Remarks
 from ..errors import (
@@ -32,7 +33,7 @@ from . import ops
 from .call import Call
 from .dtypes import BY_TORCH
 from .extern import call_extern, host_number
-from .frames import describe
+from .frames import describe, user_line
 from .graph_text import held
 from .interface import Fallback, Output, OutputArgument, OutputConstant, OutputResult
 from .locations import location_of
@@ -218,7 +219,7 @@ class Importer:
 
     def fall_back(self, node: fx.Node, reason: str) -> None:
         """Counts an unplanned extern call; raises UnsupportedOp when strict."""
-        target, where = target_name(node.target), describe(node)
+        target, where, line = target_name(node.target), describe(node), user_line(node)
         if self.strict:
             operands = (
                 ", ".join(
@@ -236,7 +237,7 @@ class Importer:
             "fallback",
             f"{target} runs as itself: {reason}",
             ops=(node.name,),
-            locations=(where,),
+            locations=() if line is None else (line_text(line),),
         )
 
     # Nodes.

@@ -3,14 +3,12 @@
 from torch import fx
 
 from ..mlir import ir
-from .frames import user_frame
+from .frames import user_line
 
 
 def location_of(node: fx.Node, context: ir.Context) -> ir.Location:
-    """``NameLoc(node.name, FileLineColLoc(file, line))``; the name alone where the node has no user frame."""
-    frame = user_frame(node.meta.get("stack_trace") or "")
-    if frame is None:
+    """``NameLoc(node.name, FileLineColLoc(*user_line))``; the name alone where no line is known."""
+    line = user_line(node)
+    if line is None:
         return ir.Location.name(node.name, context=context)
-    return ir.Location.name(
-        node.name, ir.Location.file(frame[0], frame[1], 0, context=context), context=context
-    )
+    return ir.Location.name(node.name, ir.Location.file(*line, 0, context=context), context=context)

@@ -168,3 +168,37 @@ def test_the_log_is_silent_by_default(caplog) -> None:
     with caplog.at_level(logging.WARNING, logger="fuse_mlir"):
         Compiled(lambda x: x.exp().sum(0))(torch.randn(3, 40))
     assert caplog.records == []
+
+
+class Outer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.LayerNorm(4)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.net(x)
+
+
+def test_where_all_frames_are_torchs_the_module_is_named() -> None:
+    """A ``Sequential`` calls its modules in a file of torch's: only what it is in has a line."""
+    compiled = Compiled(Outer().net)
+    compiled(torch.randn(8, 4)).sum().backward()
+    forward, backward = compiled.graphs
+    assert {launch.lines for launch in forward.launches} == {
+        (("module 0 (Linear)", 0),),
+        (("module 1.0 (LayerNorm)", 0),),
+    }
+    assert {line for launch in backward.launches for line in launch.lines} <= {
+        line for launch in forward.launches for line in launch.lines
+    }
+    assert all(launch.lines for launch in backward.launches)
+    assert "of module 0 (Linear)" in str(forward.launches[0])
+    missed = forward.remarks.render("text").splitlines()[0]
+    assert missed.endswith("] at module 0 (Linear), module 1.0 (LayerNorm)")
+
+
+def test_a_line_of_the_users_comes_before_the_module() -> None:
+    compiled = Compiled(Outer())
+    compiled(torch.randn(8, 4))
+    line = Outer.forward.__code__.co_firstlineno + 1
+    assert {at for launch in compiled.graphs[0].launches for at in launch.lines} == {(HERE, line)}

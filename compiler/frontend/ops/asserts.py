@@ -4,10 +4,11 @@ from typing import Any
 
 import torch
 
+from ...analysis.launch import line_text
 from ...mlir import ir
 from ..call import Call
 from ..extern import Encoder
-from ..frames import user_frame
+from ..frames import user_line
 from ..table import lowers
 from ..values import Tensor
 
@@ -47,8 +48,8 @@ def assert_scalar(call: Call) -> None:
     """
     if call["self"] is True:
         return
-    frame = user_frame(call.node.meta.get("stack_trace") or "")
-    place = "" if frame is None else f" (at {frame[0]}:{frame[1]})"
+    line = user_line(call.node)
+    place = "" if line is None else f" (at {line_text(line)})"
     builder, encoder = call.builder, Encoder(call.importer, call.location, call.node.name)
     with builder.context:
         attributes = {

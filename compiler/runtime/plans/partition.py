@@ -3,7 +3,7 @@ data."""
 
 from dataclasses import dataclass
 
-from ...analysis.launch import Line
+from ...analysis.launch import Line, line_text
 
 
 @dataclass(frozen=True)
@@ -30,5 +30,5 @@ class Unrecorded:
     lines: tuple[Line, ...] = ()
 
     def __str__(self) -> str:
-        where = ", ".join(f"{file}:{line}" for file, line in self.lines)
+        where = ", ".join(map(line_text, self.lines))
         return f"{self.op}: {self.reason}" + (f" ({where})" if where else "")
