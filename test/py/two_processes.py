@@ -2,12 +2,14 @@
 split over processes, compiled and by eager.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as collectives
+from compiling import assert_no_worse
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -16,6 +18,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 from torch.nn.parallel import DistributedDataParallel
 
 import fuse_mlir
+from fuse_mlir.bench.models.case import named_tensors
 
 SIZE = 2
 
@@ -49,9 +52,9 @@ def functional_collectives(device: torch.device) -> None:
     generator = torch.Generator().manual_seed(dist.get_rank())
     x, y = (torch.randn(64, 64, generator=generator).to(device) for _ in range(2))
     with torch.no_grad():
-        want = mixed(x, y)
+        reference, eager = mixed(x.double(), y.double()), mixed(x, y)
         found = torch.compile(mixed, backend=fuse_mlir.backend, fullgraph=True)(x, y)
-    torch.testing.assert_close(found, want)
+    assert_no_worse(*map(named_tensors, (reference, eager, found)))
 
 
 class Block(nn.Module):
@@ -85,9 +88,9 @@ def training(device: torch.device) -> None:
     mesh = init_device_mesh(device.type, (SIZE,))
     for split in (in_buckets, in_shards, in_columns):
         shared_data = split is in_columns  # all processes work on the same rows
-        want = _trained(split, mesh, device, shared_data, compiled=False)
-        found = _trained(split, mesh, device, shared_data, compiled=True)
-        torch.testing.assert_close(found, want, msg=lambda text, split=split: f"{split.__name__}: {text}")
+        run = partial(_trained, split, mesh, device, shared_data)
+        reference, eager = run(torch.float64), run(torch.float32)
+        assert_no_worse(reference, eager, run(torch.float32, compiled=True))
 
 
 def _trained(
@@ -95,22 +98,23 @@ def _trained(
     mesh: DeviceMesh,
     device: torch.device,
     shared_data: bool,
-    *,
-    compiled: bool,
-) -> tuple[Tensor, Sequence[Tensor]]:
+    dtype: torch.dtype,
+    compiled: bool = False,
+) -> dict[str, Tensor]:
     torch._dynamo.reset()
     torch.manual_seed(0)
-    model: Any = split(nn.Sequential(Block(), Block()).to(device), mesh)
+    model: Any = split(nn.Sequential(Block(), Block()).to(device, dtype), mesh)
     call = torch.compile(model, backend=fuse_mlir.backend) if compiled else model
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     generator = torch.Generator().manual_seed(0 if shared_data else dist.get_rank())
     losses = []
     for _ in range(3):
-        x = torch.randn(16, 32, generator=generator).to(device)
+        x = torch.randn(16, 32, generator=generator).to(device, dtype)
         loss = call(x).square().mean()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
         losses.append(loss.detach())
-    whole = [p.full_tensor() if isinstance(p, DTensor) else p for p in model.parameters()]
-    return torch.stack(losses), [p.detach() for p in whole]
+    whole = {n: p.full_tensor() if isinstance(p, DTensor) else p for n, p in model.named_parameters()}
+    found = {f"parameter:{split.__name__}.{name}": p.detach() for name, p in whole.items()}
+    return found | {f"output:{split.__name__}": torch.stack(losses)}
