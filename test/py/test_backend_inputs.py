@@ -312,3 +312,26 @@ def test_as_strided_reads_what_is_outside_of_a_part_of_a_storage(layout, dynamic
     check(lambda x: torch.as_strided(x, *layout) * 2, part, dynamic=dynamic)
     check(lambda x: torch.as_strided(x, *layout), part[1:2], dynamic=dynamic)
     check(lambda x: torch.as_strided((x + 1)[2:5], (2,), (2,), 0) * 2, part, dynamic=dynamic)
+
+
+DIVISIONS = {
+    "floor": lambda x, y: x // y,
+    "trunc": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+    "remainder": lambda x, y: x % y,
+    "fmod": torch.fmod,
+}
+
+
+@pytest.mark.parametrize("divide", DIVISIONS.values(), ids=DIVISIONS)
+def test_integers_divided_by_zero(divide):
+    """On the CPU eager raises for integers, not for floats, and not where there is nothing to divide."""
+    x, y = torch.arange(6).reshape(2, 3), torch.tensor([3, -2, 0])
+    for graph, args in ((divide, (x, y)), (lambda x: divide(x, 0), (x,)), (lambda y: divide(5, y), (y,))):
+        if graph is divide or divide is not torch.fmod:
+            with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+                graph(*args)
+            with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+                Compiled(graph)(*args)
+    check(divide, x, y + 7)
+    check(divide, x[:, :0], y[2:])
+    check(lambda x, y: divide(x, y).nan_to_num(), x.double(), y)

@@ -97,6 +97,16 @@ def div(k: K, x: Scalar, other: Operand) -> Scalar:
     return k.div(x, other)
 
 
+def _assert_divisor(k: K, x: Operand, divisor: Operand) -> None:
+    """As eager on the CPU, which raises where an integer is divided by zero; a GPU goes on."""
+    nothing = any(extent.constant == 0 for extent in k.dims.values())
+    if k.builder.device != "cpu" or nothing or (not isinstance(divisor, Scalar) and divisor != 0):
+        return
+    _, right = k.pair(x, divisor)
+    if not right.is_float:
+        k.assert_(k.compare("ne", right, 0), "ZeroDivisionError")
+
+
 def _div_mode(call: Call) -> object:
     """Division as ``rounding_mode`` says; without one it is true division, which promotes integers to
     floats.
@@ -105,6 +115,7 @@ def _div_mode(call: Call) -> object:
 
     def body(k: K, x: Scalar, other: Operand, rounding_mode: str | None) -> Scalar:
         divide = {None: k.div, "trunc": k.trunc_div, "floor": k.floor_div}[rounding_mode]
+        _assert_divisor(k, x, other)
         return divide(x, other)
 
     return lower(call, Pointwise((), body, kind))
@@ -115,16 +126,19 @@ lowers("aten.div.Tensor_mode", "aten.div.Scalar_mode")(_div_mode)
 
 @pointwise("aten.floor_divide.default", "aten.floor_divide.Scalar")
 def floor_divide(k: K, x: Scalar, other: Operand) -> Scalar:
+    _assert_divisor(k, x, other)
     return k.floor_div(x, other)
 
 
 @pointwise("aten.fmod.Tensor", "aten.fmod.Scalar")
 def fmod(k: K, x: Scalar, other: Operand) -> Scalar:
+    _assert_divisor(k, x, other)
     return k.fmod(x, other)
 
 
 @pointwise("aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor")
 def remainder(k: K, x: Operand, other: Operand) -> Scalar:
+    _assert_divisor(k, x, other)
     return k.remainder(x, other)
 
 
