@@ -16,6 +16,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from .analysis.remarks import Remarks
 from .collector import collector_paused
 from .direct_call import (
     differentiable_results,
@@ -34,6 +35,7 @@ from .frontend.rewrites.attention_layout import lay_out_queries
 from .frontend.rewrites.attention_mask_layout import lay_out_masks
 from .frontend.rewrites.attention_masks import simplify_masks
 from .frontend.rewrites.batch_norms import keep_batch_norms
+from .frontend.rewrites.rewriting import Rewriting
 from .frontend.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from .frontend.stand_in import (
     StandInMismatch,
@@ -84,17 +86,17 @@ def _compile_captured(
     captured, stored = _from_cache(gm, example_inputs, chosen)
     if stored is not None:
         return stored
+    told = Remarks()  #: of rewrites before there are graphs to compile: the first of these tells them
+    rewriting = Rewriting(gm, told)
     if chosen.attention:
-        fuse_attention(gm)
-        lay_out_queries(gm)
-        simplify_masks(gm)
-        lay_out_masks(gm)
+        for rewrite in (fuse_attention, lay_out_queries, simplify_masks, lay_out_masks):
+            rewriting.run(rewrite)
 
     direct: list[Callable[..., Any]] = []
     cuts: dict[str, Any] = {}  #: what was learnt of the two graphs of a training step
     differentiated = needs_gradients(example_inputs)
     if not differentiated:
-        keep_batch_norms(gm)
+        rewriting.run(keep_batch_norms)
     shared = share_storage(example_inputs)
     autocast = torch._C._is_any_autocast_enabled()
     plain = plain_inputs(example_inputs)  # AOTAutograd keeps the compilers, which must not keep the inputs
@@ -111,7 +113,8 @@ def _compile_captured(
                 keep_saved_tensors()
             with _algorithms(chosen):
                 kept = kept_strides(name, padded=chosen.output_strides == "padded")
-                compiled = compile_graph(graph, inputs, chosen, name=name, kept=kept)
+                before = Remarks() if name == "backward" else told
+                compiled = compile_graph(graph, inputs, chosen, name=name, kept=kept, remarks=before)
             report_strides(compiled.strides)
             call = compiled.call
             if written is not None:
@@ -130,7 +133,8 @@ def _compile_captured(
 
     def part(joint: torch.fx.GraphModule, joint_inputs: Sequence[Any], **given: Any) -> Any:
         on_gpu = runs_on_gpu(graph_device(joint), chosen)
-        both = partition(joint, joint_inputs, epilogues=chosen.library_epilogues(on_gpu), **given)
+        epilogues = chosen.library_epilogues(on_gpu)
+        both = partition(joint, joint_inputs, epilogues=epilogues, remarks=told, **given)
         cuts["backward"] = both[1]
         return both
 

@@ -38,6 +38,7 @@ from .frontend.rewrites.batch_norms import spell_out_batch_norms
 from .frontend.rewrites.concat_products import write_products_into_concats
 from .frontend.rewrites.mutating_calls import write_calls_in_place
 from .frontend.rewrites.product_sums import add_products_in_place
+from .frontend.rewrites.rewriting import Rewriting
 from .frontend.saved_strides import KeptStrides, result_strides
 from .mlir import ir
 from .options import OptionError, Options
@@ -95,20 +96,24 @@ def compile_program(
     on_gpu: bool,
     static: Collection[int] = (),
     timing: Timing,
+    remarks: Remarks,
 ) -> Compilation:
     """Compiles ``gm``; see ``backend.compile_graph``.  ``static``: numbers of the placeholders whose address
-    never changes, for CUDA graphs.
+    never changes, for CUDA graphs.  ``remarks``: what was done to the graph before; the rest is added.
     """
     with timing.measured("import"), collector_paused():
         context = make_context()
-        padded = choose_layouts(gm, example_inputs, free=_has_free_layouts(options, on_gpu), kept=kept)
+        free = _has_free_layouts(options, on_gpu)
+        padded = choose_layouts(gm, example_inputs, free=free, kept=kept, remarks=remarks)
         spell_out_batch_norms(gm)
+        rewriting = Rewriting(gm, remarks)
         if options.library_epilogues(on_gpu) and name != "forward":  # which saves its sums for the backward
-            add_products_in_place(gm)
-        write_products_into_concats(gm)
-        write_calls_in_place(gm)
+            rewriting.run(add_products_in_place)
+        rewriting.run(write_products_into_concats)
+        rewriting.run(write_calls_in_place)
         imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
-    module, remarks = imported.module, imported.remarks
+    module = imported.module
+    remarks.items += imported.remarks.items
     _report_padded(padded, remarks)
     launches_before = kernel_calls(module)
     observers: list[Observer] = []

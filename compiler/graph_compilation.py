@@ -20,6 +20,7 @@ from .frontend.rewrites.gathers import sink_gathers
 from .frontend.rewrites.one_hot import sum_one_hots
 from .frontend.rewrites.product_epilogues import fuse_epilogues
 from .frontend.rewrites.repeats import repeat_elements
+from .frontend.rewrites.rewriting import Rewriting
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, result_strides
 from .options import Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
@@ -46,12 +47,13 @@ def compile_graph(
     *,
     name: str = "graph",
     kept: KeptStrides = ALL_KEPT,
+    remarks: Remarks | None = None,
 ) -> CompiledGraph:
     """Compiles one post-AOTAutograd graph (functional, decomposed by ``decomposition_table``, metadata in
     ``meta["val"]``).
 
     kept: which results must have the strides of their metadata; ``strides`` of what is returned says those of
-    all.
+    all.  remarks: what was done to the graph before; a graph from the cache tells what it was stored with.
     Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
     error.
     """
@@ -72,7 +74,10 @@ def compile_graph(
         placeholders = len(gm.graph.find_nodes(op="placeholder"))
         compiled = load_program(program, options, name, timing, key, placeholders, gm)
     else:
-        compiled = _compile(gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept)
+        told = Remarks() if remarks is None else remarks
+        compiled = _compile(
+            gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept, told
+        )
     report(compiled, options)
     return compiled
 
@@ -130,17 +135,17 @@ def _compile(
     key: str | None,
     timing: Timing,
     kept: KeptStrides,
+    remarks: Remarks,
 ) -> CompiledGraph:
     with timing.measured("load the compiler"):
         from .compilation import compile_program
     guards = _guards(gm)
     wait_for_all(gm)
-    repeat_elements(gm)
-    sink_gathers(gm)
-    sum_one_hots(gm)
-    compact_embedding_gradients(gm)
+    rewriting = Rewriting(gm, remarks)
+    for rewrite in (repeat_elements, sink_gathers, sum_one_hots, compact_embedding_gradients):
+        rewriting.run(rewrite)
     if options.library_epilogues(on_gpu):
-        fuse_epilogues(gm)
+        rewriting.run(fuse_epilogues)
     try:
         done = compile_program(
             gm,
@@ -152,6 +157,7 @@ def _compile(
             on_gpu=on_gpu,
             static=static,
             timing=timing,
+            remarks=remarks,
         )
     except ImportGraphError as reason:
         if options.strict:

@@ -15,17 +15,24 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
 
+from ..analysis.remarks import Remarks
 from .rewrites.equal_nodes import merge_equal_nodes
 from .rewrites.gathers import sink_gathers
 from .rewrites.pool_offsets import save_offsets
 from .rewrites.product_epilogues import fuse_epilogues
 from .rewrites.relu_masks import recompute_relu_masks
 from .rewrites.repeats import repeat_elements
+from .rewrites.rewriting import Rewriting
 from .rewrites.saved_shapes import save_one_shape
 
 
 def partition(
-    joint: GraphModule, joint_inputs: Sequence[Any], *, epilogues: bool = False, **options: Any
+    joint: GraphModule,
+    joint_inputs: Sequence[Any],
+    *,
+    epilogues: bool = False,
+    remarks: Remarks | None = None,
+    **options: Any,
 ) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph, for ``aot_autograd(partition_fn=...)``.
 
@@ -37,19 +44,20 @@ def partition(
     (``pool_offsets.py``), masks of ReLUs are computed again (``relu_masks.py``), and upsampling is a view,
     so that its gradient is no scatter (``repeats.py``).  ``epilogues``: a
     product computes the ReLU behind it, so that the ReLU is kept and not the product.  What is computed twice
-    is computed once (``equal_nodes.py``).
+    is computed once (``equal_nodes.py``).  ``remarks`` get what was rewritten.
 
     A random op that checkpointing runs again saves the generator's state as a tensor on every device; by
     default torch hands generators to graphs on a GPU.
     """
     drop_detached(joint)
-    repeat_elements(joint)
-    sink_gathers(joint)
-    save_offsets(joint.graph)
-    recompute_relu_masks(joint)
+    rewriting = Rewriting(joint, Remarks() if remarks is None else remarks)
+    rewriting.run(repeat_elements)
+    rewriting.run(sink_gathers)
+    rewriting.run(save_offsets, joint.graph)
+    rewriting.run(recompute_relu_masks)
     if epilogues:
-        fuse_epilogues(joint)
-    save_one_shape(joint.graph)
+        rewriting.run(fuse_epilogues)
+    rewriting.run(save_one_shape, joint.graph)
     joint.graph.eliminate_dead_code()
     merge_equal_nodes(joint.graph)
     with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):

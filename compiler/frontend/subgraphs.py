@@ -21,6 +21,7 @@ from ..mlir import ir
 from .builder import KernelBuilder
 from .call import Call
 from .rewrites.gathers import sink_gathers
+from .rewrites.rewriting import Rewriting
 from .table import Refused
 from .values import HostObject, Number, Tensor
 
@@ -113,7 +114,7 @@ def import_subgraph(
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
     if len(placeholders) != len(given):
         call.refuse(f"its sub-graph takes {len(placeholders)} arguments and gets {len(given)}")
-    sink_gathers(gm)
+    Rewriting(gm, importer.remarks).run(sink_gathers)
     nesting, imported = _import(call, gm, key[1])
     importer.fallbacks.extend(imported.fallbacks)
     importer.remarks.items.extend(imported.remarks.items)

@@ -5,6 +5,8 @@ from typing import Any
 
 from torch.fx import GraphModule, Node
 
+from ...analysis.remarks import Remarks
+from ..rewrites.rewriting import Rewriting
 from ..saved_strides import ALL_KEPT, KeptStrides, moved_inputs
 from .convolutions import lay_out_convolution, split_bias
 from .gaps import close_gaps
@@ -14,22 +16,28 @@ from .relayout import Relayout
 
 
 def choose_layouts(
-    gm: GraphModule, example_inputs: Sequence[Any] = (), *, free: bool = True, kept: KeptStrides = ALL_KEPT
+    gm: GraphModule,
+    example_inputs: Sequence[Any] = (),
+    *,
+    free: bool = True,
+    kept: KeptStrides = ALL_KEPT,
+    remarks: Remarks | None = None,
 ) -> list[Node]:
     """Rewrites a functional graph with ``meta["val"]`` in place; the results whose rows are further apart
     than its metadata said.
 
     free: whether layouts may be chosen; else gaps are closed and those of ``example_inputs`` (saved by
     another graph) are taken over, no more.  kept: which results must have the strides of their metadata.
+    remarks: get which ops were rewritten.
     """
     layouts = Relayout(gm)
     for node, strides in moved_inputs(gm, example_inputs).items():
         layouts.set_strides(node, strides)
     close_gaps(layouts)
     if free:
-        multiply_patches(layouts)
-        split_bias(layouts)
-        pad_products(layouts)
+        rewriting = Rewriting(gm, Remarks() if remarks is None else remarks)
+        for rewrite in (multiply_patches, split_bias, pad_products):
+            rewriting.run(rewrite, layouts)
 
     def visit(node: Node) -> None:
         if free:
