@@ -67,7 +67,9 @@ class Block(nn.Module):
 
 
 def in_buckets(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-    return DistributedDataParallel(model)
+    """Several buckets of gradients, so that dynamo cuts the graph where they end."""
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 1024  # type: ignore[attr-defined]
+    return DistributedDataParallel(model, bucket_cap_mb=0.01)
 
 
 def in_shards(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
