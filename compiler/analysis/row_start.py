@@ -2,17 +2,15 @@
 
 A row of 50257 elements of 16 bits starts at an odd address, so that each of its accesses would be of one
 element.  Where a loop over such rows only folds them, its blocks may as well begin with up to 7 elements of
-the row before, which every fold leaves out like those behind the end: all accesses are then of 16 bytes.  A
-row in registers begins there too, and what is stored along it is stored in vectors as far as they lie in the
-row, and one by one in the two at its ends (``TileKernel._store``).
+the row before, which every fold leaves out like those behind the end: all accesses are then of 16 bytes.
+(Rows in registers: ``row_parts.py``.)
 """
 
 from dataclasses import dataclass
 
-from ..mlir import ir
 from .index import Expr, sym
 from .index_facts import is_indirect
-from .kernel import Access, Kernel, string
+from .kernel import Access, Kernel
 from .kernel_shape import KernelShape
 from .layout import TensorSpec
 from .tile import Tile
@@ -24,13 +22,6 @@ PLAIN_FOLDS = (
     ("fuse.reduce", "fuse.dot", "fuse.argreduce")
     + ("fuse.online_softmax", "fuse.online_expectation")
 )  # fmt: skip
-
-
-#: Elements up to which a row in registers gains: lanes side by side that read 4 bytes each are fast enough.
-_NARROW = 2
-#: A row in registers: fewest vectors of a thread, its registers for what is not the row, and those of a
-#: program of which four share an SM.
-_FEWEST_VECTORS, _OTHER_REGISTERS, _PROGRAM_REGISTERS = 4, 24, 16384
 
 
 @dataclass(frozen=True)
@@ -46,10 +37,10 @@ class RowStart:
 
 
 def row_start(kernel: Kernel, tile: Tile) -> RowStart | None:
-    """How the looped or resident rows of a kernel are accessed in whole vectors although they do not start at
-    one; None where they do, where something is scanned along them, or stored in a loop or at other places.
+    """How the looped rows of a kernel are read in whole vectors although they do not start at one; None where
+    they do, or where something is scanned or stored along them.
     """
-    axis = _row_axis(tile)
+    axis = tile.looped
     if axis is None or len(tile.axes[axis].dims) != 1 or kernel.scans:
         return None
     [dim], block = tile.axes[axis].dims, tile.axes[axis].block
@@ -58,16 +49,16 @@ def row_start(kernel: Kernel, tile: Tile) -> RowStart | None:
     extent = kernel.dims[dim].constant
     if extent is None or any(dim in kernel.op_dims[op] for op in kernel.asserts):
         return None
-    stores = [a for a in kernel.stores if dim in kernel.op_dims[a.op]]
-    looped = tile.axes[axis].kind == "looped"
-    if looped and (stores or not all(op.name in PLAIN_FOLDS for op in kernel.reductions)):
+    if any(dim in kernel.op_dims[a.op] for a in kernel.stores):
+        return None
+    if not all(op.name in PLAIN_FOLDS for op in kernel.reductions):
         return None
     shapes = KernelShape.of(kernel)
     loads = [a for a in kernel.loads if dim in kernel.op_dims[a.op]]
-    found = {_row(kernel, shapes, access, dim) for access in (*loads, *stores)}
+    found = {_row(kernel, shapes, access, dim) for access in loads}
     if shapes.aligned((dim,)) or not loads or len(found) != 1 or None in found:
         return None
-    if any(a.argument in kernel.ties for a in loads) or any(_mode(a.op) != "set" for a in stores):
+    if any(a.argument in kernel.ties for a in loads):
         return None
     [start] = found
     assert start is not None
@@ -76,43 +67,7 @@ def row_start(kernel: Kernel, tile: Tile) -> RowStart | None:
     ends = {_end(kernel.spec(a.argument)) for a in loads}
     if vector == 1 or block % vector or any(end is None or end % vector for end in ends):
         return None
-    if not looped and not _gains_in_registers(shapes, tile, dim, extent + vector - 1, start):
-        return None
     return RowStart(axis, row, vector, max(end for end in ends if end is not None))
-
-
-def _mode(store: ir.Operation) -> str:
-    return string(store.attributes["mode"])
-
-
-def _row_axis(tile: Tile) -> int | None:
-    """The axis of a row: the looped one, or the only one that is held."""
-    held = [i for i, axis in enumerate(tile.axes) if axis.kind == "resident"]
-    if tile.looped is not None:
-        return tile.looped
-    return held[0] if len(held) == 1 else None
-
-
-def _gains_in_registers(
-    shapes: KernelShape, tile: Tile, dim: str, lanes: int, start: tuple[Expr, int]
-) -> bool:
-    """Whether a row in registers that takes ``lanes`` fits its block and gains from whole vectors: where the
-    two at its ends, whose lanes are masked and stored one by one, are few among those of a thread, hardly a
-    lane is idle, and several programs share an SM.  Random numbers are drawn for lanes that count from a
-    multiple of four.
-    """
-    kernel, element = shapes.kernel, start[1]
-    vector, threads = _WIDEST // element, 32 * tile.num_warps
-    vectors = -(-lanes // (threads * vector))
-    registers = vectors * vector * shapes.live_values + _OTHER_REGISTERS
-    return (
-        element <= _NARROW
-        and lanes <= tile.elements
-        and vectors >= _FEWEST_VECTORS
-        and lanes * 5 >= vectors * threads * vector * 4
-        and threads * registers <= _PROGRAM_REGISTERS
-        and not any(op.name == "fuse.rand" and dim in dims for op, dims in kernel.op_dims.items())
-    )
 
 
 def _row(kernel: Kernel, shapes: KernelShape, access: Access, dim: str) -> tuple[Expr, int] | None:

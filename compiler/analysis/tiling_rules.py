@@ -8,7 +8,7 @@ others are cut into blocks.
 from ..mlir import ir
 from .hardware import Hardware
 from .kernel_shape import KernelShape
-from .row_start import row_start
+from .row_parts import row_parts
 from .sizes import ceil_power, floor_power
 from .tile import Axis, Tile
 from .tiling_choice import (
@@ -166,13 +166,12 @@ def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
 
 def _in_vectors(tile: Tile, shape: KernelShape) -> Tile:
     """The tile of a row in registers, with fewer warps where that lets it be accessed in whole vectors
-    although it starts anywhere: a round of 256 threads for the last 8 of 4104 elements costs what another
-    costs.
+    although it starts anywhere.
     """
     warps = tile.num_warps
     while warps >= 1:
         fewer = Tile(tile.axes, warps, tile.num_stages)
-        if row_start(shape.kernel, fewer) is not None:
+        if row_parts(shape.kernel, fewer) is not None:
             return fewer
         warps //= 2
     return tile

@@ -70,17 +70,11 @@ def _uniform(builder: TileBuilder, word: ir.Value) -> ir.Value:
 def uniform_of_fours(builder: TileBuilder, seed: ir.Value, offset: ir.Value, fours: ir.Value) -> ir.Value:
     """Uniform numbers of four neighbours along the last axis for each lane of ``fours``: counter / 4."""
     words = philox(builder, seed, offset, fours)
-    evens, odds = _joined(builder, words[0], words[2]), _joined(builder, words[1], words[3])
-    all_four = _joined(builder, evens, odds)  # [.., 2, 2]: word 2 * i + j at [.., i, j]
+    evens, odds = builder.join(words[0], words[2]), builder.join(words[1], words[3])
+    all_four = builder.join(evens, odds)  # [.., 2, 2]: word 2 * i + j at [.., i, j]
     shape = (*shape_of(fours)[:-1], 4 * shape_of(fours)[-1])
     word = builder.create("tt.reshape", [tt.tile_type(shape, tt.element_of(all_four.type))], [all_four])
     return _uniform(builder, word.results[0])
-
-
-def _joined(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Two tiles along a new last axis."""
-    type_ = tt.tile_type([*shape_of(a), 2], tt.element_of(a.type))
-    return builder.create("tt.join", [type_], [a, b]).results[0]
 
 
 def _word_of(builder: TileBuilder, operands: Sequence[ir.Value]) -> ir.Value:

@@ -180,6 +180,17 @@ class TileBuilder:
         shape = joined([shape_of(v) for v in values])
         return [self.to(v, shape) for v in values]
 
+    def join(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Two tiles along a new last axis."""
+        type_ = tt.tile_type([*shape_of(a), 2], tt.element_of(a.type))
+        return self.create("tt.join", [type_], [a, b]).results[0]
+
+    def split(self, value: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The two halves of a tile along its last axis, of extent 2."""
+        type_ = tt.tile_type(shape_of(value)[:-1], tt.element_of(value.type))
+        first, second = self.create("tt.split", [type_, type_], [value]).results
+        return first, second
+
     # --- elementwise --------------------------------------------------------------------------------------
     def elementwise(
         self,
@@ -206,6 +217,20 @@ class TileBuilder:
         if tt.element_of(value.type) == element:
             return value
         return self.elementwise(name, [value], element, attributes)
+
+    def rounded(self, value: ir.Value) -> ir.Value:
+        """A tile of f32 rounded to bf16, in f32."""
+        return self.create(
+            "tt.elementwise_inline_asm",
+            [value.type],
+            [value],
+            {
+                "asm_string": ir.StringAttr.get(tt.ROUNDED_TEXT),
+                "constraints": ir.StringAttr.get(tt.ROUNDED_CONSTRAINTS),
+                "packed_element": self.attribute(2),
+                "pure": ir.BoolAttr.get(True),
+            },
+        ).results[0]
 
     def extern(self, symbol: str, operands: Sequence[ir.Value], element: ir.Type | None = None) -> ir.Value:
         """A libdevice function."""

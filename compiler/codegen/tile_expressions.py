@@ -8,11 +8,13 @@ divides the inner extent, and all that is free of lanes is scalar arithmetic.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..analysis.index import Expr, Facts, FloorDiv, Mod, const, simplify, sym
 from ..analysis.index_facts import is_indirect
+from ..analysis.row_parts import RowParts
 from ..analysis.row_start import RowStart
+from ..analysis.sizes import ceil_power
 from ..analysis.tile import Axis, Tile
 from ..dialects import tt
 from ..mlir import ir
@@ -33,10 +35,43 @@ def lane_symbol(axis: int) -> str:
 
 #: How far a row starts behind a multiple of 16 bytes, and that multiple, in elements (``RowStart``).
 PHASE, ALIGNED = "$p", "$s"
+#: How many elements of a row stand in front of its first whole vector, and where that is (``RowParts``).
+AHEAD, FIRST = "$h", "$f"
 
 
 def _whole_symbol(axis: int) -> str:
     return f"$a{axis}"
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """One of the two tiles that hold a row: its whole vectors, or the elements at its ``ends``."""
+
+    row: RowParts
+    ends: bool
+
+    @property
+    def points(self) -> int:
+        """Lanes that are points of the row: the first ones."""
+        return self.row.ends if self.ends else self.row.whole
+
+    @property
+    def block(self) -> int:
+        """Extent of the tile."""
+        return 2 * self.row.vector if self.ends else ceil_power(self.row.whole)
+
+    def position(self, lane: Expr) -> Expr:
+        """The point of the row in a lane."""
+        if not self.ends:
+            return lane + sym(AHEAD)
+        more = 2 * self.block
+        return lane + (lane - sym(AHEAD) + more).floordiv(more) * self.row.whole
+
+    def of(self, tile: Tile) -> Tile:
+        """The tile with this part of the row only."""
+        axes = list(tile.axes)
+        axes[self.row.axis] = replace(axes[self.row.axis], block=self.block)
+        return replace(tile, axes=tuple(axes))
 
 
 @dataclass(frozen=True)
@@ -62,8 +97,14 @@ class TileExpressions:
         facts: Facts,
         sizes: Mapping[str, ir.Value],
         start: RowStart | None = None,
+        part: RowPart | None = None,
+        pairs: int | None = None,
     ) -> None:
-        self.builder, self.tile, self.sizes, self.start = builder, tile, sizes, start
+        """``start``: along the looped axis rows are read early; ``part``: ``tile`` holds that part of a row;
+        ``pairs``: an axis that has two lanes for each point, and neighbours in memory for them.
+        """
+        self.builder, self.tile, self.sizes = builder, tile, sizes
+        self.start, self.part, self.pairs = start, part, pairs
         self.extents = [axis.extent(dict(dims)) for axis in tile.axes]
         self.vector_axes = [i for i, axis in enumerate(tile.axes) if axis.block > 1]
         self.blocks: dict[int, ir.Value] = {}
@@ -71,6 +112,9 @@ class TileExpressions:
         lanes: dict[str, Expr | int | str] = {}
         if start is not None:
             lanes |= {PHASE: start.vector, ALIGNED: start.elements}
+        if part is not None:
+            lanes[AHEAD], high = part.row.vector, facts.interval(part.row.row)[1]
+            lanes |= {} if high is None else {FIRST: high + part.row.vector}
         self._dims: dict[str, Expr] = {}
         self._wholes: dict[str, Expr] = {}
         for i, axis in enumerate(tile.axes):
@@ -117,7 +161,7 @@ class TileExpressions:
     # --- axes -----------------------------------------------------------------------------------------------
     def block_count(self, axis: int) -> Expr:
         """Number of blocks of an axis."""
-        block, extent = self.tile.axes[axis].block, self.extents[axis]
+        block, extent = self.points_of_block(axis), self.extents[axis]
         if self.tile.axes[axis].kind == "resident":
             return const(1)
         start = self._starts_early(axis)
@@ -128,18 +172,34 @@ class TileExpressions:
     def _starts_early(self, axis: int) -> RowStart | None:
         return self.start if self.start is not None and self.start.axis == axis else None
 
+    def _part_of(self, axis: int) -> RowPart | None:
+        return self.part if self.part is not None and self.part.row.axis == axis else None
+
     def position(self, axis: int) -> Expr:
         """The point of an axis in terms of block number and lane."""
-        block = self.tile.axes[axis].block
-        lane = sym(lane_symbol(axis)) if block > 1 else const(0)
+        block = self.points_of_block(axis)
+        lane = sym(lane_symbol(axis)) if self.tile.axes[axis].block > 1 else const(0)
+        if axis == self.pairs:
+            lane = lane.floordiv(2)
+        part = self._part_of(axis)
+        if part is not None:
+            return part.position(lane)
         if self._starts_early(axis) is not None:
             lane = lane - sym(PHASE)
         return lane if self.tile.axes[axis].kind == "resident" else sym(block_symbol(axis)) * block + lane
 
+    def _lanes_key(self) -> tuple[object, ...]:
+        """What a value of lanes depends on beside its expression."""
+        return tuple(self.vector_axes), self.part, self.pairs
+
+    def points_of_block(self, axis: int) -> int:
+        """How many points a block of an axis has."""
+        return self.tile.axes[axis].block // (2 if axis == self.pairs else 1)
+
     def _lanes(self, axis: int, width: int) -> ir.Value:
         """The lane vector of an axis, as i32 or i64."""
         builder = self.builder
-        key = ("lanes", axis, width, tuple(self.vector_axes))
+        key = ("lanes", axis, width, self._lanes_key())
         found = builder.recall(key)
         if found is not None:
             return found
@@ -243,7 +303,7 @@ class TileExpressions:
         """The value of e term by term."""
         builder = self.builder
         own = bool(indices) and any(is_indirect(n) for n in e.symbols())
-        key = ("index", e, width, tuple(self.vector_axes) if self._axes_of(e) else ())
+        key = ("index", e, width, self._lanes_key() if self._axes_of(e) else ())
         if not own:
             found = builder.recall(key)
             if found is not None:
@@ -308,6 +368,8 @@ class TileExpressions:
             return builder.cast("arith.extsi", self.blocks[int(name[2:])], element)
         if name in (PHASE, ALIGNED):
             return self._of_start(name, width)
+        if name in (AHEAD, FIRST):
+            return self._of_part(name, width)
         key = ("size", name, width)
         found = builder.recall(key)
         if found is not None:
@@ -332,6 +394,27 @@ class TileExpressions:
             value = builder.elementwise(
                 "arith.muli", [builder.elementwise("arith.divsi", [value, vector]), vector]
             )
+        narrow = str(value.type) == "i64" and width == 32
+        return builder.remember(
+            key, builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
+        )
+
+    def _of_part(self, name: str, width: int) -> ir.Value:
+        """The first multiple of vectors in a row, and how far it is from the row's start."""
+        builder = self.builder
+        key = ("part", name, width)
+        found = builder.recall(key)
+        if found is not None:
+            return found
+        assert self.part is not None
+        row, size = self.lowered(self.part.row.row), self.part.row.vector
+        value = self._emit(row, 32 if self.fits(row + size) else 64)
+        vector = builder.fill(size, value)
+        behind = builder.elementwise("arith.addi", [value, builder.fill(size - 1, value)])
+        first = builder.elementwise(
+            "arith.muli", [builder.elementwise("arith.divsi", [behind, vector]), vector]
+        )
+        value = first if name == FIRST else builder.elementwise("arith.subi", [first, value])
         narrow = str(value.type) == "i64" and width == 32
         return builder.remember(
             key, builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..mlir import ir
 from .tile_builder import Shape, TileBuilder
-from .tile_reduce import Values
+from .tile_reduce import Combine, Values, fold
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,10 @@ class Lanes:
         return (*self.owned[: self.own_axis], 1, *self.owned[self.own_axis + 1 :])
 
 
+#: The operands of one of several parts of what is reduced, and where they lie.
+Part = tuple[Values, Lanes]
+
+
 class Fold:
     """One reduction.  Resident: ``whole``.  Looped: ``start`` before the loop, ``step`` in each iteration,
     ``finish`` after it.
@@ -66,6 +70,10 @@ class Fold:
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         """Results from operands that hold the axis completely."""
         return self.finish(builder, self.prepare(builder, operands, lanes), lanes, None)
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        """Results from parts that hold the axis together."""
+        raise NotImplementedError
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         """Running tiles before the first block."""
@@ -82,6 +90,17 @@ class Fold:
     ) -> Values:
         """Results from the running tiles.  ``seen`` gives how many points each lane has folded."""
         raise NotImplementedError
+
+
+def fold_parts(
+    builder: TileBuilder, values: Sequence[ir.Value], parts: Sequence[Part], combine: Combine
+) -> ir.Value:
+    """One value of each part, folded: each part by itself, then the results."""
+    folded = [fold(builder, [v], lanes.axes, combine) for v, (_, lanes) in zip(values, parts, strict=True)]
+    total = folded[0]
+    for other in folded[1:]:
+        total = combine(builder, total, other)
+    return total[0]
 
 
 def filled(builder: TileBuilder, value: ir.Value, neutral: int | float, lanes: Lanes) -> ir.Value:

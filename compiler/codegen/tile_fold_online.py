@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..dialects import tt
 from ..mlir import ir
 from .tile_builder import TileBuilder, exact_inverse, shape_of
-from .tile_fold import Fold, Lanes, filled
+from .tile_fold import Fold, Lanes, Part, filled, fold_parts
 from .tile_reduce import Values, combine_kind, fold, reshaped
 
 
@@ -21,14 +21,17 @@ class Welford(Fold):
     Welford's update); then all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
-        value = builder.to(operands[0], lanes.shape)
+        return self.of_parts(builder, [(operands, lanes)])
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        values = [builder.to(operands[0], lanes.shape) for operands, lanes in parts]
         add = combine_kind("sum")
-        count = lanes.count(tt.element_of(value.type))
-        [total] = fold(builder, [filled(builder, value, 0.0, lanes)], lanes.axes, add)
-        mean = _divide(builder, total, count)
-        square = _square(builder, builder.elementwise("arith.subf", [value, mean]))
-        [m2] = fold(builder, [filled(builder, square, 0.0, lanes)], lanes.axes, add)
-        return [mean, m2]
+        count = parts[0][1].count(tt.element_of(values[0].type))
+        held = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(values, parts, strict=True)]
+        mean = _divide(builder, fold_parts(builder, held, parts, add), count)
+        squares = [_square(builder, builder.elementwise("arith.subf", [v, mean])) for v in values]
+        held = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(squares, parts, strict=True)]
+        return [mean, fold_parts(builder, held, parts, add)]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         zero = builder.constant(0.0, elements[0], lanes.folded)
@@ -130,13 +133,16 @@ class Softmax(Fold):
     """
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
-        value = filled(builder, operands[0], -math.inf, lanes)
-        [top] = fold(builder, [value], lanes.axes, combine_kind("max"))
-        power = builder.elementwise(
-            "math.exp", [builder.elementwise("arith.subf", [builder.to(operands[0], lanes.shape), top])]
-        )
-        [total] = fold(builder, [filled(builder, power, 0.0, lanes)], lanes.axes, combine_kind("sum"))
-        return [top, total]
+        return self.of_parts(builder, [(operands, lanes)])
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        values = [filled(builder, operands[0], -math.inf, lanes) for operands, lanes in parts]
+        top = fold_parts(builder, values, parts, combine_kind("max"))
+        held = []
+        for operands, lanes in parts:
+            below = builder.elementwise("arith.subf", [builder.to(operands[0], lanes.shape), top])
+            held.append(filled(builder, builder.elementwise("math.exp", [below]), 0.0, lanes))
+        return [top, fold_parts(builder, held, parts, combine_kind("sum"))]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         shape = lanes.folded

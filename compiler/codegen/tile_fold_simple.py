@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..dialects import tt
 from ..mlir import ir
 from .tile_builder import TileBuilder, is_float
-from .tile_fold import Fold, Lanes, filled
+from .tile_fold import Fold, Lanes, Part, filled, fold_parts
 from .tile_ops import neutral_of, widen
 from .tile_reduce import Values, combine_kind, fold
 
@@ -42,6 +42,10 @@ class Simple(Fold):
     ) -> Values:
         return fold(builder, state, lanes.axes, combine_kind(self.kind))
 
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        held = [self.prepare(builder, operands, lanes)[0] for operands, lanes in parts]
+        return [fold_parts(builder, held, parts, combine_kind(self.kind))]
+
 
 def _folded_type(element: ir.Type) -> ir.Type:
     return ir.IntegerType.get_signless(32) if str(element) == "i1" else element
@@ -55,6 +59,10 @@ class Boolean(Simple):
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
         [value] = super().finish(builder, state, lanes, seen)
+        return [builder.cmpi("ne", value, builder.fill(0, value))]
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        [value] = super().of_parts(builder, parts)
         return [builder.cmpi("ne", value, builder.fill(0, value))]
 
 
@@ -86,6 +94,10 @@ class Dot(Fold):
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
         return Simple("sum").finish(builder, state, lanes, seen)
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        products = [([self._product(builder, operands)], lanes) for operands, lanes in parts]
+        return Simple("sum").of_parts(builder, products)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..analysis.index import Expr, Mod, const, offset, sym
+from ..analysis.index import Expr, Mod, const, offset, simplify, sym
 from ..analysis.index_facts import is_indirect
 from ..analysis.layout import TensorSpec
 from ..analysis.row_start import RowStart
 from ..dialects import tt
 from ..mlir import ir
 from .tile_builder import Shape
-from .tile_expressions import ALIGNED, PHASE, Split, TileExpressions, block_symbol, lane_symbol
+from .tile_expressions import AHEAD, ALIGNED, FIRST, PHASE, Split, TileExpressions, block_symbol, lane_symbol
 
 #: Elements of the widest vector: 16 of a byte.
 _VECTOR = 16
@@ -49,9 +49,12 @@ class TileIndex(TileExpressions):
             return True
         if self._starts_early(axis) is not None:
             return False
+        part = self._part_of(axis)
+        if part is not None:
+            return part.points == part.block
         if self.tile.axes[axis].kind == "resident":
             return extent.constant == block
-        return block == 1 or self.tight.divides(block, extent)
+        return block == 1 or self.tight.divides(self.points_of_block(axis), extent)
 
     def lane_trips(self, axis: int) -> ir.Value:
         """In how many blocks of a looped axis each lane is a point of it: ceil((extent - lane) / block), as
@@ -71,7 +74,7 @@ class TileIndex(TileExpressions):
         """
         if self.exact(axis):
             return None
-        key = ("mask", axis, str(extent), tuple(self.vector_axes))
+        key = ("mask", axis, str(extent), self._lanes_key())
         found = self.builder.recall(key)
         if found is not None:
             return found
@@ -80,9 +83,10 @@ class TileIndex(TileExpressions):
         if start is not None:
             point = self._sum(self.position(axis), 32, {})  # below 0 is a large unsigned number
             mask = builder.cmpi("ult", point, self._emit(self.extents[axis], 32))
-            return builder.remember(key, self._in_any_row(start, mask))
-        axis_ = self.tile.axes[axis]
+            return builder.remember(key, mask)
+        axis_, part = self.tile.axes[axis], self._part_of(axis)
         extent = self.extents[axis] if extent is None else extent
+        extent = extent if part is None else const(part.points)
         left = extent if axis_.kind == "resident" else extent - sym(block_symbol(axis)) * axis_.block
         width = 32 if self._bounded(extent + axis_.block) else 64
         rest = self._emit(left, width)
@@ -117,55 +121,8 @@ class TileIndex(TileExpressions):
         """
         behind = self.extents[start.axis] + sym(PHASE) + (start.vector - 1)
         end = behind.floordiv(start.vector) * start.vector
-        mask = self.builder.cmpi("slt", self._lanes(start.axis, 32), self._in_block(start, end))
-        return self._in_any_row(start, mask)
-
-    def inner_vectors(self, axes: Sequence[int]) -> ir.Value | None:
-        """Of a tile over ``axes`` along which a row in registers starts early, the lanes of vectors all of
-        whose elements are in the row; None where rows start where they start.
-        """
-        start = self.start
-        if start is None or start.axis not in axes:
-            return None
-        key = ("inner vectors", start.axis)
-        found = self.builder.recall(key)
-        if found is not None:
-            return found
-        vector, builder, lanes = start.vector, self.builder, self._lanes(start.axis, 32)
-        first = (sym(PHASE) + (vector - 1)).floordiv(vector) * vector
-        end = (self.extents[start.axis] + sym(PHASE)).floordiv(vector) * vector
-        behind = builder.cmpi("sge", lanes, self._in_block(start, first))
-        before = builder.cmpi("slt", lanes, self._in_block(start, end))
-        mask = builder.elementwise("arith.andi", [behind, before])
-        return builder.remember(key, self._in_any_row(start, mask))
-
-    def _in_block(self, start: RowStart, lane: Expr) -> ir.Value:
-        """A lane of a row, counted in the block at hand."""
-        axis = self.tile.axes[start.axis]
-        return self._emit(
-            lane if axis.kind == "resident" else lane - sym(block_symbol(start.axis)) * axis.block, 32
-        )
-
-    def _in_any_row(self, start: RowStart, mask: ir.Value) -> ir.Value:
-        """The same mask of a row in registers, known to be true where a row reaches wherever it starts and
-        false where none does: the compiler leaves comparisons and lanes out.
-        """
-        extent = self.extents[start.axis].constant
-        if self.tile.axes[start.axis].kind != "resident" or extent is None:
-            return mask
-        builder, lanes, vector = self.builder, self._lanes(start.axis, 32), start.vector
-        most = -(-(extent + vector - 1) // vector) * vector
-        mask = builder.elementwise(
-            "arith.andi", [mask, builder.cmpi("slt", lanes, builder.fill(most, lanes))]
-        )
-        always = builder.elementwise(
-            "arith.andi",
-            [
-                builder.cmpi("sge", lanes, builder.fill(vector, lanes)),
-                builder.cmpi("slt", lanes, builder.fill(extent // vector * vector, lanes)),
-            ],
-        )
-        return builder.elementwise("arith.ori", [mask, always])
+        block = sym(block_symbol(start.axis)) * self.tile.axes[start.axis].block
+        return self.builder.cmpi("slt", self._lanes(start.axis, 32), self._emit(end - block, 32))
 
     def fills_vectors(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> bool:
         """Whether a load at ``coords`` reads its axis, rows that are longer, 16 bytes at a time."""
@@ -205,11 +162,17 @@ class TileIndex(TileExpressions):
         window, share an address, and have the constant in the instruction.
         """
         builder = self.builder
-        e = self._stepwise(self.lowered(offset(coords, spec.strides, const(0), self.tight)))
+        e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
+        if self.pairs is not None:
+            e = simplify(e + sym(lane_symbol(self.pairs)).mod(2), self.facts)
+        e = self._stepwise(e)
         split = self._split(e)
         if self.start is not None and split.scalar.coefficient(PHASE) == const(-1):
             row = self.lowered(self.start.row)
             split = Split(split.scalar + sym(PHASE) - row + sym(ALIGNED), split.vectors)
+        if self.part is not None and not self.part.ends and split.scalar.coefficient(AHEAD) == const(1):
+            row = self.lowered(self.part.row.row)
+            split = Split(split.scalar - sym(AHEAD) - row + sym(FIRST), split.vectors)
         width = 32 if self._vector_fits(split, spec) else 64
         shift = split.scalar.shift if split.vectors else 0
         ahead = split.scalar - shift

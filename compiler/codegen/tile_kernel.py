@@ -5,25 +5,23 @@ of the looped axis.
 from collections.abc import Sequence
 from functools import partial
 
-from ..analysis.index import Expr, const, parse, sym
-from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
-from ..analysis.precision import beside_one_ops, coarse_ops
-from ..analysis.row_start import PLAIN_FOLDS, row_start
+from ..analysis.index import Expr, const, parse
+from ..analysis.kernel import REDUCTIONS, Kernel, string
+from ..analysis.row_start import PLAIN_FOLDS
 from ..analysis.tile import Tile
 from ..dialects import tt
 from ..mlir import ir, scf
 from . import philox, tile_ops
-from .tile_builder import Shape, TileBuilder, shape_of
-from .tile_fold import Fold
+from .tile_accesses import TileAccesses
+from .tile_builder import Shape, shape_of
+from .tile_fold import Fold, Part
 from .tile_fold_expectation import Expectation
 from .tile_fold_online import Softmax, Welford
 from .tile_fold_simple import ArgExtreme, Boolean, BooleanArgExtreme, Dot, Simple
 from .tile_grid import program_ids
-from .tile_index import TileIndex
-from .tile_lanes import ReductionLanes, without_ones
-from .tile_memory import store_value
-from .tile_ops import UnsupportedOp, from_memory, memory_element, to_memory
-from .tile_plan import ASSERTS, Plan, TilingError
+from .tile_lanes import without_ones
+from .tile_ops import UnsupportedOp
+from .tile_plan import ASSERTS, TilingError
 from .tile_reduce import combine_kind, fold, scan
 from .tile_rounding import Rounding
 
@@ -33,29 +31,15 @@ __all__ = ["TileKernel", "TilingError"]
 #: fold that counts its points more than others.
 _LONG_LOOP, _SHORT_LOOP = 8, 2
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
-#: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
-_FEW_ROWS = 4
 
 
-class TileKernel:
+class TileKernel(TileAccesses):
     """Rewrites a kernel whose tile fits its dims.  Single use."""
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
-        self.kernel, self.tile = kernel, tile
-        self.plan = Plan(kernel, tile)
-        block = kernel.func.regions[0].blocks[0]
-        self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
-        arguments = kernel.arguments
-        sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
-        start = row_start(kernel, tile)
-        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, sizes, start)
-        self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
-        self.values: dict[ir.Value, ir.Value] = {}
+        super().__init__(kernel, tile)
         self.rounding = Rounding(self.builder, self._operand)
-        self.bases: dict[int, ir.Value] = {}
         self.iteration: ir.Value | None = None
-        self.stage = 0
-        self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
         self.carries: dict[ir.Operation, ir.Value] = {}
 
     def rewrite(self) -> list[Expr]:
@@ -232,6 +216,15 @@ class TileKernel:
 
     # --- ops ----------------------------------------------------------------------------------------------
     def _emit(self, op: ir.Operation) -> None:
+        """The code of an op; of one along a row in parts, for each part."""
+        if self.row is None or self.row.axis not in self.plan.axes[op] or op.name in REDUCTIONS:
+            self._emit_once(op)
+            return
+        for part in self.parts:
+            with self._within(part):
+                self._emit_once(op)
+
+    def _emit_once(self, op: ir.Operation) -> None:
         with op.location:
             handler = _HANDLERS.get(op.name)
             try:
@@ -242,125 +235,14 @@ class TileKernel:
                 elif op.name in ASSERTS:
                     self._assert(op)
                 else:
-                    wide = self.rounding.undone(op) if op.name == "arith.extf" else None
+                    wide = None
+                    if op.name == "arith.extf":
+                        rounding = self.rounding
+                        wide = self._wide_row(op) or rounding.undone(op) or rounding.in_pairs(op)
                     operands = [] if wide is not None else [self._operand(v) for v in op.operands]
                     self._set(op, [wide] if wide is not None else tile_ops.emit(self.builder, op, operands))
             except (UnsupportedOp, ValueError) as error:
                 raise TilingError(str(error), op.location) from None
-
-    def _operand(self, value: ir.Value) -> ir.Value:
-        return self.values.get(value, value)
-
-    def _set(self, op: ir.Operation, results: Sequence[ir.Value]) -> None:
-        for scalar, value in zip(op.results, results, strict=True):
-            self.values[scalar] = value
-
-    def _bases(self) -> None:
-        """The address of every tensor that the kernel reads or writes, in front of all loops."""
-        for number in sorted({a.argument for a in (*self.kernel.loads, *self.kernel.stores)}):
-            argument = self.kernel.arguments[number]
-            element = ir.Type.parse(memory_element(self.kernel.spec(number).element))
-            pointer = tt.Ptr.get(ir.TypeAttr.get(element))
-            self.bases[number] = self.builder.create("fuse.base", [pointer], [argument]).results[0]
-
-    def _address(self, op: ir.Operation, first_index: int, axes: tuple[int, ...] | None = None) -> ir.Value:
-        """The addresses of an access, as a tile over ``axes``: by default those that it depends on."""
-        number = ir.BlockArgument(op.operands[0]).arg_number
-        coords = [parse(c) for c in strings(op.attributes["at"])]
-        shape = self.index.shape(self.plan.axes[op] if axes is None else axes)
-        return self.index.pointer(
-            self.bases[number], self.kernel.spec(number), coords, self._indices(op, first_index), shape
-        )
-
-    def _indices(self, op: ir.Operation, first: int) -> dict[str, ir.Value]:
-        return {f"i{k}": self._operand(v) for k, v in enumerate(list(op.operands)[first:])}
-
-    def _load(self, op: ir.Operation) -> None:
-        alone = self._alone(op)
-        if alone is None:
-            value = self._read(op)
-        else:
-            with self.index.alone(alone):
-                value = self._read(op)
-            value = self.builder.spread(value, self.index.shape((alone,)))
-        self._set(op, [value])
-
-    def _read(self, op: ir.Operation) -> ir.Value:
-        builder = self.builder
-        guard, other = self._operand(op.operands[1]), self._operand(op.operands[2])
-        spec = self.kernel.spec(ir.BlockArgument(op.operands[0]).arg_number)
-        coords = [parse(c) for c in strings(op.attributes["at"])]
-        mask = builder.both(guard, self.index.reading_mask(self.plan.axes[op], spec, coords))
-        address = self._address(op, 3, self._read_axes(op, spec.element_bytes))
-        value = builder.load(address, mask, to_memory(builder, other), self._evict(op))
-        return from_memory(builder, value, op.results[0].type)
-
-    def _alone(self, op: ir.Operation) -> int | None:
-        """The axis of a load that depends on one axis of the tile, not the last: it is read as a vector and
-        made a tile afterwards.  A thread that holds 8 neighbours of a row would otherwise read the row's
-        number 8 times, and the numbers of several rows never at once (the weights of 8 rows of bf16: one
-        access instead of 64).  None where a tile says which of them are read.
-        """
-        vectors = self.index.vector_axes
-        own = [axis for axis in vectors if axis in self.plan.axes[op]]
-        if len(own) != 1 or own[0] == vectors[-1] or len(op.operands) > 3:
-            return None
-        return own[0] if all(not shape_of(self._operand(v)) for v in list(op.operands)[1:]) else None
-
-    def _read_axes(self, op: ir.Operation, element_bytes: int) -> tuple[int, ...]:
-        """The axes of a load's tile: where a row of the tile is too short for all threads to read 16 bytes of
-        it, all axes.  Each thread then reads what belongs to its own points, once for each of its few rows;
-        a row that all share would be read in narrow pieces and handed round through shared memory.  Not where
-        something needs the row for itself, as a store of it does.
-        """
-        own, vectors = self.plan.axes[op], self.index.vector_axes
-        if self.tile.looped is not None or len(vectors) < 2 or set(own) & set(vectors) != {vectors[-1]}:
-            return own
-        row, threads = self.tile.axes[vectors[-1]].block, 32 * self.tile.num_warps
-        wide = threads * 16 // element_bytes
-        if row >= wide or self.tile.elements > _FEW_ROWS * wide or not self.plan.meets_only(op, vectors):
-            return own
-        return tuple(sorted({*own, *vectors}))
-
-    def _store(self, op: ir.Operation) -> None:
-        """One store; of a row that starts early two: whole vectors, and elements of those at its ends."""
-        builder = self.builder
-        value = to_memory(builder, self._operand(op.operands[1]))
-        mask = builder.both(self._operand(op.operands[2]), self._active(op))
-        mode, address, evict = string(op.attributes["mode"]), self._address(op, 3), self._evict(op)
-        start = self.index.start
-        inner = self.index.inner_vectors(self.plan.axes[op])
-        if start is None or inner is None:
-            store_value(builder, address, value, mask, mode, evict)
-            return
-        others = [axis for axis in self.plan.axes[op] if axis != start.axis]
-        row = builder.both(self._operand(op.operands[2]), self._active(op, others))
-        store_value(builder, address, value, builder.both(row, inner), mode, evict)
-        true = builder.to(builder.constant(1, "i1"), shape_of(inner))
-        ends = builder.elementwise("arith.xori", [inner, true])
-        store_value(builder, address, value, builder.both(mask, ends), mode, evict)
-
-    def _evict(self, op: ir.Operation) -> str:
-        """Where a row is looped over more than once: what a later loop reads again leaves the cache last,
-        what the last loop reads and writes leaves it first.
-        """
-        if len(self.loops) < 2 or not self.plan.in_loop(op):
-            return "normal"
-        return "first" if self.stage == self.loops[-1] or op.name == "fuse.store" else "last"
-
-    def _active(self, op: ir.Operation, axes: Sequence[int] | None = None) -> ir.Value | None:
-        """Lanes, along ``axes`` or all, and programs in which a store or assert happens."""
-        builder = self.builder
-        mask = self.index.mask(self.plan.axes[op] if axes is None else axes)
-        for axis in self.plan.missing_grid_axes(op):
-            if self.index.block_count(axis).constant != 1:
-                mask = builder.both(
-                    mask, builder.cmpi("eq", self.index.blocks[axis], builder.constant(0, "i32"))
-                )
-        for dim in self.plan.missing_dims(op):
-            if self.kernel.dims[dim].constant != 1:
-                mask = builder.both(mask, self.index.is_zero(sym(dim)))
-        return mask
 
     def _index(self, op: ir.Operation) -> None:
         e = parse(string(op.attributes["expr"]))
@@ -403,6 +285,13 @@ class TileKernel:
         builder.create("tt.assert", [], [condition], {"message": message})
 
     def _reduce(self, op: ir.Operation) -> None:
+        if self.parts:
+            held: list[Part] = []
+            for part in self.parts:
+                with self._within(part):
+                    held.append(([self._operand(v) for v in op.operands], self.lanes.of(op)))
+            self._set(op, _fold_of(op).of_parts(self.builder, held))
+            return
         operands = [self._operand(v) for v in op.operands]
         self._set(op, _fold_of(op).whole(self.builder, operands, self.lanes.of(op)))
 

@@ -7,6 +7,9 @@ one of them.
 
 Nor is anything rounded that is rounded to the same type again behind a ReLU: of two numbers the larger is the
 same before and after rounding, where the other one has the narrow type.
+
+What is rounded to bfloat16 and computed with in float32 next is rounded in pairs: one conversion of two
+numbers, which is as fast as a sum, instead of one of each at a quarter of the speed.
 """
 
 import math
@@ -15,10 +18,12 @@ from collections.abc import Callable
 
 from ..analysis.defining import defining_op
 from ..mlir import ir
-from .tile_builder import TileBuilder
+from .tile_builder import TileBuilder, shape_of
 
 #: Types whose numbers too large for them are infinite, in the order of all numbers.
 _NARROW = ("bf16", "f16")
+#: What is computed on pairs of 16 bits.
+_ARITHMETIC = ("arith.mulf", "arith.addf", "arith.subf")
 #: Results that are an operand, but for its sign.
 _CHOOSE = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.negf", "math.absf")
 
@@ -44,6 +49,31 @@ class Rounding:
         if self._rounded_again(op.results[0], narrow.type):
             return self.tile(rounding.operands[0])
         return self._wide(narrow, wide)
+
+    def in_pairs(self, op: ir.Operation) -> ir.Value | None:
+        """The tile of an ``arith.extf`` from bfloat16 to f32 whose operand was rounded for nothing else, with
+        one conversion for each two elements.  None where the compiler packs pairs by itself: for a store, and
+        for sums and products of numbers of 16 bits that are rounded, which it does on pairs of them.
+        """
+        rounding = defining_op(op.operands[0], "arith.truncf")
+        types = str(op.operands[0].type), str(op.results[0].type)
+        if rounding is None or types != ("bf16", "f32") or str(rounding.operands[0].type) != "f32":
+            return None
+        if any(use.owner.operation.name != "arith.extf" for use in rounding.results[0].uses):
+            return None
+        if self._packed(rounding, op.operands[0].type) or any(
+            _is_rounded(use.owner.operation) for use in op.results[0].uses
+        ):
+            return None
+        value = self.tile(rounding.operands[0])
+        return self.builder.rounded(value) if shape_of(value) else None
+
+    def _packed(self, rounding: ir.Operation, narrow: ir.Type) -> bool:
+        """Whether what is rounded is no sum or product, or one of numbers of the narrow type."""
+        source = rounding.operands[0]
+        if not any(defining_op(source, name) for name in _ARITHMETIC):
+            return True
+        return all(self.is_exact(operand, narrow) for operand in source.owner.operation.operands)
 
     def _rounded_again(self, value: ir.Value, narrow: ir.Type) -> bool:
         """Whether all that becomes of a value is rounded to ``narrow``, and chosen before, at most, among
@@ -100,6 +130,13 @@ class Rounding:
         elif op.name not in _CHOOSE:
             return False
         return all(self.is_exact(operand, narrow) for operand in operands)
+
+
+def _is_rounded(op: ir.Operation) -> bool:
+    """Whether an op is a sum or product that is rounded next."""
+    return op.name in _ARITHMETIC and any(
+        use.owner.operation.name == "arith.truncf" for use in op.results[0].uses
+    )
 
 
 def _holds(narrow: str, number: float) -> bool:

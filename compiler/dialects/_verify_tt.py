@@ -123,3 +123,12 @@ def join(op: ir.Operation) -> str | None:
             str(v.type) for v in (*op.operands, *op.results)
         )
     return same_element(op)
+
+
+def split(op: ir.Operation) -> str | None:
+    shapes = [tuple(shape_of(v.type)) for v in (*op.operands, *op.results)]
+    if shapes[1] != shapes[2] or shapes[0] != (*shapes[1], 2):
+        return "expected a last axis of 2 and two tiles without it, got " + ", ".join(
+            str(v.type) for v in (*op.operands, *op.results)
+        )
+    return same_element(op)

@@ -45,6 +45,11 @@ ROWS = {
     "part": lambda x: F.softmax(x[:, :1400], -1),
     "later": lambda x: F.softmax(x[:, 3:], -1),
     "weighted": lambda x: F.softmax(x, -1) * x[0],
+    "scaled norm": lambda x: F.layer_norm(x, (x.shape[-1],), x[1], x[2]),
+    "scaled by a tensor of its own": lambda x: F.softmax(x, -1) * (x[3] * 2).to(x.dtype),
+    "product": lambda x: x * (x.float() * x[4]).sum(-1, True).to(x.dtype),
+    "any": lambda x: torch.where((x > 3.0).any(-1, True), x, -x),
+    "only folded": lambda x: (x.amin(-1), x.float().square().mean(-1)),
 }
 
 
@@ -52,6 +57,20 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_in_registers_that_start_anywhere(name, dtype):
     check(ROWS[name], torch.randn(16, 1501).to(dtype), interpret_level="tiled")
+
+
+@pytest.mark.parametrize("columns", [1033, 1489, 1490, 1500, 2047])
+def test_ends_of_rows_of_any_length(columns):
+    """8 to 15 elements; of rows at even elements the weights are read as they lie."""
+    w, b = torch.randn(2, columns).bfloat16()
+    check(lambda x, w, b: F.layer_norm(x, (columns,), w, b), torch.randn(9, columns).bfloat16(), w, b,
+          interpret_level="tiled")  # fmt: skip
+
+
+def test_rows_of_an_unknown_number_start_anywhere():
+    """Where a row starts is then computed in 64 bits."""
+    x = torch.randn(7, 1501).bfloat16()
+    check(ROWS["scaled norm"], x, interpret_level="tiled", dynamic=True)
 
 
 def test_a_row_between_rows_of_other_numbers_keeps_them_out():

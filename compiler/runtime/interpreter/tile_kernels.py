@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...analysis.index import parse
 from ...analysis.kernel import kernel_ties, named_sizes, string, strings
-from ...dialects.tt import first_parameter
+from ...dialects.tt import ROUNDED_TEXT, first_parameter
 from ...mlir import ir
 from ..errors import RunError
 from .dtypes import value_dtype
@@ -318,6 +318,9 @@ def _while(reader: _Reader, op: ir.Operation) -> _Step:
 
 def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     text = ir.StringAttr(op.attributes["asm_string"]).value
+    if text == ROUNDED_TEXT:
+        dtype = torch.float64 if reader.shadow else torch.bfloat16  # a shadow is not rounded
+        return lambda batch, values, operands: (operands[0].to(dtype).to(operands[0].dtype),)
     first = first_parameter(text)
     if first is None:
         raise RunError(f"the meaning of this PTX is not known: {text}", op.location)

@@ -246,5 +246,6 @@ TILE_OPS: dict[str, Callable[[ir.Operation, bool], TileStep]] = {
     "tt.print": _nothing,
     "tt.reshape": _reshape,
     "tt.splat": _splat,
+    "tt.split": lambda op, shadow: lambda batch, v: v[0].unbind(-1),
     "tt.trans": _trans,
 }

@@ -3,7 +3,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling)" --split-input-file | FileCheck %s
 
 // Two neighbours share an address; the constant between them comes last.
-// CHECK-LABEL: @pairs
+// CHECK-LABEL: @neighbours
 // CHECK: %[[P:.*]] = "tt.addptr"(%{{.*}}, %{{.*}}) : (tensor<256x!tt.ptr<bf16>>, tensor<256xi32>)
 // CHECK: "tt.load"(%[[P]])
 // CHECK: %[[ONE:.*]] = arith.constant dense<1> : tensor<256xi32>
@@ -12,13 +12,13 @@
 // CHECK: %[[L:.*]] = arith.maximumf
 // CHECK: %[[T:.*]] = arith.maximumf %[[L]], %{{.*}} : tensor<256xf32>
 // CHECK: arith.truncf %[[T]]
-func.func private @pairs(%x: tensor<8388608xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
+func.func private @neighbours(%x: tensor<12582912xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
     attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
   %zero = arith.constant 0.0 : bf16
   %wide = arith.constant 0.0 : f32
-  %a = "fuse.load"(%x, %true, %zero) {at = ["d0*2"]} : (tensor<8388608xbf16>, i1, bf16) -> bf16
-  %b = "fuse.load"(%x, %true, %zero) {at = ["d0*2 + 1"]} : (tensor<8388608xbf16>, i1, bf16) -> bf16
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0*3"]} : (tensor<12582912xbf16>, i1, bf16) -> bf16
+  %b = "fuse.load"(%x, %true, %zero) {at = ["d0*3 + 1"]} : (tensor<12582912xbf16>, i1, bf16) -> bf16
   %aw = arith.extf %a : bf16 to f32
   %bw = arith.extf %b : bf16 to f32
   %l = arith.maximumf %aw, %bw : f32
@@ -103,12 +103,12 @@ func.func private @relu(%x: tensor<4194304xbf16>, %o: tensor<4194304xbf16>) -> t
 // -----
 
 // A bound that 16 bits do not have may lie between a number and what it is rounded to; a sum would see the difference.
+// Two numbers are rounded at once.
 // CHECK-LABEL: @bounded
-// CHECK: %[[N:.*]] = arith.truncf
-// CHECK: %[[W:.*]] = arith.extf %[[N]]
+// CHECK: %[[S:.*]] = arith.mulf
+// CHECK: %[[W:.*]] = "tt.elementwise_inline_asm"(%[[S]]) {asm_string = "{ .reg .b32 both; cvt.rn.bf16x2.f32 both, $3, $2; {{.*}} packed_element = 2 : i32, pure = true} : (tensor<{{.*}}xf32>) -> tensor<{{.*}}xf32>
 // CHECK: arith.maximumf %[[W]],
-// CHECK: %[[K:.*]] = arith.truncf
-// CHECK: %[[V:.*]] = arith.extf %[[K]]
+// CHECK: %[[V:.*]] = "tt.elementwise_inline_asm"
 // CHECK: %[[L:.*]] = arith.maximumf %[[V]],
 // CHECK: arith.addf %[[L]], %[[L]]
 func.func private @bounded(%x: tensor<4194304xbf16>, %o: tensor<4194304xbf16>) -> tensor<4194304xbf16>
@@ -131,4 +131,29 @@ func.func private @bounded(%x: tensor<4194304xbf16>, %o: tensor<4194304xbf16>) -
   %y = arith.truncf %u : f32 to bf16
   %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
   return %r : tensor<4194304xbf16>
+}
+
+// -----
+
+// A product that is rounded again is taken of pairs of 16 bits by the compiler, and what is stored is rounded for that.
+// CHECK-LABEL: @rounded_anyway
+// CHECK-NOT: "tt.elementwise_inline_asm"
+// CHECK: return
+func.func private @rounded_anyway(%x: tensor<4194304xbf16>, %o: tensor<4194304xbf16>, %p: tensor<4194304xbf16>) -> (tensor<4194304xbf16>, tensor<4194304xbf16>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4194304xbf16>, i1, bf16) -> bf16
+  %aw = arith.extf %a : bf16 to f32
+  %e = math.exp2 %aw : f32
+  %en = arith.truncf %e : f32 to bf16
+  %ew = arith.extf %en : bf16 to f32
+  %y = arith.mulf %ew, %aw : f32
+  %yn = arith.truncf %y : f32 to bf16
+  %yw = arith.extf %yn : bf16 to f32
+  %z = math.exp2 %yw : f32
+  %zn = arith.truncf %z : f32 to bf16
+  %r = "fuse.store"(%o, %yn, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+  %q = "fuse.store"(%p, %zn, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xbf16>, bf16, i1) -> tensor<4194304xbf16>
+  return %r, %q : tensor<4194304xbf16>, tensor<4194304xbf16>
 }

@@ -186,6 +186,16 @@ func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
 
 // -----
 
+// split: a last axis of 2
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16x4xf32>
+  // expected-error@+1 {{'tt.split' op expected a last axis of 2 and two tiles without it, got tensor<16x4xf32>, tensor<16xf32>, tensor<16xf32>}}
+  %y, %z = "tt.split"(%x) : (tensor<16x4xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
 // fp_to_fp: one shape
 func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
   %x = arith.constant dense<1.0> : tensor<16xf32>

@@ -99,6 +99,8 @@
   %high = "tt.mulhiui"(%i, %i) : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi32>
   // CHECK: "tt.join"(%{{.*}}) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16x2xf32>
   %pairs = "tt.join"(%x, %root) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16x2xf32>
+  // CHECK: "tt.split"(%{{.*}}) : (tensor<16x2xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %left, %right = "tt.split"(%pairs) : (tensor<16x2xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   %three = arith.constant 3 : i32
   // CHECK: "tt.elementwise_inline_asm"(%{{.*}}) {asm_string = "mov.b64 $0, 1;", constraints = "=l,r", packed_element = 1 : i32, pure = true} : (i32) -> i64
   %asm = "tt.elementwise_inline_asm"(%three) {asm_string = "mov.b64 $0, 1;", constraints = "=l,r", packed_element = 1 : i32, pure = true} : (i32) -> i64

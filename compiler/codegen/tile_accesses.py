@@ -1,0 +1,246 @@
+"""What the code of a kernel accesses, and where: its tensors, and the tiles along which loads and stores
+run.  ``TileKernel`` is the rest.
+"""
+
+from collections import ChainMap
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from ..analysis.index import parse, sym
+from ..analysis.kernel import Kernel, string, strings
+from ..analysis.pairs import pairs_of
+from ..analysis.precision import beside_one_ops, coarse_ops
+from ..analysis.row_parts import row_parts
+from ..analysis.row_start import row_start
+from ..analysis.tile import Tile
+from ..dialects import tt
+from ..mlir import ir
+from .tile_builder import TileBuilder, shape_of
+from .tile_expressions import AHEAD, RowPart
+from .tile_index import TileIndex
+from .tile_lanes import ReductionLanes
+from .tile_memory import store_value
+from .tile_ops import from_memory, memory_element, to_memory
+from .tile_plan import Plan
+from .tile_reduce import reshaped
+from .tile_shift import elements, shifted_words, widened
+
+#: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
+_FEW_ROWS = 4
+
+
+@dataclass
+class Lanes:
+    """Tiles of another shape: where they lie, and what was emitted of them."""
+
+    index: TileIndex
+    lanes: ReductionLanes
+    values: dict[ir.Value, ir.Value] = field(default_factory=dict)
+
+
+class TileAccesses:
+    """The tiles of one kernel and its memory.
+
+    ``parts``: of a row of which a part is a tile, those parts (``RowParts``); ``doubled``: tiles with two
+    lanes for each point, for ``pairs`` of loads.
+    """
+
+    def __init__(self, kernel: Kernel, tile: Tile) -> None:
+        self.kernel, self.tile = kernel, tile
+        self.plan = Plan(kernel, tile)
+        block = kernel.func.regions[0].blocks[0]
+        self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
+        arguments = kernel.arguments
+        self.sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
+        start = row_start(kernel, tile)
+        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, start)
+        self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
+        self.row, self.pairs = row_parts(kernel, tile), pairs_of(kernel, tile)
+        parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
+        self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
+        if self.pairs:
+            last = replace(tile.axes[-1], block=2 * tile.axes[-1].block)
+            self.doubled = self._tiles(replace(tile, axes=(*tile.axes[:-1], last)), pairs=len(tile.axes) - 1)
+        self.values: MutableMapping[ir.Value, ir.Value] = {}
+        self.bases: dict[int, ir.Value] = {}
+        self.words: dict[ir.Value, ir.Value] = {}  #: of what is shifted
+        self.stage = 0
+        self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
+
+    def _tiles(self, tile: Tile, part: RowPart | None = None, pairs: int | None = None) -> Lanes:
+        kernel = self.kernel
+        index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, part=part, pairs=pairs)
+        index.blocks = self.index.blocks
+        return Lanes(index, ReductionLanes(kernel, tile, self.plan, index, self.builder))
+
+    def _emit_once(self, op: ir.Operation) -> None:
+        """The code of an op, for the tiles at hand."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _within(self, part: Lanes) -> Iterator[None]:
+        """Within, tiles hold a part of the row."""
+        outside = self.index, self.lanes, self.values
+        self.index, self.lanes, self.values = part.index, part.lanes, ChainMap(part.values, self.values)
+        try:
+            yield
+        finally:
+            self.index, self.lanes, self.values = outside
+
+    def _operand(self, value: ir.Value) -> ir.Value:
+        return self.values.get(value, value)
+
+    def _set(self, op: ir.Operation, results: Sequence[ir.Value]) -> None:
+        for scalar, value in zip(op.results, results, strict=True):
+            self.values[scalar] = value
+
+    def _bases(self) -> None:
+        """The address of every tensor that the kernel reads or writes, in front of all loops."""
+        for number in sorted({a.argument for a in (*self.kernel.loads, *self.kernel.stores)}):
+            argument = self.kernel.arguments[number]
+            element = ir.Type.parse(memory_element(self.kernel.spec(number).element))
+            pointer = tt.Ptr.get(ir.TypeAttr.get(element))
+            self.bases[number] = self.builder.create("fuse.base", [pointer], [argument]).results[0]
+
+    def _address(self, op: ir.Operation, first_index: int, axes: tuple[int, ...] | None = None) -> ir.Value:
+        """The addresses of an access, as a tile over ``axes``: by default those that it depends on."""
+        number = ir.BlockArgument(op.operands[0]).arg_number
+        coords = [parse(c) for c in strings(op.attributes["at"])]
+        shape = self.index.shape(self.plan.axes[op] if axes is None else axes)
+        return self.index.pointer(
+            self.bases[number], self.kernel.spec(number), coords, self._indices(op, first_index), shape
+        )
+
+    def _indices(self, op: ir.Operation, first: int) -> dict[str, ir.Value]:
+        return {f"i{k}": self._operand(v) for k, v in enumerate(list(op.operands)[first:])}
+
+    def _load_pair(self, even: ir.Operation, odd: ir.Operation) -> None:
+        """Two loads of neighbours as one."""
+        builder = self.builder
+        with self._within(self.doubled):
+            self._guard_again(even.operands[1])
+            value = self._read(even)
+        *outer, lanes = shape_of(value)
+        halves = builder.split(reshaped(builder, value, (*outer, lanes // 2, 2)))
+        for op, half in zip((even, odd), halves, strict=True):
+            self._set(op, [half])
+
+    def _guard_again(self, value: ir.Value) -> None:
+        """A guard, computed for the tiles at hand."""
+        op = value.owner.operation
+        if not self.plan.axes[op] or op in (v.owner.operation for v in self.doubled.values):
+            return
+        for operand in op.operands:
+            self._guard_again(operand)
+        self._emit_once(op)
+
+    def _load(self, op: ir.Operation) -> None:
+        if op in self.pairs:
+            if op.results[0] not in self.values:
+                self._load_pair(*self.pairs[op])
+            return
+        alone = self._alone(op)
+        if alone is None:
+            value = self._read(op)
+        else:
+            with self.index.alone(alone):
+                value = self._read(op)
+            value = self.builder.spread(value, self.index.shape((alone,)))
+        self._set(op, [value])
+
+    def _read(self, op: ir.Operation) -> ir.Value:
+        builder = self.builder
+        guard, other = self._operand(op.operands[1]), self._operand(op.operands[2])
+        spec = self.kernel.spec(ir.BlockArgument(op.operands[0]).arg_number)
+        coords = [parse(c) for c in strings(op.attributes["at"])]
+        row = self._shared_row(op)
+        if row is not None:
+            return from_memory(builder, row, op.results[0].type)
+        mask = builder.both(guard, self.index.reading_mask(self.plan.axes[op], spec, coords))
+        address = self._address(op, 3, self._read_axes(op, spec.element_bytes))
+        value = builder.load(address, mask, to_memory(builder, other), self._evict(op))
+        return from_memory(builder, value, op.results[0].type)
+
+    def _alone(self, op: ir.Operation) -> int | None:
+        """The axis of a load that depends on one axis of the tile, not the last: it is read as a vector and
+        made a tile afterwards.  A thread that holds 8 neighbours of a row would otherwise read the row's
+        number 8 times, and the numbers of several rows never at once (the weights of 8 rows of bf16: one
+        access instead of 64).  None where a tile says which of them are read.
+        """
+        vectors = self.index.vector_axes
+        own = [axis for axis in vectors if axis in self.plan.axes[op]]
+        if len(own) != 1 or own[0] == vectors[-1] or len(op.operands) > 3:
+            return None
+        return own[0] if all(not shape_of(self._operand(v)) for v in list(op.operands)[1:]) else None
+
+    def _read_axes(self, op: ir.Operation, element_bytes: int) -> tuple[int, ...]:
+        """The axes of a load's tile: where a row of the tile is too short for all threads to read 16 bytes of
+        it, all axes.  Each thread then reads what belongs to its own points, once for each of its few rows;
+        a row that all share would be read in narrow pieces and handed round through shared memory.  Not where
+        something needs the row for itself, as a store of it does.
+        """
+        own, vectors = self.plan.axes[op], self.index.vector_axes
+        if self.tile.looped is not None or len(vectors) < 2 or set(own) & set(vectors) != {vectors[-1]}:
+            return own
+        row, threads = self.tile.axes[vectors[-1]].block, 32 * self.tile.num_warps
+        wide = threads * 16 // element_bytes
+        if row >= wide or self.tile.elements > _FEW_ROWS * wide or not self.plan.meets_only(op, vectors):
+            return own
+        return tuple(sorted({*own, *vectors}))
+
+    def _shared_row(self, op: ir.Operation) -> ir.Value | None:
+        """The whole vectors of a row in parts, of what starts at a vector where the row does not."""
+        part = self.index.part
+        if self.row is None or part is None or part.ends:
+            return None
+        for number, row in self.row.shared:
+            access = self.kernel.loads[number]
+            if access.op == op:
+                start, e = self.bases[access.argument], self.index.lowered(row)
+                if e.constant != 0:
+                    offset = self.index.value(row, {}, ())
+                    start = self.builder.elementwise("tt.addptr", [start, offset])
+                distance = self.builder.cast("arith.trunci", self.index.value(sym(AHEAD), {}, ()), "i32")
+                words = shifted_words(self.builder, start, distance, part.points, part.block)
+                self.words[op.results[0]] = words
+                element = ir.Type.parse(memory_element(self.kernel.spec(access.argument).element))
+                return elements(self.builder, words, element)
+        return None
+
+    def _wide_row(self, op: ir.Operation) -> ir.Value | None:
+        """What ``arith.extf`` makes of a bfloat16 row that is shifted: from its words."""
+        words = self.words.get(op.operands[0])
+        if words is None or self.index.part is None or self.index.part.ends:
+            return None
+        types = str(op.operands[0].type), str(op.results[0].type)
+        return widened(self.builder, words) if types == ("bf16", "f32") else None
+
+    def _store(self, op: ir.Operation) -> None:
+        builder = self.builder
+        value = to_memory(builder, self._operand(op.operands[1]))
+        mask = builder.both(self._operand(op.operands[2]), self._active(op))
+        mode = string(op.attributes["mode"])
+        store_value(builder, self._address(op, 3), value, mask, mode, self._evict(op))
+
+    def _evict(self, op: ir.Operation) -> str:
+        """Where a row is looped over more than once: what a later loop reads again leaves the cache last,
+        what the last loop reads and writes leaves it first.
+        """
+        if len(self.loops) < 2 or not self.plan.in_loop(op):
+            return "normal"
+        return "first" if self.stage == self.loops[-1] or op.name == "fuse.store" else "last"
+
+    def _active(self, op: ir.Operation, axes: Sequence[int] | None = None) -> ir.Value | None:
+        """Lanes, along ``axes`` or all, and programs in which a store or assert happens."""
+        builder = self.builder
+        mask = self.index.mask(self.plan.axes[op] if axes is None else axes)
+        for axis in self.plan.missing_grid_axes(op):
+            if self.index.block_count(axis).constant != 1:
+                mask = builder.both(
+                    mask, builder.cmpi("eq", self.index.blocks[axis], builder.constant(0, "i32"))
+                )
+        for dim in self.plan.missing_dims(op):
+            if self.kernel.dims[dim].constant != 1:
+                mask = builder.both(mask, self.index.is_zero(sym(dim)))
+        return mask
