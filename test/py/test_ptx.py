@@ -208,7 +208,7 @@ def test_a_fold_over_part_of_longer_rows_stays_in_the_thread() -> None:
 
 
 def test_lanes_of_odd_rows_are_neighbours() -> None:
-    """Rows of 4098 are read two elements at a time; the weight, which is aligned, does not spread the lanes."""
+    """Rows of 4098 are read two elements at a time; the weight, aligned, does not spread the lanes."""
     source = GRAPHS["layer_norm_8192x4097"].build(Untouched(torch.bfloat16), 8192, 4098)
     [kernel] = kernels_of(source.fn, source.args)
     assert accesses(kernel.ptx, "st") == {"b32": 16}

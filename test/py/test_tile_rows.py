@@ -78,3 +78,7 @@ def test_a_row_between_rows_of_other_numbers_keeps_them_out():
     x[::2] = torch.randn(8, 1501).to(torch.bfloat16)
     found = Compiled(ROWS["softmax"], {"interpret_level": "tiled"}, False)(x)[::2].double()
     torch.testing.assert_close(found, x[::2].double().softmax(-1), rtol=2**-8, atol=0.0)
+
+
+def test_every_pass_keeps_rows_in_parts():
+    check(ROWS["scaled norm"], torch.randn(16, 1501).bfloat16(), verify="numeric")
