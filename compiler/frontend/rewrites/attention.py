@@ -41,6 +41,7 @@ from torch.nn import functional as F
 
 from ..new_node import new_node
 from .attention_layout import merges_heads
+from .captured import example, rewrite_graphs
 
 log = logging.getLogger(__name__)
 
@@ -111,14 +112,7 @@ def fuse_attention(gm: GraphModule) -> int:
 
     gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
     """
-    count = 0
-    for module in gm.modules():
-        if isinstance(module, GraphModule):
-            found = _fuse(module.graph)
-            if found:
-                module.recompile()
-            count += found
-    return count
+    return rewrite_graphs(gm, _fuse)
 
 
 def _fuse(graph: Graph) -> int:
@@ -167,7 +161,7 @@ def _probabilities(node: Any, steps: tuple[Node, ...]) -> Attention | str:
     if step == "dropout":
         idle = arguments.get("p", 0.5) == 0.0 or arguments.get("training", True) is False
         return _probabilities(arguments["input"], steps) if idle else "dropout is active"
-    value = _value(node)
+    value = example(node)
     if value is None or arguments.get("dim") not in (-1, value.dim() - 1):
         return "the softmax is over another dim"
     if arguments.get("dtype") not in (None, torch.float32, value.dtype):
@@ -231,11 +225,11 @@ def _product(arguments: Mapping[str, Any], found: Attention) -> Attention | str:
 
 def _refusal(found: Attention) -> str | None:
     """Why operands or surroundings forbid the fused form, or None."""
-    values = [_value(node) for node in (found.query, found.key, found.value, *found.steps)]
+    values = [example(node) for node in (found.query, found.key, found.value, *found.steps)]
     if any(value is None for value in values):
         return "an operand has no example value"
     q, k, v, out, *inner = [value for value in values if value is not None]
-    softmax, product = next(_value(n) for n in found.steps if _call(n)[0] == "softmax"), inner[-1]
+    softmax, product = next(example(n) for n in found.steps if _call(n)[0] == "softmax"), inner[-1]
     assert softmax is not None, "all values were found"
     if not (q.dim() == k.dim() == v.dim() and q.dim() in (3, 4)):
         return "operands are not all 3-D or 4-D"
@@ -269,7 +263,7 @@ def kernel_refusal(q: Tensor) -> str | None:
 def _mask_refusal(found: Attention, q: Tensor, scores: Tensor) -> str | None:
     if found.mask is None:
         return None
-    mask = _value(found.mask)
+    mask = example(found.mask)
     if mask is None or mask.device != q.device or not 1 <= mask.dim() <= scores.dim():
         return "the mask is no tensor on the device"
     if not _same(mask.shape[-1:], scores.shape[-1:]) or mask.requires_grad:
@@ -318,7 +312,7 @@ def _replace(graph: Graph, found: Attention) -> None:
 
     3-D operands get a batch of one.
     """
-    last, q, scores = found.steps[0], _value(found.query), _value(found.steps[-1])
+    last, q, scores = found.steps[0], example(found.query), example(found.steps[-1])
     assert q is not None and scores is not None, "refused without example values"
     with graph.inserting_before(last):
         emit = partial(new_node, graph, like=last)
@@ -328,7 +322,7 @@ def _replace(graph: Graph, found: Attention) -> None:
             hidden = mask if where_true else emit(torch.logical_not, mask)
             zero = emit(torch.zeros, (), dtype=q.dtype, device=q.device)
             mask = emit(torch.masked_fill, zero, hidden, value)
-        given = _value(found.mask)
+        given = example(found.mask)
         for _ in range(4 - given.dim() if given is not None else 0):
             mask = emit("unsqueeze", mask, 0)
         operands = [found.query, emit("transpose", found.key, -2, -1), found.value]
@@ -370,14 +364,9 @@ def _call(node: Any) -> tuple[str, dict[str, Any]]:
     return (step, arguments) if set(names[: _REQUIRED.get(step, 0)]) <= arguments.keys() else ("", {})
 
 
-def _value(node: Any) -> Tensor | None:
-    value = node.meta.get("example_value") if isinstance(node, Node) else None
-    return value if isinstance(value, Tensor) else None
-
-
 def _is_cast(node: Node) -> bool:
     """Whether a conversion keeps the device and makes one floating dtype of another."""
-    before, after = _value(node.args[0]), _value(node)
+    before, after = example(node.args[0]), example(node)
     if before is None or after is None:
         return False
     return before.is_floating_point() and after.is_floating_point() and before.device == after.device

@@ -25,11 +25,12 @@ from functools import partial
 
 import torch
 from torch import Tensor
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
 from ..new_node import new_node
+from .captured import rewrite_graphs
 
 log = logging.getLogger(__name__)
 
@@ -62,17 +63,14 @@ def lay_out_queries(gm: GraphModule) -> int:
 
     gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
     """
-    count = 0
-    for module in gm.modules():
-        if not isinstance(module, GraphModule):
-            continue
-        found = [node for node in module.graph.nodes if _needs_layout(node)]
-        for node in found:
-            _lay_out(node)
-        if found:
-            module.recompile()
-        count += len(found)
-    return count
+    return rewrite_graphs(gm, _lay_out_graph)
+
+
+def _lay_out_graph(graph: Graph) -> int:
+    found = [node for node in graph.nodes if _needs_layout(node)]
+    for node in found:
+        _lay_out(node)
+    return len(found)
 
 
 def _needs_layout(node: Node) -> bool:

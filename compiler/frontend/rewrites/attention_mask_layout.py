@@ -43,13 +43,14 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.nn import functional as F
 
 from ..new_node import new_node
 from .attention import kernel_refusal
 from .attention_layout import merges_heads
-from .attention_masks import attention_arguments, example
+from .attention_masks import attention_arguments
+from .captured import example, rewrite_graphs
 
 log = logging.getLogger(__name__)
 
@@ -61,16 +62,12 @@ def lay_out_masks(gm: GraphModule) -> int:
     """
     if torch.are_deterministic_algorithms_enabled():
         return 0
-    count = 0
-    for module in gm.modules():
-        if not isinstance(module, GraphModule):
-            continue
-        attentions = [n for n in module.graph.nodes if n.target is F.scaled_dot_product_attention]
-        changed = sum(_lay_out(node) for node in attentions)
-        if changed:
-            module.recompile()
-        count += changed
-    return count
+    return rewrite_graphs(gm, _lay_out_graph)
+
+
+def _lay_out_graph(graph: Graph) -> int:
+    attentions = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
+    return sum(_lay_out(node) for node in attentions)
 
 
 def _lay_out(node: Node) -> bool:

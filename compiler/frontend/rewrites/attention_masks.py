@@ -30,10 +30,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.fx import GraphModule, Node, map_arg
+from torch.fx import Graph, GraphModule, Node, map_arg
 from torch.nn import functional as F
 
 from .attention import may_write
+from .captured import example, rewrite_graphs
 
 log = logging.getLogger(__name__)
 
@@ -74,21 +75,17 @@ def simplify_masks(gm: GraphModule) -> int:
 
     gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
     """
-    count = 0
-    for module in gm.modules():
-        if not isinstance(module, GraphModule):
-            continue
-        known: dict[Node, Any] = {}
-        kinds: dict[Node, str] = {}
-        changed = sum(
-            _simplify(node, known, kinds)
-            for node in list(module.graph.nodes)
-            if node.target is F.scaled_dot_product_attention
-        )
-        if changed:
-            module.recompile()
-        count += changed
-    return count
+    return rewrite_graphs(gm, _simplify_graph)
+
+
+def _simplify_graph(graph: Graph) -> int:
+    known: dict[Node, Any] = {}
+    kinds: dict[Node, str] = {}
+    return sum(
+        _simplify(node, known, kinds)
+        for node in list(graph.nodes)
+        if node.target is F.scaled_dot_product_attention
+    )
 
 
 def attention_arguments(node: Node) -> dict[str, Any]:
@@ -245,10 +242,4 @@ def _call(node: Node, known: dict[Node, Any]) -> Any:
         raise _Unknown(f"{node.name} fails on the CPU: {error}") from None
 
 
-def example(node: Any) -> Tensor | None:
-    """The tensor that Dynamo computed the node with, of sizes only; None for anything else."""
-    value = node.meta.get("example_value") if isinstance(node, Node) else None
-    return value if isinstance(value, Tensor) else None
-
-
-__all__ = ["attention_arguments", "example", "simplify_masks"]
+__all__ = ["attention_arguments", "simplify_masks"]

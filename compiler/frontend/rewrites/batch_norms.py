@@ -33,6 +33,7 @@ from torch.fx import GraphModule, Node
 from torch.nn import functional as F
 
 from ..new_node import new_node
+from .captured import example
 
 _aten = torch.ops.aten
 
@@ -84,7 +85,7 @@ def keep_batch_norms(gm: GraphModule) -> int:
 
 
 def _fits(call: dict[str, Any]) -> bool:
-    x = _value(call["input"])
+    x = example(call["input"])
     if x is None or x.dim() < 2 or not x.is_floating_point() or not isinstance(call["eps"], float):
         return False
     if not all(type(n) is int for n in (*x.shape, *x.stride())):
@@ -93,7 +94,7 @@ def _fits(call: dict[str, Any]) -> bool:
     allowed = (x.dtype, get_computation_dtype(x.dtype))
     others = [call[name] for name in ("mean", "var", "weight", "bias")]
     return dense and all(
-        (n is None and place > 1) or _is_vector(_value(n), x, allowed) for place, n in enumerate(others)
+        (n is None and place > 1) or _is_vector(example(n), x, allowed) for place, n in enumerate(others)
     )
 
 
@@ -104,11 +105,6 @@ def _is_vector(value: Tensor | None, x: Tensor, dtypes: tuple[torch.dtype, ...])
         and value.device == x.device
         and value.dtype in dtypes
     )
-
-
-def _value(node: Any) -> Tensor | None:
-    value = node.meta.get("example_value") if isinstance(node, Node) else None
-    return value if isinstance(value, Tensor) else None
 
 
 def spell_out_batch_norms(gm: GraphModule) -> int:
