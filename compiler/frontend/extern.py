@@ -132,17 +132,28 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
         taken = len(encoder.operands)
         for read in read_until(node) if is_wait(node) else ():
             encoder.encode(importer.resolve(read))
-        if len(encoder.operands) > taken:
-            attributes["fuse.held"] = builder.int64s(range(taken, len(encoder.operands)))
         results = Results(importer, node)
         results.announce()
+        types = results.types()
+        encoder.operands += _computed_sizes(importer, types, encoder.operands)
+        if len(encoder.operands) > taken:
+            attributes["fuse.held"] = builder.int64s(range(taken, len(encoder.operands)))
         if len(results.kept) != len(results.leaves):
             attributes["fuse.returns"] = builder.int64s(results.kept)
         attributes |= _effects(node, encoder, results.kept)
-        types = results.types()
         callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)
         values = builder.call(callee, encoder.operands, types, location)
     return results.accept(callee, values, location)
+
+
+def _computed_sizes(
+    importer: "Importer", types: Sequence[ir.Type], operands: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The sizes that result types name and ``@main`` computes, which have to come first: operands, too."""
+    known = importer.builder.symbol_values
+    names = [n for t in types if isinstance(t, ir.RankedTensorType) for n in TensorSpec.of(t).symbols]
+    values = [known[n] for n in dict.fromkeys(names) if n in known]
+    return [v for v in values if not isinstance(v.owner, ir.Block) and v not in operands]
 
 
 class Results:

@@ -1,10 +1,12 @@
 """Sizes that are not the hint, and tensors too large for 32-bit offsets."""
 
+import contextlib
 import re
 
 import pytest
 import torch
-from compiling import Compiled
+from compiling import Compiled, check
+from interpreted_gpu import interpreted_gpu
 from tiling_cases import Case, axis, lowered, tensor, tile
 from torch import nn
 from torch.nn import functional as F
@@ -140,3 +142,11 @@ def test_a_maximum_of_a_symbolic_size_is_a_proof():
 
     assert widths(1 << 10) == {"i32"}
     assert "i64" in widths(1 << 21)
+
+
+@pytest.mark.parametrize("on_gpu", [False, True], ids=["interpreter", "launch plan"])
+def test_a_torch_op_whose_strides_are_computed_by_the_host(on_gpu):
+    """Strides of three equal dims are products of maxima, which come before an op that takes none of them."""
+
+    with interpreted_gpu() if on_gpu else contextlib.nullcontext():
+        check(nn.MaxPool3d(2), torch.randn(2, 3, 8, 8, 8), dynamic=True)
