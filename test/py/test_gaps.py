@@ -1,8 +1,11 @@
 """Values between kernels lie without the gaps of an input that is a part of something larger."""
 
+import contextlib
+
 import pytest
 import torch
-from compiling import check
+from compiling import Compiled, check
+from interpreted_gpu import interpreted_gpu
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fuse_mlir.compiler.frontend.layouts import choose_layouts
@@ -64,6 +67,24 @@ def test_sizes_that_are_unknown():
 def test_where_the_gaps_stay(function):
     copy, _ = strides_of_copy(function, rows(4, 8), torch.randn(4, 8))
     assert copy == (16, 1)
+
+
+def test_complex_values_are_copied_by_torch():
+    x = torch.complex(rows(4, 8), rows(4, 8))[:, ::2]
+    copy, _ = strides_of_copy(lambda x, y: aten.copy(x, y).sin(), x, torch.zeros(4, 4))
+    assert copy == (8, 2)
+
+
+@pytest.mark.parametrize("on_gpu", [False, True], ids=["interpreter", "launch plan"])
+def test_gradients_of_a_short_time_fourier_transform(on_gpu):
+    x = torch.randn(100, requires_grad=True)
+    with interpreted_gpu() if on_gpu else contextlib.nullcontext():
+        compiled = Compiled(lambda x: torch.stft(x, 10, return_complex=True))
+        (found,) = torch.autograd.grad(torch.view_as_real(compiled(x)).square().sum(), x)
+    exact = x.detach().double().requires_grad_()
+    spectrum = torch.stft(exact, 10, return_complex=True)
+    (want,) = torch.autograd.grad(torch.view_as_real(spectrum).square().sum(), exact)
+    torch.testing.assert_close(found.double(), want, rtol=1e-5, atol=1e-5)
 
 
 def test_what_has_no_gaps_stays():

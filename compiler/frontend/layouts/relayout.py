@@ -160,6 +160,9 @@ def generated(node: Node) -> bool:
     lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
     if lowering is None or lowering.view or not isinstance(node.meta.get("val"), Tensor):
         return False
+    values = (n.meta.get("val") for n in (node, *node.all_input_nodes))
+    if any(isinstance(v, Tensor) and v.is_complex() for v in values):
+        return False
     return not node.target._schema.is_mutable  # type: ignore[union-attr]
 
 
