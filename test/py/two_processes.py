@@ -107,7 +107,8 @@ def _trained(
     torch.manual_seed(0)
     model: Any = split(nn.Sequential(Block(), Block()).to(device, dtype), mesh)
     call = torch.compile(model, backend=fuse_mlir.backend) if compiled else model
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    # one tensor at a time: in parallel over columns some parameters are split and some are not
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
     generator = torch.Generator().manual_seed(0 if shared_data else dist.get_rank())
     losses = []
     for _ in range(3):
