@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: missed: fuse-vertical: order: neg_1 and square_plus_4 stay apart: {{.*}} {{.*}}order.mlir":{{.*}}order.mlir":
+// REMARK: missed: fuse-vertical: order: neg_1 and square_plus_4 stay apart: {{.*}} [neg_1 + square_plus_4] at {{.*}}order.mlir:15, {{.*}}order.mlir:16
 // REMARK: passed: fuse-vertical: fused
 
 // Must not fire: The first reads the argument transposed, the second overwrites it: a write after a read with another index.
