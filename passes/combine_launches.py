@@ -24,7 +24,7 @@ from .pass_base import Pass, hardware_of
 
 #: Launches that a call is tried with, the nearest ones: keeps the work linear.
 _TRIED = 32
-#: Bytes by which the peak may grow: nothing beside what a model keeps, and enough for what small kernels make.
+#: Bytes by which the peak may grow: nothing beside a model, and enough for what small kernels make.
 _SLACK = 512 << 10
 #: Characters of a combined kernel's name before a number.
 _LONGEST_NAME = 60
