@@ -144,9 +144,17 @@ class Importer:
         raise MissingValue(name=describe(node))
 
     def spec(
-        self, fake: torch.Tensor, user: str, *, fresh: bool = False, origin: Expr | None = None
+        self,
+        fake: torch.Tensor,
+        user: str,
+        *,
+        fresh: bool = False,
+        origin: Expr | None = None,
+        argument: bool = False,
     ) -> TensorSpec:
-        """Layout of ``fake``: its offset is 0 when ``fresh``, else relative to ``origin``."""
+        """Layout of ``fake``: its offset is 0 when ``fresh``, else relative to ``origin``.  ``argument``:
+        of ``@main``.
+        """
         sizes, strides = tuple(fake.shape), fake.stride()
         offset = const(0)
         if not fresh:
@@ -164,10 +172,10 @@ class Importer:
             raise UnsupportedDtype(
                 name=user, dtype=fake.dtype if row is None else f"{fake.dtype} in {fake.layout} layout"
             )
-        expr = self.symbols.expr
+        stride = self.symbols.stride if argument else self.symbols.expr
         spec = TensorSpec(
-            tuple(expr(n, user) for n in sizes),
-            tuple(expr(n, user) for n in strides),
+            tuple(self.symbols.expr(n, user) for n in sizes),
+            tuple(stride(n, user) for n in strides),
             offset,
             row.element,
             self._device(fake.device),

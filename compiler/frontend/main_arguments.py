@@ -70,7 +70,7 @@ class MainArguments:
         self, name: str, fake: torch.Tensor, attributes: dict[str, ir.Attribute], location: ir.Location
     ) -> Tensor:
         """A tensor argument is the root of its storage: its offset counts from its own first element."""
-        spec = self._importer.spec(fake, name, fresh=True)
+        spec = self._importer.spec(fake, name, fresh=True, argument=True)
         number = len(self.attributes)
         value = self._add(self._builder.tensor_type(spec), attributes, location)
         self.positions[value] = number

@@ -36,6 +36,15 @@ class SymbolTable:
             return const(int(size))
         return self._expr(size.node.expr if isinstance(size, torch.SymInt) else size, user)
 
+    def stride(self, size: Any, user: str = "") -> Expr:
+        """As ``expr``, of a stride of an argument of ``@main``: the type of an argument can only name what
+        arguments bring, so a size that counts as at least 1 in a stride (the maximum of it and 1) is taken as
+        it is.  They differ where it is 0, in a tensor without elements.
+        """
+        if isinstance(size, int):
+            return const(int(size))
+        return self._expr(size.node.expr.replace(_is_at_least_one, _other_than_one), user)
+
     def spell(self, size: Any) -> Expr:
         """As ``expr``, but the symbols need not be defined: for differences in which they cancel."""
         if isinstance(size, int):
@@ -175,6 +184,15 @@ class SymbolTable:
             known = host_size(self, expression, user) if known is None else self.require(known, user)
             self._expressions[expression] = known
         return known
+
+
+def _is_at_least_one(expression: Any) -> bool:
+    """Whether a sympy expression is the maximum of 1 and one other."""
+    return type(expression).__name__ == "Max" and len(expression.args) == 2 and 1 in expression.args
+
+
+def _other_than_one(maximum: Any) -> Any:
+    return next(a for a in maximum.args if a != 1)
 
 
 def _finite(bound: Any) -> int | None:

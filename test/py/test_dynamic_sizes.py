@@ -150,3 +150,15 @@ def test_a_torch_op_whose_strides_are_computed_by_the_host(on_gpu):
 
     with interpreted_gpu() if on_gpu else contextlib.nullcontext():
         check(nn.MaxPool3d(2), torch.randn(2, 3, 8, 8, 8), dynamic=True)
+
+
+@pytest.mark.parametrize("module", [nn.MaxPool3d(2), nn.Conv1d(3, 4, 3)], ids=lambda m: type(m).__name__)
+def test_arguments_whose_strides_are_maxima(module):
+    """The backward graph takes what the forward saved; its strides hold sizes that are at least 1."""
+    compiled = Compiled(module, dynamic=True)
+    for batch in (2, 3):
+        sizes = (3, 8, 8, 8) if isinstance(module, nn.MaxPool3d) else (3, 8)
+        x = torch.randn(batch, *sizes, dtype=torch.float64, requires_grad=True)
+        module.double()
+        found, want = (torch.autograd.grad(f(x).square().sum(), x)[0] for f in (compiled, module))
+        torch.testing.assert_close(found, want)
