@@ -35,7 +35,9 @@ def run(source: Source, options: argparse.Namespace) -> int:
     """
     diagnostics = Diagnostics()
     try:
-        return _run(_module(source, diagnostics), options)
+        code = _run(_module(source, diagnostics), options)
+        sys.stdout.flush()  # here, where it may fail
+        return code
     except UsageError as error:
         return say(f"fuse-run: error: {error}", USAGE)
     except (ParseError, VerificationError, ir.MLIRError) as error:

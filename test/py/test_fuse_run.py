@@ -101,8 +101,18 @@ def test_help_and_a_missing_file_do_not_wait_for_torch():
     assert ran.stdout.split() == ["1", "False"], ran.stderr
 
 
-def test_who_reads_a_part_of_the_output_hears_of_no_error():
-    command = [sys.executable, "-m", "fuse_mlir.tools.fuse_run", str(SOFTMAX)]
+#: What it prints is written at the end, with nothing left to print.
+LITTLE = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("text", [SOFTMAX.read_text(encoding="utf-8"), LITTLE], ids=["much", "little"])
+def test_who_reads_a_part_of_the_output_hears_of_no_error(text, tmp_path):
+    (tmp_path / "read.mlir").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "fuse_mlir.tools.fuse_run", str(tmp_path / "read.mlir")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert (process.wait(), process.stderr.read()) == (0, b"")
