@@ -391,13 +391,8 @@ class TileExpressions:
         if name == PHASE:
             value = builder.elementwise("arith.remsi", [value, vector])
         else:  # Triton knows what a product is a multiple of, not a difference
-            value = builder.elementwise(
-                "arith.muli", [builder.elementwise("arith.divsi", [value, vector]), vector]
-            )
-        narrow = str(value.type) == "i64" and width == 32
-        return builder.remember(
-            key, builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
-        )
+            value = self._rounded_down(value, vector)
+        return builder.remember(key, self._of_width(value, width))
 
     def _of_part(self, name: str, width: int) -> ir.Value:
         """The first multiple of vectors in a row, and how far it is from the row's start."""
@@ -411,14 +406,19 @@ class TileExpressions:
         value = self._emit(row, 32 if self.fits(row + size) else 64)
         vector = builder.fill(size, value)
         behind = builder.elementwise("arith.addi", [value, builder.fill(size - 1, value)])
-        first = builder.elementwise(
-            "arith.muli", [builder.elementwise("arith.divsi", [behind, vector]), vector]
-        )
+        first = self._rounded_down(behind, vector)
         value = first if name == FIRST else builder.elementwise("arith.subi", [first, value])
+        return builder.remember(key, self._of_width(value, width))
+
+    def _rounded_down(self, value: ir.Value, vector: ir.Value) -> ir.Value:
+        """The last multiple of ``vector`` that is not behind ``value``."""
+        quotient = self.builder.elementwise("arith.divsi", [value, vector])
+        return self.builder.elementwise("arith.muli", [quotient, vector])
+
+    def _of_width(self, value: ir.Value, width: int) -> ir.Value:
+        """An integer of 32 or 64 bits as one of ``width``."""
         narrow = str(value.type) == "i64" and width == 32
-        return builder.remember(
-            key, builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
-        )
+        return self.builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
 
 
 def _size(shape: Shape) -> int:

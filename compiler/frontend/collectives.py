@@ -25,12 +25,12 @@ _NAMESPACE = "_c10d_functional"
 
 def is_wait(node: Node) -> bool:
     """Whether a node waits for a collective."""
-    return _is_of_namespace(node) and _name(node) == "wait_tensor"
+    return _name(node) == "wait_tensor"
 
 
 def is_collective(node: Node) -> bool:
     """Whether a node starts a collective."""
-    return _is_of_namespace(node) and _name(node) != "wait_tensor"
+    return _name(node) not in (None, "wait_tensor")
 
 
 def read_until(wait: Node) -> list[Node]:
@@ -80,12 +80,9 @@ def wait_for_all(gm: GraphModule) -> int:
     return count
 
 
-def _is_of_namespace(node: Node) -> bool:
+def _name(node: Node) -> str | None:
+    """The op of a node, without its namespace; None outside of ``_c10d_functional``."""
     target = node.target
-    return isinstance(target, torch._ops.OpOverload) and target.namespace == _NAMESPACE
-
-
-def _name(node: Node) -> str:
-    target = node.target
-    assert isinstance(target, torch._ops.OpOverload)
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace != _NAMESPACE:
+        return None
     return target._opname
