@@ -51,6 +51,7 @@ from .graph_compilation import compile_graph, graph_device, load_program, report
 from .options import Options
 from .program import CompiledGraph, GpuProgram
 from .program_cache import ProgramCache, captured_key
+from .runtime.cache.places import check_cache_dir
 from .runtime.deterministic import deterministic_algorithms
 from .runtime.plans.bound_plan import LaunchPlan
 from .timing import Timing
@@ -71,6 +72,7 @@ def fuse(
     the graph.
     """
     chosen = Options.of(options, mode)
+    check_cache_dir(chosen)
     with _algorithms(chosen), collector_paused():
         return _compile_captured(gm, example_inputs, chosen)
 

@@ -44,7 +44,7 @@ from .mlir import ir
 from .options import OptionError, Options
 from .program import Account, GpuProgram, Interface
 from .program_cache import toolchain
-from .runtime.cache_folder import CacheFolder, default_directory
+from .runtime.cache.places import cache_folder
 from .runtime.checks.launch_watch import LaunchWatch
 from .runtime.checks.numeric_check import NumericVerifier
 from .runtime.cuda_graphs.partitions import partitioned_plan
@@ -317,11 +317,11 @@ def _hint(options: Options) -> Iterator[None]:
 def _search(options: Options, name: str, device: str) -> Iterator[TilingSearch]:
     """What measures tiles for a graph; its table lasts as long as the passes, or is part of the dump."""
     index = torch.device(device).index or 0
-    folder = CacheFolder(Path(options.cache_dir or default_directory()), ".tile")
     identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
     with TemporaryDirectory() as temporary:
         place = Path(temporary) if options.dump is None else Path(options.dump) / name
         timer = KernelTimer(index, options)
+        folder = cache_folder(options, ".tile")
         yield TilingSearch(timer, place / "tiles.json", folder, identity, options.autotune_seconds)
 
 

@@ -31,6 +31,13 @@ def _verify_by_default() -> Any:
     return asked
 
 
+def _cache_by_default() -> bool:
+    asked = os.environ.get("FUSE_MLIR_CACHE", "on")
+    if asked not in ("on", "off"):
+        raise OptionError(f"FUSE_MLIR_CACHE is {asked!r}: expected on or off")
+    return asked == "on"
+
+
 @dataclass(frozen=True)
 class Options:
     """Options of ``torch.compile(model, backend="fuse", options={...})``.
@@ -68,7 +75,13 @@ class Options:
         ``planned``.
     hardware: name of the hardware model that tiling reads (``auto`` asks the driver; ``generic`` where there
         is none).
-    cache_dir: folder of compiled kernels and programs; None is the user's cache folder.
+    cache: keep compiled kernels, programs and measured tiles in a folder, and look there first (the
+        environment's ``FUSE_MLIR_CACHE=off`` says otherwise for all).
+    cache_dir: that folder (by default the environment's ``FUSE_MLIR_CACHE_DIR``); None is the user's cache
+        folder, ``$XDG_CACHE_HOME/fuse_mlir`` or ``~/.cache/fuse_mlir``.  It holds nothing else, belongs to
+        the user, and no one else may write it: what is stored there is run.
+    shared_cache_dir: a second folder, which is read where the first has no entry and is never written.  It
+        may belong to anybody: who names it says that all who can write it may run code here.
     program_cache: run a graph that was compiled for this GPU before from the cache, without compiling it.
     threads: threads that compile kernels; 0 is one per core.
     cudagraphs: replay the launches of a call as CUDA graphs; what cannot be recorded runs between them.
@@ -99,7 +112,11 @@ class Options:
     execute: Literal["auto", "interpreter"] = "auto"
     interpret_level: Literal["graph", "scheduled", "tiled", "planned"] = "scheduled"
     hardware: str = "auto"
-    cache_dir: str | Path | None = None
+    cache: bool = field(default_factory=_cache_by_default)
+    cache_dir: str | Path | None = field(
+        default_factory=lambda: os.environ.get("FUSE_MLIR_CACHE_DIR") or None
+    )
+    shared_cache_dir: str | Path | None = None
     program_cache: bool = True
     threads: int = 0
     cudagraphs: bool = False
@@ -155,7 +172,9 @@ class Options:
             "on_compiled",
             "dump",
             "remarks",
+            "cache",
             "cache_dir",
+            "shared_cache_dir",
             "program_cache",
             "threads",
             "autotune_seconds",

@@ -2,8 +2,8 @@
 
 The key is everything that decides the program: the text of the graph after AOTAutograd, the options, the
 device, the versions of Python, torch, MLIR and Triton, and the compiler's own sources.  The value is the
-launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells.  Entries check
-themselves; one that is damaged, of another form or without its kernels is a miss.
+launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells.  An entry that
+is damaged, of another form or without its kernels is a miss (``runtime/cache``).
 
 A graph is also known by the text of what Dynamo captured. One without gradients that AOTAutograd needs no
 wrappers for (``direct_call.py``) runs without it; one with gradients is wrapped by AOTAutograd as a graph of
@@ -16,8 +16,8 @@ import logging
 import pickle
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,14 +31,14 @@ from .frontend.stand_in import TrainingStep
 from .frontend.torch_state import torch_state
 from .options import Options
 from .program import Account, GpuProgram, Interface
-from .runtime.cache_folder import CacheFolder, default_directory
+from .runtime.cache.cache_folder import CacheFolder
+from .runtime.cache.places import cache_folder
 from .runtime.gpu.load import Kernel, kernel_cache
 from .runtime.kernels.triton_version import triton_fingerprint
 from .runtime.plans.bound_plan import Plan
 
 log = logging.getLogger(__name__)
 
-_MAGIC = b"FUSEPROGRAM1\n"
 _Kind = TypeVar("_Kind")
 _PACKAGE = __name__.partition(".")[0]
 
@@ -110,8 +110,9 @@ def captured_key(
 
 def _surroundings(options: Options, device: str) -> tuple[str, ...]:
     """What besides the graph decides what it is compiled to."""
-    if not options.program_cache:
-        raise NotCacheable("the option program_cache")
+    for option in ("cache", "program_cache"):
+        if not getattr(options, option):
+            raise NotCacheable(f"the option {option}")
     if options.verify == "numeric" or options.dump is not None:
         raise NotCacheable("an option that watches the passes")
     if options.pipeline is not None:
@@ -159,9 +160,9 @@ class ProgramCache:
     """The programs stored in the folder that the options name, beside their kernels."""
 
     def __init__(self, options: Options) -> None:
-        self._folder = CacheFolder(Path(options.cache_dir or default_directory()), ".program")
-        self._captured = CacheFolder(self._folder.directory, ".captured")
-        self._trained = CacheFolder(self._folder.directory, ".trained")
+        self._folder = cache_folder(options, ".program")
+        self._captured = cache_folder(options, ".captured")
+        self._trained = cache_folder(options, ".trained")
         self._options = options
 
     def read_captured(self, key: str) -> tuple[GpuProgram, tuple[int, ...]] | None:
@@ -212,14 +213,7 @@ class ProgramCache:
         return GpuProgram(entry.interface, entry.account, entry.plan, stored, entry.module)
 
     def _entry(self, folder: CacheFolder, key: str, kind: type[_Kind]) -> _Kind | None:
-        data = folder.read(key)
-        if data is None:
-            return None
-        try:
-            return _from_bytes(data, kind)
-        except Exception as error:  # whatever is wrong with the bytes, compiling mends it
-            log.warning("the cached program %s is unreadable and will be compiled again: %s", key, error)
-            return None
+        return folder.read(key, partial(_from_bytes, kind=kind))
 
     def write(self, key: str, program: GpuProgram) -> None:
         """Stores a program, whose kernels are stored already.  What cannot be written is logged and left."""
@@ -235,34 +229,29 @@ class ProgramCache:
 
 def _to_bytes(entry: _Entry | _Inference | _Training) -> bytes:
     body = pickle.dumps(entry, protocol=5)
-    _from_body(body, type(entry))  # what may not be read may not be written
-    return _MAGIC + hashlib.sha256(body).digest() + body
+    _from_bytes(body, type(entry))  # what may not be read may not be written
+    return body
 
 
-def _from_bytes(data: bytes, kind: type[_Kind]) -> _Kind:
-    start = len(_MAGIC) + 32
-    body = data[start:]
-    if not data.startswith(_MAGIC):
-        raise ValueError("it does not begin as a stored program does")
-    if hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
-        raise ValueError("its bytes do not match their checksum")
-    return _from_body(body, kind)
-
-
-def _from_body(body: bytes, kind: type[_Kind]) -> _Kind:
+def _from_bytes(body: bytes, kind: type[_Kind]) -> _Kind:
     entry = _Unpickler(io.BytesIO(body)).load()
     if not isinstance(entry, kind):
         raise ValueError(f"it holds a {type(entry).__name__}")
+    if set(vars(entry)) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
+        raise ValueError(f"it holds a {kind.__name__} of the fields {', '.join(sorted(vars(entry)))}")
     return entry
 
 
 class _Unpickler(pickle.Unpickler):
-    """Makes objects of this package's classes and of Python's plain types, and calls nothing else."""
+    """Makes objects of the classes that this package defines and of Python's plain types, and calls nothing
+    else.
+    """
 
     def find_class(self, module: str, name: str) -> Any:
-        if module.partition(".")[0] == _PACKAGE or (module, name) in _PLAIN:
+        # Pickle looks a dotted name up in what a module imports: "pathlib.Path", "os.system".
+        if "." not in name and (module.partition(".")[0] == _PACKAGE or (module, name) in _PLAIN):
             found = super().find_class(module, name)
-            if isinstance(found, type):
+            if isinstance(found, type) and (found.__module__, found.__qualname__) == (module, name):
                 return found
         raise pickle.UnpicklingError(f"a stored program may not hold {module}.{name}")
 

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -30,7 +31,7 @@ from .analysis.tile import Tile
 from .analysis.tile_candidates import candidates, kernel_key
 from .codegen.launches import kernel_sources
 from .mlir import ir
-from .runtime.cache_folder import CacheFolder
+from .runtime.cache.cache_folder import CacheFolder
 from .runtime.gpu.trial import Argument, Trial
 
 log = logging.getLogger(__name__)
@@ -84,17 +85,18 @@ class TilingSearch:
         """The text of the best tile; None for the default one."""
         parts = (self.identity, kernel_key(func), *(f"{name}={hints[name]}" for name in sorted(hints)))
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-        stored = self.folder.read(key)
+        default = Tile.of(func.attributes["fuse.tile"])
+        shape = KernelShape.of(Kernel.of(func))
+        choices = candidates(default, lambda axis: shape.bound(axis.dims))
+        stored = self.folder.read(key, partial(_stored_tile, choices=choices))
         if stored is not None:
-            return stored.decode() or None
+            return stored or None
         if time.monotonic() >= deadline:
             log.info("autotune: no time left for @%s", string(func.attributes["sym_name"]))
             self.complete = False
             return None
-        default = Tile.of(func.attributes["fuse.tile"])
-        shape = KernelShape.of(Kernel.of(func))
         tiles, trials = [], []
-        for tile in candidates(default, lambda axis: shape.bound(axis.dims)):
+        for tile in choices:
             trial = _trial(func, tile, hints, device)
             if trial is not None:
                 tiles.append(tile)
@@ -109,6 +111,14 @@ class TilingSearch:
         text = "" if found == 0 else str(tiles[found].attribute())
         self.folder.write(key, text.encode())
         return text or None
+
+
+def _stored_tile(data: bytes, choices: Sequence[Tile]) -> str:
+    """The text of a tile, "" for the default one.  Raises ValueError for what the search cannot have stored."""
+    text = data.decode()
+    if text and text not in {str(tile.attribute()) for tile in choices}:
+        raise ValueError("it names a tile that the search does not try")
+    return text
 
 
 def _tunable(module: ir.Module) -> Iterator[tuple[ir.Operation, Hints]]:

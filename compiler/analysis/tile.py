@@ -8,6 +8,8 @@ from .index import Expr, const
 from .kernel import attribute_items, natural, string, strings
 
 KINDS = ("grid", "resident", "looped")
+#: Copies of a loop's operands that a pipeline may hold; shared memory is full long before.
+MOST_STAGES = 16
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Tile:
             return "expected at most one looped axis"
         if self.num_warps < 1 or self.num_warps > 32 or self.num_warps & (self.num_warps - 1):
             return f"expected 1, 2, 4, 8, 16 or 32 warps, got {self.num_warps}"
+        if not 1 <= self.num_stages <= MOST_STAGES:
+            return f"expected 1 to {MOST_STAGES} stages, got {self.num_stages}"
         return None
 
     def attribute(self) -> ir.DictAttr:

@@ -76,3 +76,18 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def told(caplog, monkeypatch):
+    """The messages of our log at level WARNING so far; what is said once of a cache was not said before."""
+    from fuse_mlir.compiler.runtime.cache import cache_folder
+
+    def messages() -> list[str]:
+        found = [r.getMessage() for r in caplog.records if r.name.startswith("fuse_mlir")]
+        assert all("\n" not in message for message in found)
+        return found
+
+    monkeypatch.setattr(cache_folder, "_told", set())
+    with caplog.at_level(logging.WARNING, logger="fuse_mlir"):
+        yield messages

@@ -19,11 +19,12 @@ NOT_IN_THE_KEY = {
     "on_compiled": "it is told of hits, too",
     "remarks": "they are stored, and written after a hit, too",
     "cache_dir": "it says where to look",
+    "shared_cache_dir": "it says where to look, too",
     "threads": "how many compile changes no kernel",
     "autotune_seconds": "a program whose tuning was cut short is not stored",
 }
 #: Options that pass the cache by when they have another value than their default.
-NOT_CACHED = {"program_cache": False, "dump": "/tmp/x", "pipeline": "builtin.module()"}
+NOT_CACHED = {"cache": False, "program_cache": False, "dump": "/tmp/x", "pipeline": "builtin.module()"}
 #: Other values for options of other types than bool, numbers and Literal.
 OTHER = {"hardware": "h100", "verify": "off"}
 

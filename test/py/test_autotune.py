@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import json
 import random
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,8 @@ from fuse_mlir.compiler.analysis.tile import Axis, Tile
 from fuse_mlir.compiler.analysis.tile_candidates import MOST_ELEMENTS, candidates, kernel_key
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.options import MODES, OptionError, Options
-from fuse_mlir.compiler.runtime.cache_folder import CacheFolder
+from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
+from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
 from fuse_mlir.compiler.runtime.gpu import kernel_timer
 from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer, fastest
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
@@ -209,6 +211,51 @@ def test_without_time_nothing_is_measured_or_stored(tmp_path):
     assert late.asked, "what was not measured to the end is measured again"
 
 
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        (random.Random(0).randbytes(80), "can't decode byte"),
+        (b"{axes = []", "a tile that the search does not try"),
+        (b"{axes = [], num_stages = 1 : i64, num_warps = 4 : i64}", "a tile that the search does not try"),
+        (b"1000000000000", "a tile that the search does not try"),
+    ],
+    ids=["random bytes", "half", "another kernel's", "stages"],
+)
+def test_a_stored_tile_that_the_search_did_not_find_is_measured_again(stored, reason, tmp_path, told):
+    module = at_tiles("softmax")
+    first = searched(module, tmp_path, Judge())
+    [path] = tmp_path.rglob("*.tile")
+    right = path.read_bytes()
+    if stored.isdigit():
+        stored = re.sub(rb"num_stages = \d+", b"num_stages = " + stored, from_entry(path.name, right))
+    path.write_bytes(to_entry(path.name, stored))
+    again = Judge()
+    assert searched(module, tmp_path, again).winners == first.winners and len(again.asked) == 1
+    assert path.read_bytes() == right
+    [line] = told()
+    assert "is unreadable and will be made again" in line and reason in line
+
+
+def test_damage_to_a_stored_tile_is_found(tmp_path, told):
+    module = at_tiles("softmax")
+    searched(module, tmp_path, Judge())
+    [path] = tmp_path.rglob("*.tile")
+    path.write_bytes(path.read_bytes().replace(b"num_warps = ", b"num_warps = 1"))
+    again = Judge()
+    searched(module, tmp_path, again)
+    assert len(again.asked) == 1 and "do not match their checksum" in told()[0]
+
+
+def test_without_a_cache_tiles_are_measured_each_time(tmp_path):
+    module = at_tiles("columns")
+    for _ in range(2):
+        judge = Judge()
+        search = TilingSearch(judge, tmp_path / "tiles.json", CacheFolder(None, ".tile"), "device", 60.0)
+        search.after_pass(0, ChooseTiling(), module)
+        assert len(judge.asked) == 1
+    assert list(tmp_path.rglob("*.tile")) == []
+
+
 def test_trials_hold_what_the_kernel_takes(tmp_path):
     module = at_tiles("columns")
     with module.context, ir.Location.unknown():
@@ -244,6 +291,8 @@ def test_kernels_that_assert_are_left_alone(tmp_path):
     ("text", "match"),
     [("[1]", "is no table"), ("{", "is no table"), ('{"KEY": "{axes = []}"}', "no 'num_warps'"),
      ('{"KEY": "{axes = [], num_warps = 4 : i64, num_stages = 1 : i64}"}', "expected every dim"),
+     ('{"KEY": "{axes = [{block = 64 : i64, dims = [\\"d0\\", \\"d1\\"], kind = \\"grid\\"}], num_warps = 4 : i64,'
+      ' num_stages = 1000000000000 : i64}"}', "expected 1 to 16 stages, got 1000000000000"),
      ('{"KEY": "nonsense"}', "@")],
 )  # fmt: skip
 def test_a_bad_table_is_refused(tmp_path, text, match):

@@ -42,6 +42,7 @@ LAYERS = {
 #: The same within the runtime, 0 what its packages share.
 RUNTIME_LAYERS = {
     "fuse_mlir.compiler.runtime": 0,
+    "fuse_mlir.compiler.runtime.cache": 0,
     "fuse_mlir.compiler.runtime.kernels": 1,
     "fuse_mlir.compiler.runtime.plans": 1,
     "fuse_mlir.compiler.runtime.interpreter": 1,

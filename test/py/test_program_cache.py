@@ -1,8 +1,10 @@
 """Programs from the cache: what a hit loads and tells, what makes it a miss, what the key holds."""
 
 import dataclasses
+import hashlib
 import logging
 import pickle
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -20,6 +22,7 @@ from fuse_mlir.compiler.frontend.graph_text import NotCacheable, graph_text
 from fuse_mlir.compiler.options import Options
 from fuse_mlir.compiler.program import CompiledGraph
 from fuse_mlir.compiler.program_cache import program_key
+from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
 
 #: Compiles and calls in a process of its own; says what was loaded and what the graph tells of itself.
 PROGRAM = """
@@ -110,19 +113,34 @@ def replace_by_a_foreign_pickle(path: Path) -> None:
         def __reduce__(self) -> tuple[Any, ...]:
             return subprocess.run, (["touch", str(path.with_suffix(".executed"))],)
 
-    body = pickle.dumps(Foreign())
-    digest = program_cache.hashlib.sha256(body).digest()
-    path.write_bytes(program_cache._MAGIC + digest + body)
+    path.write_bytes(to_entry(path.name, pickle.dumps(Foreign())))
 
 
 def replace_by_another_object(path: Path) -> None:
-    body = pickle.dumps({"interface": 1})
-    path.write_bytes(program_cache._MAGIC + program_cache.hashlib.sha256(body).digest() + body)
+    path.write_bytes(to_entry(path.name, pickle.dumps({"interface": 1})))
+
+
+def replace_by_another_form(path: Path) -> None:
+    entry = object.__new__(program_cache._Entry)
+    vars(entry).update(plan=None, kernels={})
+    path.write_bytes(to_entry(path.name, pickle.dumps(entry)))
+
+
+def replace_by_an_older_form(path: Path) -> None:
+    body = from_entry(path.name, path.read_bytes())
+    path.write_bytes(b"FUSEPROGRAM1\n" + hashlib.sha256(body).digest() + body)
 
 
 @pytest.mark.parametrize(
     "spoil",
-    [damage, truncate, replace_by_a_foreign_pickle, replace_by_another_object],
+    [
+        damage,
+        truncate,
+        replace_by_a_foreign_pickle,
+        replace_by_another_object,
+        replace_by_another_form,
+        replace_by_an_older_form,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_an_entry_that_cannot_be_read_is_compiled_again(spoil: Any, tmp_path: Path, caplog: Any) -> None:
@@ -132,9 +150,48 @@ def test_an_entry_that_cannot_be_read_is_compiled_again(spoil: Any, tmp_path: Pa
     spoil(path)
     with caplog.at_level(logging.WARNING, logger="fuse_mlir"):
         assert not compiled(tmp_path).cached
-    assert "is unreadable and will be compiled again" in caplog.text
+    assert "is unreadable and will be made again" in caplog.text
     assert entries(tmp_path, ".executed") == []
     assert len(path.read_bytes()) == len(right) and compiled(tmp_path).cached
+
+
+def pickled_call(module: str, name: str, argument: str) -> bytes:
+    """A pickle of protocol 5 that calls what ``name`` is in ``module``."""
+
+    def text(of: str) -> bytes:
+        return pickle.SHORT_BINUNICODE + bytes([len(of)]) + of.encode()
+
+    called = pickle.PROTO + b"\5" + text(module) + text(name) + pickle.STACK_GLOBAL
+    return called + text(argument) + pickle.TUPLE1 + pickle.REDUCE + pickle.STOP
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("fuse_mlir.compiler.program_cache", "io.FileIO"),
+        ("fuse_mlir.compiler.program_cache", "Path"),
+        ("fuse_mlir.compiler.program_cache", "Path.write_text"),
+        ("fuse_mlir.compiler.program_cache", "_Entry.__class__"),
+        ("fuse_mlir.compiler.program_cache", "GpuProgram"),
+        ("fuse_mlir.compiler.program_cache", "program_key"),
+        ("fuse_mlir.compiler.runtime.plans.bound_plan", "re.Pattern"),
+        ("builtins", "set.__class__"),
+        ("builtins", "type"),
+        ("builtins", "exec"),
+        ("fractions", "Decimal"),
+    ],
+)
+def test_a_pickle_reaches_only_what_this_package_defines(module: str, name: str, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.write_text("")
+    with pytest.raises(pickle.UnpicklingError, match=f"may not hold {re.escape(module)}.{re.escape(name)}$"):
+        program_cache._from_bytes(pickled_call(module, name, str(made)), program_cache._Entry)
+
+
+def test_a_pickle_makes_what_this_package_defines() -> None:
+    body = pickled_call("fuse_mlir.compiler.analysis.remarks", "Remarks", "one")
+    with pytest.raises(ValueError, match="it holds a Remarks"):
+        program_cache._from_bytes(body, program_cache._Entry)
 
 
 def test_a_program_without_its_kernels_is_compiled_again(tmp_path: Path) -> None:

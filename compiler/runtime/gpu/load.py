@@ -6,13 +6,13 @@ Nothing here needs MLIR: a program that comes from the cache is loaded without i
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from ...analysis.launch import Launch
 from ...options import Options
+from ..cache.places import cache_folder
 from ..checks.launch_watch import LaunchWatch
 from ..checks.memory_check import MemoryCheck, checked
 from ..cuda_graphs.trees import recorders, unrecorded_backward
@@ -49,7 +49,7 @@ def target_of(device: int) -> Target:
 
 def kernel_cache(options: Options) -> KernelCache:
     """The cache of kernels that the options name."""
-    return KernelCache(Path(options.cache_dir)) if options.cache_dir is not None else KernelCache()
+    return KernelCache(cache_folder(options, ".kernel"))
 
 
 def start_kernels(

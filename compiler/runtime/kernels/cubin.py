@@ -7,7 +7,7 @@ import json
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Protocol
 
 STAGES = ("parse", "ttir", "ttgir", "llir", "ptx", "cubin")
@@ -18,7 +18,6 @@ makes.
 KEEPABLE = ("ttir", "ttgir", "llir")
 """Intermediate texts that `CompileRequest.keep` may name."""
 
-_MAGIC = b"FUSECUBIN1\n"
 _LENGTHS = struct.Struct("<3Q")
 
 
@@ -147,25 +146,28 @@ class CompiledCubin:
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def to_bytes(self) -> bytes:
-        """A self-checking form: magic, sha256 of the rest, lengths, JSON of the small fields, PTX, cubin."""
-        fields = {k: v for k, v in vars(self).items() if k not in ("cubin", "ptx")}
-        head, ptx = json.dumps(fields, sort_keys=True).encode(), self.ptx.encode()
-        body = _LENGTHS.pack(len(head), len(ptx), len(self.cubin)) + head + ptx + self.cubin
-        return _MAGIC + hashlib.sha256(body).digest() + body
+        """Three lengths, JSON of the small fields, PTX, cubin."""
+        small = {name: getattr(self, name) for name in self._small()}
+        head, ptx = json.dumps(small, sort_keys=True).encode(), self.ptx.encode()
+        return _LENGTHS.pack(len(head), len(ptx), len(self.cubin)) + head + ptx + self.cubin
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "CompiledCubin":
-        """The inverse of `to_bytes`. Raises ValueError where a byte is missing, added or changed."""
-        start = len(_MAGIC) + 32
-        body = data[start:]
-        if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
-            raise ValueError("a stored kernel's bytes do not match their checksum")
-        head, ptx, cubin = _LENGTHS.unpack_from(body)
-        at = _LENGTHS.size
-        fields = json.loads(body[at : at + head])
-        fields["params"] = tuple(fields["params"])
-        text = body[at + head : at + head + ptx].decode()
-        return cls(cubin=body[at + head + ptx : at + head + ptx + cubin], ptx=text, **fields)
+        """The inverse of `to_bytes`. Raises ValueError where the length or the fields are others."""
+        start = _LENGTHS.size
+        head, ptx, cubin = _LENGTHS.unpack_from(data) if len(data) >= start else (0, 0, 0)
+        if len(data) != start + head + ptx + cubin:
+            raise ValueError(f"a kernel of {len(data)} bytes does not have the lengths that it begins with")
+        small = json.loads(data[start : start + head])
+        if not isinstance(small, dict) or set(small) != set(cls._small()):
+            raise ValueError(f"a kernel is stored with the fields {', '.join(cls._small())}")
+        small["params"] = tuple(small["params"])
+        text = data[start + head : start + head + ptx].decode()
+        return cls(cubin=data[start + head + ptx :], ptx=text, **small)
+
+    @classmethod
+    def _small(cls) -> list[str]:
+        return [f.name for f in fields(cls) if f.name not in ("cubin", "ptx")]
 
 
 _PTX_ENTRY = re.compile(r"\.visible\s+\.entry\s+([\w$]+)\s*\(([^)]*)\)")

@@ -2,8 +2,8 @@
 
 A kernel is stored under the hash of everything that decides it: the TTIR text, the target, the options, the
 installed Triton, and `CACHE_VERSION`. A hit imports neither Triton nor MLIR. Entries are written whole or
-not at all, check themselves when they are read, and are compiled again where they do not pass; several
-processes may share a folder.
+not at all, are checked when they are read, and are compiled again where they do not pass; several processes
+may share a folder (`runtime/cache`).
 """
 
 import os
@@ -12,42 +12,35 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..cache_folder import CacheFolder, default_directory
+from ..cache.cache_folder import CacheFolder
 from . import triton_compile
 from .cubin import CompiledCubin, CompileRequest
 from .triton_version import triton_fingerprint
 
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 """Raise it when the stored form, or the way in which Triton is driven, changes."""
 
 
 @dataclass
 class CacheStatistics:
-    """What a KernelCache did. hits: read from disk. misses: compiled. rejected: misses whose entry was
-    unreadable.
-    """
+    """What a KernelCache did. hits: read from disk. misses: compiled."""
 
     hits: int = 0
     misses: int = 0
-    rejected: int = 0
 
 
 @dataclass
 class KernelCache:
-    """The kernels stored in `directory`, which is made when the first one is written.
+    """The kernels stored in `folder`.
 
     compiler: what compiles a miss; it must be safe to call from several threads.
     toolchain: identifies the compiler in the keys; by default the installed Triton.
     """
 
-    directory: Path = field(default_factory=default_directory)
+    folder: CacheFolder
     compiler: Callable[[CompileRequest], CompiledCubin] = triton_compile.compile_request
     toolchain: str = field(default_factory=triton_fingerprint)
     statistics: CacheStatistics = field(default_factory=CacheStatistics)
-
-    def __post_init__(self) -> None:
-        self.directory = Path(self.directory)
-        self._folder = CacheFolder(self.directory)
 
     def key(self, request: CompileRequest) -> str:
         """The name of `request` in the cache: 64 hexadecimal digits."""
@@ -55,7 +48,7 @@ class KernelCache:
 
     def path(self, key: str) -> Path:
         """The file of the kernel named `key`."""
-        return self._folder.path(key)
+        return self.folder.path(key)
 
     def lookup(self, request: CompileRequest) -> CompiledCubin | None:
         """The stored kernel, or None where there is none, it is damaged, or it lacks a text that `keep` asks
@@ -154,19 +147,12 @@ class KernelCache:
 
     def _compile_and_store(self, key: str, request: CompileRequest) -> CompiledCubin:
         kernel = self.compiler(request)
-        self._folder.write(key, kernel.to_bytes())
+        self.folder.write(key, kernel.to_bytes())
         return kernel
 
     def _read(self, key: str, keep: Sequence[str] = ()) -> CompiledCubin | None:
-        data = self._folder.read(key)
-        if data is None:
-            return None
-        try:
-            kernel = CompiledCubin.from_bytes(data)
-        except ValueError:
-            self.statistics.rejected += 1
-            return None
-        return kernel if all(stage in kernel.texts for stage in keep) else None
+        kernel = self.folder.read(key, CompiledCubin.from_bytes)
+        return kernel if kernel is not None and all(stage in kernel.texts for stage in keep) else None
 
 
 def _with_keep_of(request: CompileRequest, other: CompileRequest | None) -> CompileRequest:

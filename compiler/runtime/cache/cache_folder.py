@@ -1,0 +1,150 @@
+"""Entries that several processes share: whole or absent, never half; the oldest leave first.
+
+What cannot be written, read or trusted makes the cache useless, not the compilation: it is a miss, with a
+line in the log, once for each folder where it says something of the folder.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from .cache_contents import SUFFIXES, adopt, foreigner, is_key, prune, prune_daily
+from .entry_bytes import from_entry, to_entry
+from .owned_files import Untrusted, open_folder, put_file, read_file
+
+log = logging.getLogger(__name__)
+
+LIMIT = 4 << 30
+"""Bytes that a folder may hold; what was not used for longest is deleted above it."""
+
+_Decoded = TypeVar("_Decoded")
+
+#: What the log has said of folders in this process: (folder, subject).
+_told: set[tuple[Path, str]] = set()
+
+
+@dataclass(frozen=True)
+class CacheFolder:
+    """The entries of one suffix in ``directory``, which is made when the first one is written; without one
+    nothing is found and nothing is stored.
+
+    shared: a folder that is read where ``directory`` has no entry, whoever owns it, and never written.
+    limit: bytes that the whole folder may hold, all suffixes together; it is enforced once a day, by whoever
+    writes first, so that it may be exceeded between.
+    """
+
+    directory: Path | None
+    suffix: str = ".kernel"
+    shared: Path | None = None
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        if self.suffix not in SUFFIXES:
+            raise ValueError(f"entries end in {', '.join(SUFFIXES)}, got '{self.suffix}'")
+
+    def path(self, key: str) -> Path:
+        """The file of the entry named `key`.  Raises ValueError where nothing is stored."""
+        if self.directory is None:
+            raise ValueError("this cache stores nothing")
+        return self.directory / key[:2] / f"{key}{self.suffix}"
+
+    def read(self, key: str, decode: Callable[[bytes], _Decoded]) -> _Decoded | None:
+        """What ``decode`` makes of an entry, which counts as used now; None where there is none, or
+        ``decode`` raises, which the log says.
+        """
+        found = self._read(self.directory, key, decode, shared=False)
+        return found if found is not None else self._read(self.shared, key, decode, shared=True)
+
+    def _read(
+        self, directory: Path | None, key: str, decode: Callable[[bytes], _Decoded], *, shared: bool
+    ) -> _Decoded | None:
+        if directory is None or not is_key(key):
+            return None
+        data = self._bytes(directory, key, shared)
+        if data is None:
+            return None
+        name = key + self.suffix
+        try:
+            return decode(from_entry(name, data))
+        except Exception as error:  # whatever is wrong with the bytes, making the entry again mends it
+            reason = " ".join(str(error).split()) or type(error).__name__
+            log.warning("the cache entry %s is unreadable and will be made again: %s", name, reason)
+            return None
+
+    def _bytes(self, directory: Path, key: str, shared: bool) -> bytes | None:
+        subject = "folder"
+        try:
+            with open_folder(directory, anyones=shared) as root:
+                subject = "entry"
+                with open_folder(key[:2], root, anyones=shared) as folder:
+                    return read_file(key + self.suffix, folder, anyones=shared)
+        except FileNotFoundError:
+            if shared and subject == "folder":
+                _tell(directory, "folder", f"the shared cache {directory} does not exist")
+        except OSError as error:
+            _tell(directory, subject, f"the cache {directory} cannot be read: {error.strerror}")
+        except Untrusted as problem:
+            self._distrust(directory, subject, key, problem)
+        return None
+
+    def _distrust(self, directory: Path, subject: str, key: str, problem: Untrusted) -> None:
+        if subject == "folder":
+            _tell(
+                directory,
+                "folder",
+                f"the cache {directory} {problem}: whoever writes it decides what this process runs, so it "
+                "is not used; give the option cache_dir a folder of your own",
+            )
+        else:
+            path = f"{directory}/{key[:2]}/{key}{self.suffix}"
+            _tell(directory, "entry", f"the cache entry {path}, or its folder, {problem}: it is not used")
+
+    def write(self, key: str, data: bytes) -> None:
+        """Puts an entry in its place in one step."""
+        directory = self.directory
+        if directory is None:
+            return
+        subject = "folder"
+        try:
+            os.makedirs(directory, 0o700, exist_ok=True)
+            with open_folder(directory) as root:
+                problem = adopt(root)
+                if problem is not None:
+                    _tell(directory, "folder", f"the cache {directory} is not used: {problem}")
+                    return
+                subject = "entry"
+                _make_folder(key[:2], root)
+                with open_folder(key[:2], root) as folder:
+                    put_file(key + self.suffix, folder, to_entry(key + self.suffix, data))
+                prune_daily(root, self.limit)
+        except OSError as error:
+            _tell(directory, "write", f"the cache {directory} cannot be written: {error.strerror}")
+        except Untrusted as problem:
+            self._distrust(directory, subject, key, problem)
+
+    def prune(self) -> int:
+        """Deletes what was not used for longest until the folder is within its limit; how many files went.
+
+        Raises OSError and Untrusted.
+        """
+        if self.directory is None:
+            return 0
+        with open_folder(self.directory) as root:
+            return len(prune(root, self.limit)) if foreigner(root) is None else 0
+
+
+def _make_folder(name: str, root: int) -> None:
+    try:
+        os.mkdir(name, 0o700, dir_fd=root)
+    except FileExistsError:
+        return
+
+
+def _tell(directory: Path, subject: str, message: str) -> None:
+    """Says something of a folder once."""
+    if (directory, subject) not in _told:
+        _told.add((directory, subject))
+        log.warning("%s", message)

@@ -1,0 +1,90 @@
+"""Entries of every suffix, damaged, foreign and old: each is a miss with one line in the log."""
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cached_files import KEYS
+from stored_programs import compiled, entries
+
+from fuse_mlir.compiler.analysis.tile import Axis, Tile
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.frontend.stand_in import TrainingStep
+from fuse_mlir.compiler.options import Options
+from fuse_mlir.compiler.program_cache import ProgramCache
+from fuse_mlir.compiler.runtime.cache.cache_contents import SUFFIXES
+from fuse_mlir.compiler.runtime.cache.places import cache_folder
+from fuse_mlir.compiler.runtime.gpu.load import kernel_cache
+from fuse_mlir.compiler.tiling_search import _stored_tile
+
+TILE = Tile((Axis(("d0",), 64, "grid"),), 4)
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
+    """Options of a folder with entries of every suffix."""
+    folder = tmp_path_factory.mktemp("cache")
+    program = compiled(folder).key
+    given = Options(cache_dir=folder)
+    step = TrainingStep((), (), (), (), ())
+    ProgramCache(given).link_training(KEYS[1], step, str(program), str(program))
+    with make_context():
+        cache_folder(given, ".tile").write(KEYS[2], str(TILE.attribute()).encode())
+    return given
+
+
+def readers(options: Options) -> dict[str, Callable[[str], Any]]:
+    """What reads the entries of each suffix, from the key to what is stored or None."""
+    programs = ProgramCache(options)
+    return {
+        ".captured": programs.read_captured,
+        ".kernel": kernel_cache(options).load,
+        ".program": programs.read,
+        ".tile": lambda key: cache_folder(options, ".tile").read(key, lambda d: _stored_tile(d, [TILE])),
+        ".trained": programs.read_training,
+    }
+
+
+def damaged(right: bytes, others: list[bytes], draw: random.Random) -> Iterator[bytes]:
+    """Bytes that are another entry's, older, or differ from the right ones somewhere."""
+    yield b""
+    yield from others
+    body = right[right.index(b"\n", 43) + 1 :]
+    for magic in (b"FUSECUBIN1\n", b"FUSEPROGRAM1\n"):
+        yield magic + hashlib.sha256(body).digest() + body
+    yield body
+    yield right + right
+    for _ in range(12):
+        place, end = sorted(draw.randrange(len(right)) for _ in range(2))
+        flipped = bytearray(right)
+        flipped[place] ^= 1 << draw.randrange(8)
+        yield bytes(flipped)
+        yield right[:place]
+        yield right[:place] + right[end + 1 :]
+        yield right[:place] + draw.randbytes(draw.randrange(1, 9)) + right[place:]
+        yield draw.randbytes(draw.randrange(1, 200))
+        yield right[:43] + draw.randbytes(draw.randrange(200))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_damaged_entry_is_a_miss_with_a_line_in_the_log(suffix: str, options: Options, told: Any) -> None:
+    paths: list[Path] = [entries(Path(str(options.cache_dir)), s)[0] for s in SUFFIXES]
+    [path] = [p for p in paths if p.suffix == suffix]
+    right, read = path.read_bytes(), readers(options)[suffix]
+    with make_context():
+        assert read(path.stem) is not None and told() == []
+        tried = 0
+        try:
+            for wrong in damaged(right, [p.read_bytes() for p in paths if p != path], random.Random(suffix)):
+                path.write_bytes(wrong)
+                tried += 1
+                assert read(path.stem) is None
+                assert len(told()) == tried
+        finally:
+            path.write_bytes(right)
+        assert read(path.stem) is not None
+    start = f"the cache entry {path.name} is unreadable and will be made again: it"
+    assert tried > 70 and all(line.startswith(start) for line in told())
