@@ -114,7 +114,9 @@ class TilingSearch:
 
 
 def _stored_tile(data: bytes, choices: Sequence[Tile]) -> str:
-    """The text of a tile, "" for the default one.  Raises ValueError for what the search cannot have stored."""
+    """The text of a tile, "" for the default one.  Raises ValueError for one that the search cannot have
+    stored.
+    """
     text = data.decode()
     if text and text not in {str(tile.attribute()) for tile in choices}:
         raise ValueError("it names a tile that the search does not try")
