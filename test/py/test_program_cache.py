@@ -188,6 +188,14 @@ def test_a_pickle_reaches_only_what_this_package_defines(module: str, name: str,
         program_cache._from_bytes(pickled_call(module, name, str(made)), program_cache._Entry)
 
 
+def test_a_pickle_reaches_no_class_inside_another(monkeypatch: Any) -> None:
+    here = {"__module__": program_cache.__name__}
+    inner = type("Inner", (), {**here, "__qualname__": "Outer.Inner", "__init__": lambda self, of: None})
+    monkeypatch.setattr(program_cache, "Outer", type("Outer", (), {**here, "Inner": inner}), raising=False)
+    with pytest.raises(pickle.UnpicklingError, match="may not hold"):
+        program_cache._from_bytes(pickled_call(program_cache.__name__, "Outer.Inner", ""), inner)
+
+
 def test_a_pickle_makes_what_this_package_defines() -> None:
     body = pickled_call("fuse_mlir.compiler.analysis.remarks", "Remarks", "one")
     with pytest.raises(ValueError, match="it holds a Remarks"):

@@ -49,7 +49,7 @@ def read_file(name: str, within: int, *, anyones: bool = False) -> bytes:
         if not anyones:
             with contextlib.suppress(OSError):  # a file system that can only be read
                 os.utime(descriptor)
-        with open(descriptor, "rb", closefd=False) as file:
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
             return file.read()
 
 
