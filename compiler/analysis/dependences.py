@@ -225,14 +225,15 @@ class Dependences:
                 if root in writer:
                     add(writer[root], node.index, "order", "waw", root)
                 writer[root] = node.index
-            for written in node.mutated:
-                mutator[self.roots[written]] = node.index
             if node.waits:
-                start = made.get(self.roots[node.mutated[0]], node.index)
+                root = self.roots[node.mutated[0]]
+                start = mutator.get(root, made.get(root, node.index))  # which may write into what is there
                 for beside in self.nodes[start + 1 : node.index]:
                     if beside.callee is not None:
                         add(start, beside.index, "order", "wait")
                         add(beside.index, node.index, "order", "wait")
+            for written in node.mutated:
+                mutator[self.roots[written]] = node.index
             if node.name not in self.silent and node.effect:
                 if last_effect is not None:
                     add(last_effect, node.index, "order", "effect")

@@ -10,61 +10,58 @@ what the collective reads::
 
 No kernel writes over ``%x`` before the wait, none reads or writes the storage of ``%y`` before it, and that
 storage lives as long as ``%z`` does.
+
+Which wait is for which collective says ``in_flight.py``.
 """
 
 import operator
 from collections.abc import Iterator
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 
+from .in_flight import Flight, InFlight
 from .new_node import new_node
-
-_NAMESPACE = "_c10d_functional"
-
-
-def is_wait(node: Node) -> bool:
-    """Whether a node waits for a collective."""
-    return _name(node) == "wait_tensor"
+from .ordered_groups import ordered_graph
 
 
-def is_collective(node: Node) -> bool:
-    """Whether a node starts a collective."""
-    return _name(node) not in (None, "wait_tensor")
+def reads_until(graph: Graph) -> dict[Node, list[Node]]:
+    """For each wait of a graph, or ordered group with one, the tensors that the collectives behind it read
+    until then.
+    """
+    found: dict[Node, list[Node]] = {}
+    for flight in InFlight.of(graph).flights:
+        for wait in flight.waits:
+            held = found.setdefault(wait, [])
+            held += [n for n in flight.reads if n not in held]
+    return found
 
 
-def read_until(wait: Node) -> list[Node]:
-    """The tensors that the collective behind a wait reads until then; none where it is not in the graph."""
-    started = wait.args[0]
-    if isinstance(started, Node) and started.target is operator.getitem:
-        started = started.args[0]
-    if not isinstance(started, Node) or not is_collective(started):
-        return []
-    return [n for n in started.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
-
-
-def waits_for(collective: Node) -> Iterator[Node]:
-    """The waits for the results of a collective."""
-    for user in collective.users:
-        if user.target is operator.getitem:
-            yield from filter(is_wait, user.users)
-        elif is_wait(user):
-            yield user
+def waits_by_start(graph: Graph) -> dict[Node, list[Node]]:
+    """For each node that starts a collective, or ordered group with one, the nodes that wait for it."""
+    found: dict[Node, list[Node]] = {}
+    for flight in InFlight.of(graph).flights:
+        found.setdefault(flight.start, []).extend(flight.waits)
+    return found
 
 
 def wait_for_all(gm: GraphModule) -> int:
-    """Lets a graph with ``meta["val"]`` wait at once for each result of a collective for which it does not
-    wait: nothing would say how long the operands have to stay as they are.  Rewrites in place; how many waits
-    were added.
+    """Lets each graph with ``meta["val"]``, those that it runs included, wait at once for the results of a
+    collective for which it does not wait: nothing would say how long the operands have to stay as they are.
+    Rewrites in place; how many waits were added.
     """
+    graphs = [m for m in gm.modules() if isinstance(m, GraphModule)]
+    groups = {id(g) for m in graphs for n in m.graph.nodes if (g := ordered_graph(n)) is not None}
+    return sum(_wait_in(m) for m in graphs if id(m.graph) not in groups)
+
+
+def _wait_in(gm: GraphModule) -> int:
+    known = InFlight.of(gm.graph)
     count = 0
-    for node in list(gm.graph.nodes):
-        if not is_collective(node) or any(waits_for(node)):
+    for flight in known.flights:
+        if flight.waits:
             continue
-        several = isinstance(node.meta["val"], list | tuple)
-        for result in list(node.users) if several else [node]:
-            if not isinstance(result.meta.get("val"), torch.Tensor):
-                continue
+        for result in list(_results(flight, known)):
             with gm.graph.inserting_after(result):
                 wait = new_node(
                     gm.graph,
@@ -80,9 +77,16 @@ def wait_for_all(gm: GraphModule) -> int:
     return count
 
 
-def _name(node: Node) -> str | None:
-    """The op of a node, without its namespace; None outside of ``_c10d_functional``."""
-    target = node.target
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace != _NAMESPACE:
-        return None
-    return target._opname
+def _results(flight: Flight, known: InFlight) -> Iterator[Node]:
+    """The tensors that a collective makes, as far as the graph takes them; the first where it takes none."""
+    start = flight.start
+    value = start.meta.get("val")
+    if not isinstance(value, list | tuple):
+        yield from [start] if isinstance(value, torch.Tensor) else []
+        return
+    taken = [u for u in start.users if u.target is operator.getitem and flight in known.behind(u)]
+    yield from taken
+    if not taken:
+        number = next(i for i in range(len(value)) if flight in known.behind(start, i))
+        with start.graph.inserting_after(start):
+            yield new_node(start.graph, operator.getitem, start, number, like=start, val=value[number])

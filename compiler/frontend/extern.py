@@ -22,11 +22,12 @@ from ..analysis.layout import TensorSpec
 from ..dialects import fuse
 from ..errors import UnsupportedSize, UnsupportedValue
 from ..mlir import ir
-from .collectives import is_collective, is_wait, read_until
 from .dtypes import BY_TORCH
 from .frames import describe
+from .in_flight import InFlight, is_collective, is_wait
 from .module_builder import ModuleBuilder
 from .new_node import WRITES
+from .ordered_groups import ordered_graph
 from .values import HostObject, Number, Tensor
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
             "fuse.kwargs": ir.DictAttr.get({k: encoder.encode(v) for k, v in kwargs.items()}),
         }
         taken = len(encoder.operands)
-        for read in read_until(node) if is_wait(node) else ():
+        for read in importer.held.get(node, ()):
             encoder.encode(importer.resolve(read))
         results = Results(importer, node)
         results.announce()
@@ -265,7 +266,7 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
         if WRITES in node.meta:
             tensors = [encoder.importer.resolve(n).value for n in node.meta[WRITES]]
             found["fuse.mutated"] = builder.int64s([encoder.operands.index(t) for t in tensors])
-        return found
+        return found | _group_effects(node, encoder, kept)
     if not isinstance(target, torch._ops.OpOverload):
         return {}
     if is_wait(node):
@@ -296,13 +297,38 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
         operand = next((alias_of[n] for n in sets if n in alias_of), None)
         if operand is None:
             continue
-        whole = len(schema.returns) == 1 and len(kept) != 1  # one list of views
+        whole = len(schema.returns) == 1 and len(kept) != 1  # one list of views, or of what was written
         shared = range(len(kept)) if whole else [kept.index(position)] if position in kept else []
         for number in shared:
-            aliases[str(number)] = builder.int64(operand)
+            each = written[kept[number]] if whole and len(written) > 1 else operand
+            aliases[str(number)] = builder.int64(each)
     if aliases:
         found["fuse.aliases"] = ir.DictAttr.get(aliases)
     random = torch.Tag.nondeterministic_seeded in target.tags
     if random or node.is_impure() or is_collective(node) or not kept:
         found["fuse.effect"] = builder.unit
+    return found
+
+
+def _group_effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.Attribute]:
+    """What an ordered group that runs whole writes, and which operands its results share storage with."""
+    graph = ordered_graph(node)
+    if graph is None:
+        return {}
+    importer, builder = encoder.importer, encoder.importer.builder
+    placeholders = [n for n in graph.nodes if n.op == "placeholder"]
+    given = {p: importer.resolve(a) for p, a in zip(placeholders, node.args[2:], strict=False)}
+    numbers = {p: encoder.operands.index(t.value) for p, t in given.items() if isinstance(t, Tensor)}
+    inside = InFlight.of(graph)
+    found: dict[str, ir.Attribute] = {}
+    written = sorted({numbers[p] for p in inside.written if p in numbers})
+    if written:
+        found["fuse.mutated"] = builder.int64s(written)
+    aliases: dict[str, ir.Attribute] = {}
+    for position, sources in inside.results():
+        shared = sorted(numbers[s] for s in sources if isinstance(s, fx.Node) and s in numbers)
+        if shared and (position or 0) in kept:
+            aliases[str(kept.index(position or 0))] = builder.int64(shared[0])
+    if aliases:
+        found["fuse.aliases"] = ir.DictAttr.get(aliases)
     return found

@@ -31,6 +31,7 @@ from ..errors import (
 from ..mlir import ir
 from . import ops
 from .call import Call
+from .collectives import reads_until
 from .dtypes import BY_TORCH
 from .extern import call_extern, host_number
 from .frames import describe, user_line
@@ -109,6 +110,8 @@ class Importer:
         self._devices: dict[torch.device, str | None] = {}
         self._host_numbers: dict[ir.Value, Number] = {}
         self.subgraphs: dict[Any, Subgraph] = {}  #: what is imported already
+        #: what a node holds until it has run: a wait what the collective reads
+        self.held: dict[fx.Node, list[fx.Node]] = reads_until(self.gm.graph)
 
     def run(self) -> ImportedGraph:
         """Imports every node in order."""

@@ -4,7 +4,9 @@ import operator
 
 import pytest
 import torch
+from compiling import Compiled
 from lowering import lower
+from made_up_gpu import made_up_gpu
 from nesting import check
 from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
 from torch.utils._ordered_set import OrderedSet
@@ -222,6 +224,23 @@ def test_a_group_around_a_sub_graph():
     compiled = check(function, (X,), (X - 1,), where="launch plan", fx_pass=ordered)
     (graph,) = compiled.graphs
     assert "scf.if" in str(graph.module) and "!fuse.token" in str(graph.module)
+
+
+@pytest.mark.parametrize("reads", (False, True))
+def test_what_an_ordered_op_reads_is_not_written_before(reads):
+    """A product adds in place to a value that nobody reads afterwards; what gives no value reads, too."""
+
+    def function(x, w):
+        kept = x @ w
+        total = kept + x.relu() @ w
+        torch.ops.fuse_test.log(kept if reads else total, "end")
+        return total
+
+    x, w = (torch.randn(64, 64, dtype=torch.bfloat16) for _ in range(2))
+    with made_up_gpu(), torch.no_grad():
+        compiled = Compiled(function, {"fx_pass": after(("relu", "log")), "epilogues": "library"})
+        compiled(x, w)
+    assert ("addmm_" in compiled.graphs[0].source) != reads
 
 
 def triton_graph(target):

@@ -4,7 +4,8 @@ not read them.
 It becomes a private function with ``fuse.control_deps``, whose body is the imported sub-graph, called with
 the ``fuse.after`` tokens of the dependences.  What such a function cannot hold (random draws, writes to
 arguments) stays an extern call of the whole op, which the dependences order because they are its operands,
-and so does what waits for an op that has no value.
+and so does what waits for an op that has no value.  A group that waits for a collective which another node
+started takes what that collective reads, too, for its wait to hold.
 """
 
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from ...analysis.layout import TensorSpec
 from ...dialects.fuse import Token
 from ...mlir import ir
 from ..call import Call
+from ..collectives import reads_until
+from ..in_flight import InFlight
 from ..table import lowers
 from ..values import HostObject, Number, Tensor
 
@@ -47,6 +50,8 @@ def control_deps(call: Call) -> Any:
 
 def _refuse_unordered(call: Call, graph: fx.Graph) -> None:
     """Refuses nodes that an ordered group cannot hold."""
+    if InFlight.of(graph).hides_operand():
+        call.refuse("its sub-graph starts a collective that reads what only the sub-graph has")
     for node in graph.nodes:
         if node.op == "get_attr" and not any(
             u.op == "call_function" and u.target is call.node.target for u in node.users
@@ -108,9 +113,15 @@ class _Group:
         placeholders = [n for n in self.subgraph.graph.nodes if n.op == "placeholder"]
         known: dict[ir.Value, Any] = {}
         inside = [pytree.tree_map(lambda x: self._argument(x, known), g) for g in self.given]
+        reads = importer.held.get(call.node, [])
+        holds = {n: self._argument(importer.resolve(n), known) for n in reads}
+        own = reads_until(self.subgraph.graph)
         with self._in_body():
+            importer.values.update(holds)
             for node, value in zip(placeholders, inside, strict=True):
                 importer.values[node] = value
+            for node in InFlight.of(self.subgraph.graph).waiting:
+                importer.held[node] = [*own.get(node, ()), *holds]
             result: Any = None
             for node in self.subgraph.graph.nodes:
                 if node.op == "call_function":

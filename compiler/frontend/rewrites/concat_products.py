@@ -31,9 +31,10 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from ..collectives import waits_by_start
 from ..new_node import new_node
 from .product_epilogues import VIEWS
-from .product_sums import storage_readers, storage_root
+from .product_sums import Waits, storage_readers, storage_root
 
 _aten = torch.ops.aten
 
@@ -64,10 +65,11 @@ class _Concat:
 def write_products_into_concats(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many concatenations went."""
     order = {node: number for number, node in enumerate(gm.graph.nodes)}
+    waits = waits_by_start(gm.graph)
     count = 0
     for node in list(gm.graph.find_nodes(op="call_function", target=_aten.cat.default)):
         concat = _concat(node)
-        if concat is not None and _is_aligned(concat) and _keeps_operands(concat, order):
+        if concat is not None and _is_aligned(concat) and _keeps_operands(concat, order, waits):
             _write(concat, max(concat.products, key=order.__getitem__))
             count += 1
     if count:
@@ -132,13 +134,13 @@ def _is_aligned(concat: _Concat) -> bool:
     return all(n % _ALIGNMENT == 0 for n in (row, *starts))
 
 
-def _keeps_operands(concat: _Concat, order: dict[Node, int]) -> bool:
+def _keeps_operands(concat: _Concat, order: dict[Node, int], waits: Waits) -> bool:
     """Whether all that the products read is there until the last of them."""
     last = max(order[p] for p in concat.products)
     for operand in {operand for p in concat.products for operand in p.all_input_nodes}:
         root = storage_root(operand)
         kept = root.op in ("placeholder", "get_attr")
-        if not kept and all(order.get(reader, last) < last for reader in storage_readers(root)):
+        if not kept and all(order.get(reader, last) < last for reader in storage_readers(root, waits)):
             return False
     return True
 

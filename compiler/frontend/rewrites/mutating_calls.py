@@ -27,8 +27,9 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node, map_arg
 
+from ..collectives import waits_by_start
 from ..new_node import WRITES, computed_node, new_node
-from .product_sums import storage_readers, storage_root
+from .product_sums import Waits, storage_readers, storage_root
 
 _aten = torch.ops.aten
 
@@ -48,10 +49,11 @@ def write_calls_in_place(gm: GraphModule) -> int:
     """
     calls = {node: call for node in gm.graph.nodes if (call := _call(node)) is not None}
     order = {node: number for number, node in enumerate(gm.graph.nodes)} if calls else {}
+    waits = waits_by_start(gm.graph) if calls else {}
     count = 0
     for node in list(calls):
         call = calls[node] = _call(node) or calls[node]  # it may take what another call made
-        written = _written(call, calls, order)
+        written = _written(call, calls, order, waits)
         if written is not None:
             _rewrite(call, written, order)
             count += 1
@@ -84,7 +86,9 @@ def _call(node: Node) -> _Call | None:
     return _Call(node, tuple(bases), tuple(keys))
 
 
-def _written(call: _Call, calls: dict[Node, _Call], order: dict[Node, int]) -> list[bool] | None:
+def _written(
+    call: _Call, calls: dict[Node, _Call], order: dict[Node, int], waits: Waits
+) -> list[bool] | None:
     """For each base whether the call may write to it, else to a copy; None where the call has to stay."""
     roots = [storage_root(base) for base in call.bases]
     if len(set(roots)) < len(roots) or len(set(call.bases)) < len(call.bases):
@@ -92,7 +96,7 @@ def _written(call: _Call, calls: dict[Node, _Call], order: dict[Node, int]) -> l
     given = [storage_root(n) for n in _operands(call.node)]
     found = []
     for base, root in zip(call.bases, roots, strict=True):
-        in_place = given.count(root) == 1 and _is_free(call, base, root, calls, order)
+        in_place = given.count(root) == 1 and _is_free(call, base, root, calls, order, waits)
         if not in_place and not _is_contiguous(base.meta["val"]):
             return None
         found.append(in_place)
@@ -116,9 +120,11 @@ def _operands(node: Node) -> list[Node]:
     return found
 
 
-def _is_free(call: _Call, base: Node, root: Node, calls: dict[Node, _Call], order: dict[Node, int]) -> bool:
+def _is_free(
+    call: _Call, base: Node, root: Node, calls: dict[Node, _Call], order: dict[Node, int], waits: Waits
+) -> bool:
     """Whether nobody sees the old contents of a base after the call."""
-    later = [r for r in storage_readers(root) if order[r] > order[call.node]]
+    later = [r for r in storage_readers(root, waits) if order[r] > order[call.node]]
     if root.op != "placeholder":
         return root.op == "call_function" and not later
     if root is not base or len(later) != 1 or later[0].target is not _aten.copy_.default:
@@ -131,7 +137,7 @@ def _comes_from(new: Any, call: _Call, base: Node, calls: dict[Node, _Call]) -> 
     """Whether ``new``, which no result of the graph is, is what ``call`` makes of ``base``, or what further
     calls make of that which alone read it.
     """
-    if not isinstance(new, Node) or any(r.op == "output" for r in storage_readers(new)):
+    if not isinstance(new, Node) or any(r.op == "output" for r in storage_readers(new, {})):
         return False
     while isinstance(new, Node) and new.args and new.args[0] in calls:
         last = calls[new.args[0]]  # type: ignore[index]

@@ -37,15 +37,19 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from ..collectives import is_collective, waits_for
+from ..collectives import waits_by_start
 from ..importer import target_name
 from ..new_node import new_node
+from ..ordered_groups import is_ordered
 from ..table import LOWERINGS
 from .product_epilogues import DTYPES, VECTOR, VIEWS
 
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
+
+#: For each node that starts a collective those that wait for it.
+Waits = dict[Node, list[Node]]
 
 #: Library ops whose result is fresh memory; that of ``addmm_`` is, as far as later readers go.
 _PRODUCTS = frozenset({
@@ -57,6 +61,7 @@ _PRODUCTS = frozenset({
 def add_products_in_place(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many sums became part of a product."""
     order = {node: number for number, node in enumerate(gm.graph.nodes)}
+    waits = waits_by_start(gm.graph)
     count = 0
     for node in list(gm.graph.nodes):
         if node.target is not _aten.add.Tensor or node.kwargs or len(node.args) != 2:
@@ -65,7 +70,7 @@ def add_products_in_place(gm: GraphModule) -> int:
             if not isinstance(kept, Node) or not isinstance(added, Node):
                 continue
             product = _product(added)
-            reason = "there is no product" if product is None else _refusal(node, kept, product, order)
+            reason = "there is no product" if product is None else _refusal(node, kept, product, order, waits)
             if reason is None:
                 assert product is not None, "there is one"
                 order[_add(node, kept, product)] = order[node]
@@ -91,7 +96,7 @@ def _product(node: Node) -> Node | None:
     return None
 
 
-def _refusal(total: Node, kept: Node, product: Node, order: dict[Node, int]) -> str | None:
+def _refusal(total: Node, kept: Node, product: Node, order: dict[Node, int], waits: Waits) -> str | None:
     """Why ``kept`` plus the product is not computed in the storage of ``kept``, or None."""
     values = [n.meta.get("val") for n in (total, kept, product)]
     if not all(isinstance(v, Tensor) for v in values):
@@ -111,7 +116,7 @@ def _refusal(total: Node, kept: Node, product: Node, order: dict[Node, int]) -> 
         return "its storage is not fresh"
     if any(storage_root(operand) is root for operand in (left, right)):
         return "the product reads it"
-    readers = storage_readers(root)
+    readers = storage_readers(root, waits)
     if any(order.get(user, len(order)) > order[total] for user in readers):
         return "it is read later"
     if root.target not in _PRODUCTS and len(readers) < 2:
@@ -145,18 +150,22 @@ def storage_root(node: Any) -> Any:
     return node
 
 
-def storage_readers(root: Node) -> list[Node]:
+def storage_readers(root: Node, waits: Waits) -> list[Node]:
     """Whatever reads a value or a view of it, results included; what a collective reads, it reads until the
-    wait.
+    waits for it (``waits_by_start``).  An ordered group reads what it takes, not what it only runs after,
+    and may give a view of it.
     """
     found: list[Node] = []
     waiting = [root]
     while waiting:
-        for user in waiting.pop().users:
+        node = waiting.pop()
+        for user in node.users:
+            if is_ordered(user) and node not in user.args[2:]:
+                continue
             if _is_view(user):
                 waiting.append(user)
-            else:
-                found += [user, *waits_for(user)] if is_collective(user) else [user]
+            if not _is_view(user) or is_ordered(user):
+                found += [user, *waits.get(user, ())]
     return found
 
 
@@ -183,4 +192,4 @@ def _is_fresh(node: Node) -> bool:
     return lowering is not None and not _is_view(node) and not node.target._schema.is_mutable  # type: ignore[union-attr]
 
 
-__all__ = ["add_products_in_place", "storage_readers", "storage_root"]
+__all__ = ["Waits", "add_products_in_place", "storage_readers", "storage_root"]
