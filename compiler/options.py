@@ -64,8 +64,8 @@ class Options:
         the level that runs: ``scheduled`` on the interpreter, ``planned`` on a GPU.
     verify: ``levels`` runs the dialect's verifier where a level of the IR is reached, ``on`` after every
         pass (the environment's ``FUSE_MLIR_VERIFY`` may say so for all), ``numeric`` also executes the
-        module before and after each pass and names the first that changed the answer (slow), ``off`` trusts
-        the passes.
+        module before and after each pass and names the first that changed the answer (slow; sizes that are
+        symbols have two values), ``off`` trusts the passes.
     dump: a folder that gets the IR after every pass, the generated program and each kernel's TTIR.
     remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on
         ``CompiledGraph.remarks`` always.

@@ -1,4 +1,5 @@
 """Every graph of the corpus through every pass: its numbers before and after each, its answer beside eager.
+Where sizes are symbols, the passes are checked with those of the arguments and with others.
 
 A model's forward and backward are two graphs, one drawn program is one. `test_size` counts them.
 """
@@ -17,6 +18,9 @@ from torch.utils import _pytree as pytree
 
 from fuse_mlir.bench.models import ModelCase, select
 from fuse_mlir.bench.reference import float64_reference
+from fuse_mlir.compiler import compilation
+from fuse_mlir.compiler.runtime.checks.made_inputs import size_symbols
+from fuse_mlir.compiler.runtime.checks.numeric_check import NumericVerifier
 
 EVERY_PASS = {"verify": "numeric", "interpret_level": "planned"}
 DRAWS, EXAMPLES = 16, 5
@@ -37,12 +41,30 @@ def test_size():
     assert len(GRAPHS) + 2 * len(MODELS) + captured + DRAWS * EXAMPLES >= 200
 
 
+@pytest.fixture
+def verifiers(monkeypatch):
+    """The numeric checks of the graphs that a test compiles."""
+    made: list[NumericVerifier] = []
+
+    class Watched(NumericVerifier):
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            made.append(self)
+
+    monkeypatch.setattr(compilation, "NumericVerifier", Watched)
+    return made
+
+
 @pytest.mark.parametrize("name", GRAPHS)
-def test_written(name):
+def test_written(name, verifiers):
     graph = GRAPHS[name]
     compiled = Compiled(graph.function, EVERY_PASS, graph.dynamic)
     found = _observed(graph, compiled)
     assert compiled.graphs
+    for one, verifier in zip(compiled.graphs, verifiers, strict=True):
+        symbols = set(size_symbols(one.module))
+        assert [set(sizes) for sizes in verifier.sizes] == [set(), symbols][: 2 if symbols else 1]
+        assert symbols or not graph.dynamic
     if graph.random:
         return
     with float64_reference():

@@ -98,7 +98,19 @@ class Doubles(Pass):
         constant.attributes["value"] = ir.FloatAttr.get_f32(2.0)
 
 
-PASSES = {cls.name: cls for cls in (Nothing, Crashes, Refuses, Breaks, Doubles)}
+@dataclass(frozen=True)
+class Freezes(Pass):
+    """Takes the hint of a size for the size."""
+
+    name: ClassVar[str] = "freezes"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        for op in module.body.operations:
+            if "fuse.dims" in op.attributes:
+                op.attributes["fuse.dims"] = ir.DictAttr.get({"d0": ir.StringAttr.get("8")})
+
+
+PASSES = {cls.name: cls for cls in (Nothing, Crashes, Refuses, Breaks, Doubles, Freezes)}
 
 
 def run(*passes: Pass, **options: Any) -> Any:
@@ -171,6 +183,36 @@ def test_numeric_verification_names_the_pass_that_changed_the_answer(
     capsys.readouterr()
     assert _opt.run([str(path), "--nothing", "--doubles", "--nothing", "--verify-each=numeric"]) == 1
     assert "error: pass doubles changed" in capsys.readouterr().err
+
+
+FILL_ROWS = """
+func.func @main(%o: T, %n: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.hint = 8 : i64}) -> T {
+  %y = call @fill(%o, %n) : (T, index) -> T
+  return {fuse.mutates = {"0" = 0 : i64}} %y : T
+}
+func.func private @fill(%o: T, %n: index {fuse.sym = "s0"}) -> T
+    attributes {fuse.kernel, fuse.dims = {d0 = "s0"}, fuse.ties = array<i64: 0>} {
+  %true = arith.constant true
+  %v = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (T, f32, i1) -> T
+  return %r : T
+}
+""".replace("T", 'tensor<?xf32, #fuse.layout<"s0", "1", "0", "cpu">>')
+
+
+def test_numeric_verification_runs_two_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The hint is 8: a pass that takes it for the size changes nothing there."""
+    table = registry.PassTable({"freezes": None, "nothing": None})
+    monkeypatch.setattr(registry.PassTable, "__getitem__", lambda self, name: PASSES[name])
+    monkeypatch.setattr(pipelines, "PASSES", table)
+    path = tmp_path / "fill.mlir"
+    path.write_text(FILL_ROWS)
+    assert _opt.run([str(path), "--nothing", "--verify-each=numeric"]) == 0
+    capsys.readouterr()
+    assert _opt.run([str(path), "--freezes", "--verify-each=numeric"]) == 1
+    assert "error: pass freezes changed result 0 with s0 = 9" in capsys.readouterr().err
 
 
 def test_watchers_hear_of_success_and_failure() -> None:

@@ -10,10 +10,10 @@ import torch
 
 from fuse_mlir.compiler.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.checks.made_inputs import InputMaker, copy_inputs
+from fuse_mlir.compiler.runtime.checks.made_inputs import InputMaker, SizeSymbol, copy_inputs, other_sizes
 from fuse_mlir.compiler.runtime.checks.numeric_check import NumericVerifier
 from fuse_mlir.compiler.runtime.checks.outcomes import NumericMismatch, Outcome, check_equal
-from fuse_mlir.compiler.runtime.errors import DeviceAssertError
+from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RunError
 
 T = '#fuse.layout<"s0,4", "4,1", "0", "cpu">'
 MODULE = f"""
@@ -145,6 +145,57 @@ def test_made_inputs_leave_numbers():
     assert InputMaker(sizes={"s0": 3}).make(ir.Module.parse(MODULE, make_context()))[0].shape == (3, 4)
     special = InputMaker(special=True).make(ir.Module.parse(MODULE, make_context()))[0]
     assert special.isnan().any() and special.isinf().any()
+
+
+ROWS = '{d0 = "s0", d1 = "4"}'
+
+
+@pytest.mark.parametrize("numerics", ["bitwise", "reassociates", "precision"])
+def test_a_hint_in_place_of_a_size_is_caught(numerics):
+    """With six rows all is well, and all that a pass can read but the type says that there are six."""
+    wrong = Replace(ROWS, ROWS.replace("s0", "6"), numerics)
+    with pytest.raises(NumericMismatch, match="pass replace-text changed result 0 with s0 = 7: "):
+        verify(wrong)
+    given = [torch.rand(6, 4), 6]  # what a user gives is all that is run
+    verify(wrong, inputs=given)
+
+
+def test_a_run_that_fails_with_another_size_says_with_which():
+    with pytest.raises(RunError) as caught:
+        verify(Replace(ROWS, ROWS.replace("s0", "s0 + s0 - 6")))
+    assert "the module ran with s0 = 7 before pass replace-text" in caught.value.__notes__
+
+
+@pytest.mark.parametrize(
+    "size, others",
+    [
+        (SizeSymbol(6, 2, None, 1), [7, 11, 5]),
+        (SizeSymbol(8, 0, 9, 1), [9, 7, 5, 3]),
+        (SizeSymbol(8, 8, 8, 1), []),
+        (SizeSymbol(16, 0, None, 8), [24, 40, 56, 8]),
+        (SizeSymbol(1, 0, None, 1), [2, 3, 4, 5, 6]),
+    ],
+)
+def test_other_sizes_of_one_symbol(size, others):
+    assert size.others() == others
+
+
+def test_other_sizes_that_are_even_as_the_hint_is():
+    assert SizeSymbol(16, 0, None, 1).others(2) == [18, 22, 26, 14, 10, 6]
+    assert SizeSymbol(5, 4, None, 1).others(2) == SizeSymbol(5, 4, None, 1).others() == [6, 7, 8, 9, 4]
+
+
+TWO = MODULE.replace(
+    "%s0: index {", '%s1: index {{fuse.sym = "s1", fuse.hint = 6 : i64{0}}}, %s0: index {', 1
+)
+
+
+def test_two_sizes_of_one_hint_become_two():
+    """Then one, as a guard that no module has may ask for."""
+    module = ir.Module.parse(TWO.replace("{0}", "").replace("{{", "{").replace("}}", "}"), make_context())
+    tried = list(other_sizes(module))
+    assert tried[:3] == [{"s1": 7, "s0": 11}, {"s1": 7, "s0": 7}, {"s1": 5, "s0": 5}]
+    assert tried[3:] == [{"s1": 8, "s0": 10}, {"s1": 8, "s0": 8}, {"s1": 2, "s0": 2}]  # even as the hints are
 
 
 GATHER = """

@@ -1,6 +1,7 @@
 """Inputs of ``@main``: made from the types and facts of its arguments, copied, and moved by a rounding."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,73 @@ from ...mlir import ir
 from ..errors import RunError
 from ..interpreter.dtypes import memory_dtype
 from ..interpreter.graph_values import layout_of
+
+
+@dataclass(frozen=True)
+class SizeSymbol:
+    """What is known of a size: it is a multiple of ``step`` from ``low`` to ``high``; ``hint`` is one that it
+    had.
+    """
+
+    hint: int
+    low: int
+    high: int | None
+    step: int
+
+    @staticmethod
+    def of(facts: Mapping[str, ir.Attribute]) -> "SizeSymbol":
+        """From the attributes of an argument; without a hint it is the smallest size above 1."""
+        numbers = {
+            key: ir.IntegerAttr(a).value
+            for key, a in facts.items()
+            if key != "fuse.sym" and isinstance(a, ir.IntegerAttr)
+        }
+        low, high = numbers.get("fuse.min", 0), numbers.get("fuse.max")
+        hint = numbers.get("fuse.hint", max(2, low))
+        step = numbers.get("fuse.multiple", 1)
+        hint = -(-hint // step) * step
+        return SizeSymbol(hint if high is None else min(hint, high), low, high, step)
+
+    def others(self, factor: int = 1) -> list[int]:
+        """Sizes near the hint, those above it first, that share no factor with it but ``step`` and, where the
+        hint has it, ``factor``.
+        """
+        step = math.lcm(self.step, factor) if self.hint % factor == 0 else self.step
+        near = [self.hint + step * n for n in (1, 2, 3, 4, 5, -1, -2, -3, -4, -5)]
+        return [
+            n
+            for n in near
+            if max(self.low, 2) <= n and (self.high is None or n <= self.high)
+            if math.gcd(n, self.hint) == step
+        ]
+
+
+def size_symbols(module: ir.Module, entry: str = "main") -> dict[str, SizeSymbol]:
+    """The sizes that ``@entry`` takes, by name."""
+    return {
+        string(facts["fuse.sym"]): SizeSymbol.of(facts)
+        for facts in argument_attributes(_function(module, entry))
+        if "fuse.sym" in facts
+    }
+
+
+def other_sizes(module: ir.Module) -> Iterator[dict[str, int]]:
+    """Sizes of ``@main`` that are not the hints, those that tell most first: two symbols of one hint get two
+    sizes, then one, then smaller ones; then the same with sizes that are even or divisible as the hints are.
+    """
+    symbols = size_symbols(module)
+    tried: list[dict[str, int]] = [{}]
+    for factor in (1, 2, 4, 8):
+        others = {name: found for name, size in symbols.items() if (found := size.others(factor))}
+        distinct: dict[str, int] = {}
+        for name, found in others.items():
+            taken = {*distinct.values(), *(size.hint for size in symbols.values())}
+            distinct[name] = next((n for n in found if n not in taken), found[0])
+        above, below = ({name: found[end] for name, found in others.items()} for end in (0, -1))
+        for sizes in (distinct, above, below):
+            if sizes not in tried:
+                tried.append(sizes)
+                yield sizes
 
 
 @dataclass(frozen=True)
@@ -42,9 +110,7 @@ class InputMaker:
         facts = argument_attributes(func)
         generator = torch.Generator().manual_seed(self.seed)
         environment = {
-            string(named["fuse.sym"]): self._size(string(named["fuse.sym"]), named)
-            for named in facts
-            if "fuse.sym" in named
+            name: self.sizes.get(name, size.hint) for name, size in size_symbols(module, entry).items()
         }
         if unknown := sorted(set(self.sizes) - set(environment)):
             raise RunError(f"no argument of @{entry} has a size symbol {', '.join(unknown)}")
@@ -57,19 +123,6 @@ class InputMaker:
             else self._tensor(spec, environment, bound, generator)
             for type_, spec, named in zip(types, specs, facts, strict=True)
         ]
-
-    def _size(self, name: str, facts: Mapping[str, ir.Attribute]) -> int:
-        if name in self.sizes:
-            return self.sizes[name]
-        numbers = {
-            key: ir.IntegerAttr(a).value
-            for key, a in facts.items()
-            if key != "fuse.sym" and isinstance(a, ir.IntegerAttr)
-        }
-        value = numbers.get("fuse.hint", max(2, numbers.get("fuse.min", 2)))
-        step = numbers.get("fuse.multiple", 1)
-        value = -(-value // step) * step
-        return min(value, numbers.get("fuse.max", value))
 
     def _scalar(
         self, type_: ir.Type, facts: Mapping[str, ir.Attribute], environment: Mapping[str, int]

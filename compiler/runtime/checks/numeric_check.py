@@ -2,7 +2,9 @@
 
 ``NumericVerifier`` watches a pipeline run.  It executes the module before and after every pass on the same
 inputs (given, or made by ``InputMaker`` from types and facts) and compares results, mutated arguments and
-strides, as strictly as the pass promises:
+strides.  Where sizes are symbols it does so twice: with the sizes of the hints, and with others that share no
+factor with them (``other_sizes``), since a pass may take a hint for the size.  How strictly, the pass
+promises:
 
 | ``numerics`` of the pass | rule |
 |---|---|
@@ -15,13 +17,17 @@ rule is broken it is asked again, and how far the float64 run moves when its inp
 among the errors before.  A module whose text a pass leaves as it was is not run again.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...mlir import ir
 from ..errors import DeviceAssertError, OutOfBounds, RaceError, RunError
-from .made_inputs import InputMaker, copy_inputs, moved_inputs
+from .made_inputs import InputMaker, copy_inputs, moved_inputs, other_sizes
 from .outcomes import NumericMismatch, Outcome, check_equal
+
+log = logging.getLogger(__name__)
 
 #: Runs on moved inputs that tell how ill-conditioned a module is.
 _MOVES = 4
@@ -37,12 +43,24 @@ class PassLike(Protocol):
     def numerics(self) -> str: ...
 
 
+@dataclass
+class _Case:
+    """Inputs, and what the module made of them before the pass; ``sizes``: those of symbols that are not the
+    hints.
+    """
+
+    inputs: list[Any]
+    before: Outcome
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
 class NumericVerifier:
     """Watches a pipeline (``passes.manager.Observer``) and raises NumericMismatch after the first pass that
     breaks its promise.
 
     ``inputs``: captured inputs of ``@main``; without, they are made when the first pass starts, such that the
-    module's assertions hold, no two points store to one place and, if possible, no result is all NaN;
+    module's assertions hold, no two points store to one place and, if possible, no result is all NaN, and
+    made again for other sizes if the module runs with any;
     ``constants``: values of the last arguments, which are not made.  ``objects``: what
     ``#fuse.torch<"object:NAME">`` names.
     """
@@ -56,56 +74,80 @@ class NumericVerifier:
         seed: int = 0,
     ) -> None:
         self.inputs = None if inputs is None else copy_inputs(inputs)
+        self._cases: list[_Case] = []
         self._constants = tuple(constants)
         self._objects = objects
         self._seed = seed
-        self._before: Outcome | None = None
         self._text = ""  # of the module that gave `_before`
 
     def before_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
         """Runs the module as it is, unless the last pass's outcome is known."""
-        if self.inputs is None:
-            self.inputs, self._before = self._make(module)
-        if self._before is None:
-            self._before = self._run(module, self.inputs)
+        if not self._cases and self.inputs is not None:
+            self._cases = [_Case(self.inputs, self._run(module, self.inputs))]
+        elif not self._cases:
+            self._cases = [_Case(*self._make(module)), *self._with_other_sizes(module)]
+            self.inputs = self._cases[0].inputs
         self._text = self._text or _text(module)
 
     def after_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
         """Runs the module, if the pass changed it, and compares.  Raises NumericMismatch naming the pass,
         RunError if the module no longer runs."""
-        assert self._before is not None and self.inputs is not None, "after_pass without before_pass"
+        assert self._cases, "after_pass without before_pass"
         text = _text(module)
         if text == self._text:
             return
+        for case in self._cases:
+            at = "".join(f" with {name} = {size}" for name, size in case.sizes.items())
+            try:
+                after = self._run(module, case.inputs)
+            except RunError as error:
+                error.add_note(f"the module ran{at} before pass {p.name}")
+                raise
+            try:
+                self._compare(case, after, p, module)
+            except NumericMismatch as wrong:
+                raise wrong.where(at) from None
+            case.before = after
+        self._text = text
+
+    def _compare(self, case: _Case, after: Outcome, p: PassLike, module: ir.Module) -> None:
         try:
-            after = self._run(module, self.inputs)
-        except RunError as error:
-            error.add_note(f"the module ran before pass {p.name}")
-            raise
-        try:
-            check_equal(self._before, after, "bitwise", pass_name=p.name)
+            check_equal(case.before, after, "bitwise", pass_name=p.name)
         except NumericMismatch:
             if p.numerics == "bitwise":
                 raise
-            before = ir.Module.parse(self._text, module.context)
-            self._check_errors(self._before, after, p, before)
-        self._before, self._text = after, text
+            self._check_errors(case, after, p, ir.Module.parse(self._text, module.context))
 
-    def _check_errors(self, old: Outcome, new: Outcome, p: PassLike, before: ir.Module) -> None:
+    def _check_errors(self, case: _Case, new: Outcome, p: PassLike, before: ir.Module) -> None:
         """Raises NumericMismatch where the pass may round differently, but not as ``new`` does.
 
-        ``before``: the module before the pass, whose outcome ``old`` is.
+        ``before``: the module before the pass, whose outcome ``case`` has.
         """
-        assert self.inputs is not None
-        reference = self._run(before, self.inputs, shadow=True)
+        old, reference = case.before, self._run(before, case.inputs, shadow=True)
         try:
             check_equal(old, new, p.numerics, reference=reference, pass_name=p.name)
         except NumericMismatch:
             moved = [
-                self._run(before, moved_inputs(self.inputs, len(self._constants), seed), shadow=True)
+                self._run(before, moved_inputs(case.inputs, len(self._constants), seed), shadow=True)
                 for seed in range(_MOVES)
             ]
             check_equal(old, new, p.numerics, reference=reference, moved=moved, pass_name=p.name)
+
+    @property
+    def sizes(self) -> list[Mapping[str, int]]:
+        """Of each run of a module, the sizes that are not the hints."""
+        return [case.sizes for case in self._cases]
+
+    def _with_other_sizes(self, module: ir.Module) -> list[_Case]:
+        """One more case, where the module runs with other sizes: what relates one size to another, as a guard
+        does, is not in the module, so sizes are tried.
+        """
+        for sizes in other_sizes(module):
+            try:
+                return [_Case(*self._make(module, sizes), sizes)]
+            except (RuntimeError, ValueError, IndexError, TypeError) as error:  # also of torch's ops
+                log.debug("the module does not run with %s: %s", sizes, error)
+        return []
 
     def failed(self, number: int, p: PassLike, module: ir.Module, error: Exception) -> None:
         """Nothing: whoever runs the pipeline reports the error."""
@@ -113,17 +155,18 @@ class NumericVerifier:
     def _run(self, module: ir.Module, inputs: Sequence[Any], shadow: bool = False) -> Outcome:
         return Outcome.of(module, inputs, objects=self._objects, shadow=shadow, seed=self._seed)
 
-    def _make(self, module: ir.Module) -> tuple[list[Any], Outcome]:
+    def _make(self, module: ir.Module, sizes: Mapping[str, int] | None = None) -> tuple[list[Any], Outcome]:
         """Inputs on which the module runs, and what it gave; those that leave numbers in all results are
         preferred."""
+        chosen = sizes or {}
         found: tuple[list[Any], Outcome] | None = None
         problem: RunError | None = None
         for maker in (
-            InputMaker(self._seed),
-            InputMaker(self._seed, positive=True),
-            InputMaker(self._seed, distinct=True),
-            InputMaker(self._seed, bound=1),
-            InputMaker(self._seed, bound=1, positive=True),
+            InputMaker(self._seed, sizes=chosen),
+            InputMaker(self._seed, positive=True, sizes=chosen),
+            InputMaker(self._seed, distinct=True, sizes=chosen),
+            InputMaker(self._seed, bound=1, sizes=chosen),
+            InputMaker(self._seed, bound=1, positive=True, sizes=chosen),
         ):
             inputs = maker.make(module)
             inputs = copy_inputs([*inputs[: len(inputs) - len(self._constants)], *self._constants])

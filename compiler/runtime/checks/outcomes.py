@@ -35,6 +35,12 @@ class NumericMismatch(Exception):
         self.max_error, self.first_index = max_error, first_index
         super().__init__(f"pass {pass_name} changed {result}: {what}")
 
+    def where(self, at: str) -> "NumericMismatch":
+        """The same, of a run ``at`` which it went wrong, " with s0 = 7"."""
+        return NumericMismatch(
+            self.pass_name, f"{self.result}{at}", self.what, self.max_error, self.first_index
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.pass_name, self.result, self.what, self.max_error, self.first_index)
 
