@@ -31,6 +31,7 @@ from .codegen.launches import KernelSource, kernel_sources
 from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
+from .dumps import describe, new_folder
 from .frontend.frames import user_line
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
@@ -116,19 +117,22 @@ def compile_program(
     remarks.items += imported.remarks.items
     _report_padded(padded, remarks)
     launches_before = kernel_calls(module)
-    observers: list[Observer] = []
-    if options.dump is not None:
-        observers.append(DumpIR(Path(options.dump) / name))
+    folder = None if options.dump is None else new_folder(Path(options.dump), name)
+    observers: list[Observer] = [] if folder is None else [DumpIR(folder)]
     if options.verify == "numeric":
         observers.append(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
     with (
-        _search(options, name, device) if on_gpu and options.autotune else contextlib.nullcontext() as search
+        _search(options, folder, device)
+        if on_gpu and options.autotune
+        else contextlib.nullcontext() as search
     ):
         observers += [search] if search is not None else []
         tiles = str(search.table) if search is not None else ""
         passes = _passes(options, on_gpu, tiles)
+        if folder is not None and not passes:
+            DumpIR(folder).before_any(module)
         level = _level(options, on_gpu)
         ends = [len(passes) - 1] if options.pipeline is not None else level_ends(level, tiles)
         manager = PassManager(
@@ -159,11 +163,11 @@ def compile_program(
             calls=ran,
             timing=timing.part("kernels"),
         )
-    if options.dump is not None:
-        folder = Path(options.dump) / name
+    if folder is not None:
         program.dump(folder)
         hardware = hardware_named(_hardware(options, on_gpu))
         (folder / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, name))
+        describe(folder, _about(launches_before, ran))
     return Compilation(
         Interface(
             imported.inputs,
@@ -255,6 +259,14 @@ def executable(
     return made
 
 
+def _about(launches_before: int, ran: Sequence[Launch]) -> str:
+    """One line that tells a graph from others in a dump."""
+    kernels, torch_ops = (sum(launch.kind == kind for launch in ran) for kind in ("kernel", "torch"))
+    lines = list(dict.fromkeys(line_text(line) for launch in ran for line in launch.lines))
+    where = f"; lines {', '.join(lines[:3])}{', ..' if len(lines) > 3 else ''}" if lines else ""
+    return f"{launches_before} kernels became {kernels}, beside {torch_ops} torch ops{where}"
+
+
 def _results(module: ir.Module) -> int:
     """How many results ``@main`` has."""
     type_ = ir.TypeAttr(functions_of(module)["main"].attributes["function_type"]).value
@@ -314,12 +326,12 @@ def _hint(options: Options) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _search(options: Options, name: str, device: str) -> Iterator[TilingSearch]:
-    """What measures tiles for a graph; its table lasts as long as the passes, or is part of the dump."""
+def _search(options: Options, dump: Path | None, device: str) -> Iterator[TilingSearch]:
+    """What measures tiles for a graph; its table lasts as long as the passes, or is part of its dump."""
     index = torch.device(device).index or 0
     identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
     with TemporaryDirectory() as temporary:
-        place = Path(temporary) if options.dump is None else Path(options.dump) / name
+        place = Path(temporary) if dump is None else dump
         timer = KernelTimer(index, options)
         folder = cache_folder(options, ".tile")
         yield TilingSearch(timer, place / "tiles.json", folder, identity, options.autotune_seconds)

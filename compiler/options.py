@@ -66,7 +66,9 @@ class Options:
         pass (the environment's ``FUSE_MLIR_VERIFY`` may say so for all), ``numeric`` also executes the
         module before and after each pass and names the first that changed the answer (slow; sizes that are
         symbols have two values), ``off`` trusts the passes.
-    dump: a folder that gets the IR after every pass, the generated program and each kernel's TTIR.
+    dump: a folder that gets one folder for each graph (``forward-0``, ``inference-rank3-1``), with the IR
+        after every pass, the generated program and each kernel's TTIR, and a page ``index.html`` that lists
+        them; what is there already stays as it is.
     remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on
         ``CompiledGraph.remarks`` always.
     execute: ``auto`` runs kernels on the GPU for CUDA graphs and on the interpreter for CPU graphs;

@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     print_kernels(session.graphs, options.kernels)
     print_fallbacks(session.graphs)
     passed = print_errors(rows)
-    print_dumps(options.out)
+    print_dumps(session.dumps)
     return 0 if passed else 1
 
 
@@ -108,6 +108,7 @@ class Session:
 
     options: argparse.Namespace
     graphs: list[Any] = field(default_factory=list)
+    dumps: list[Path] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         o = self.options
@@ -129,10 +130,11 @@ class Session:
         with float64_reference():
             reference = self._run(copy.deepcopy(self.model).double())
         eager = self._run(copy.deepcopy(self.model))
-        clear_dumps(self.options.out)
+        there = dumped(self.options.out)
         start = time.perf_counter()
         compiled = self._run(copy.deepcopy(self.model), backend=fuse_mlir.backend)
         self.seconds = time.perf_counter() - start
+        self.dumps = sorted(dumped(self.options.out) - there)
         runs = {"eager": eager, "compiled": compiled}
         both = "; ".join(f"{name} {run.loss:.4f} -> {run.loss_after:.4f}" for name, run in runs.items())
         print(f"loss before -> after one step of SGD: {both}")
@@ -159,10 +161,9 @@ class Session:
         return Outcome(tensors, after.item())
 
 
-def clear_dumps(out: Path) -> None:
-    """Removes what an earlier run wrote."""
-    for path in sorted(out.glob("*/[0-9][0-9]-*.mlir")):
-        path.unlink()
+def dumped(out: Path) -> set[Path]:
+    """The folders of graphs that this run and earlier ones wrote."""
+    return {path.parent for path in out.glob("*/00-input.mlir")}
 
 
 # ---- telling -----------------------------------------------------------------------------------------------
@@ -279,8 +280,8 @@ def print_errors(rows: tuple[TensorError, ...]) -> bool:
     return passed
 
 
-def print_dumps(out: Path) -> None:
-    for folder in sorted({path.parent for path in out.glob("*/[0-9][0-9]-*.mlir")}):
+def print_dumps(folders: list[Path]) -> None:
+    for folder in folders:
         files = sorted(folder.glob("[0-9][0-9]-*.mlir"))
         print(f"IR after every pass: {short(str(folder))}/{files[0].name} .. {files[-1].name}")
 

@@ -16,9 +16,13 @@ class DumpIR:
     folder: Path
     written: list[Path] = field(default_factory=list)
 
+    def before_any(self, module: ir.Module) -> None:
+        """Writes the module that the first pass gets, or that runs as it is where there is no pass."""
+        self._write(0, "input", module)
+
     def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         if number == 0:
-            self._write(0, "input", module)
+            self.before_any(module)
 
     def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         self._write(number + 1, p.name, module)

@@ -92,3 +92,15 @@ def test_an_empty_schedule_is_drawn():
 def test_unknown_hardware():
     with pytest.raises(ValueError, match="unknown hardware 'abacus'"):
         graph_of(two_products, (8, 4), (4, 6), (6, 2)).schedule_svg("abacus")
+
+
+def test_launches_of_a_sub_graph_touch_its_own_storages():
+    def branched(x):
+        return torch.cond(x.sum() > 0, lambda x: x.sin() @ x, lambda x: x.cos(), (x,))
+
+    schedule = schedule_of(graph_of(branched, (8, 8)).module)
+    rows = {row.launch.name: row for row in schedule.rows}
+    sine = rows["true_graph_0.sin"]
+    assert [b.kind for b in (*sine.reads, *sine.writes)] == ["argument", "temporary"]
+    assert sine.writes[0] in rows["aten.mm.default"].reads
+    assert {b.bytes for b in sine.writes} == {8 * 8 * 4}
