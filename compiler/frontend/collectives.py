@@ -30,7 +30,7 @@ def reads_until(graph: Graph) -> dict[Node, list[Node]]:
     until then.
     """
     found: dict[Node, list[Node]] = {}
-    for flight in InFlight.of(graph).flights:
+    for flight in InFlight.of_all(graph).flights:
         for wait in flight.waits:
             held = found.setdefault(wait, [])
             held += [n for n in flight.reads if n not in held]
@@ -40,7 +40,7 @@ def reads_until(graph: Graph) -> dict[Node, list[Node]]:
 def waits_by_start(graph: Graph) -> dict[Node, list[Node]]:
     """For each node that starts a collective, or ordered group with one, the nodes that wait for it."""
     found: dict[Node, list[Node]] = {}
-    for flight in InFlight.of(graph).flights:
+    for flight in InFlight.of_all(graph).flights:
         found.setdefault(flight.start, []).extend(flight.waits)
     return found
 
@@ -56,7 +56,7 @@ def wait_for_all(gm: GraphModule) -> int:
 
 
 def _wait_in(gm: GraphModule) -> int:
-    known = InFlight.of(gm.graph)
+    known = InFlight.of_all(gm.graph)
     count = 0
     for flight in known.flights:
         if flight.waits:

@@ -15,12 +15,10 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from .ordered_groups import ordered_graph
+from .ordered_groups import is_ordered, ordered_graph
 
 _NAMESPACE = "_c10d_functional"
 _WAIT = "wait_tensor"
-#: Views that the schema calls none.
-_VIEWS = frozenset({torch.ops.aten._unsafe_view.default})
 
 
 def is_wait(node: fx.Node) -> bool:
@@ -62,6 +60,12 @@ class InFlight:
     written: set[fx.Node] = field(default_factory=set)
     _sources: dict[fx.Node, dict[int | None, set[Source]]] = field(default_factory=dict)
     _output: Any = None
+
+    @staticmethod
+    def of_all(graph: fx.Graph) -> "InFlight":
+        """Of a whole graph, over which it walks only where there is something to find."""
+        found = any(is_ordered(n) or _name(n) is not None for n in graph.nodes)
+        return InFlight.of(graph) if found else InFlight()
 
     @staticmethod
     def of(graph: fx.Graph) -> "InFlight":
@@ -169,8 +173,6 @@ def _arguments(node: fx.Node) -> tuple[list[fx.Node], list[fx.Node]]:
         if argument.alias_info is not None:
             written += nodes if argument.alias_info.is_write else []
             shared += nodes if argument.alias_info.before_set & returned else []
-        elif node.target in _VIEWS and position == 0:
-            shared += nodes
     return written, shared
 
 

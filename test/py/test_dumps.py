@@ -92,10 +92,30 @@ def test_processes_of_a_job_are_told_apart(tmp_path, monkeypatch):
     for rank in ("0", "1"):
         monkeypatch.setenv("RANK", rank)
         dump(tmp_path, torch.sin)
+    monkeypatch.setenv("RANK", "")
+    assert dumps.new_folder(tmp_path, "inference").name == "inference-0"
+    monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "1")
-    dump(tmp_path, torch.sin)
-    assert folders(tmp_path) == ["inference-0", "inference-rank0-0", "inference-rank1-0"]
-    assert all(name in (tmp_path / dumps.INDEX).read_text() for name in folders(tmp_path))
+    assert dumps.new_folder(tmp_path, "inference").name == "inference-1"
+    assert folders(tmp_path) == ["inference-0", "inference-1", "inference-rank0-0", "inference-rank1-0"]
+    assert all(f"inference-rank{rank}-0" in (tmp_path / dumps.INDEX).read_text() for rank in (0, 1))
+
+
+@pytest.mark.parametrize(("size", "name"), [(4, "forward-rank3-0"), (1, "forward-0")])
+def test_the_process_group_knows_the_rank(tmp_path, monkeypatch, size, name):
+    for asked, answer in (("is_initialized", True), ("get_rank", 3), ("get_world_size", size)):
+        monkeypatch.setattr(torch.distributed, asked, lambda answer=answer: answer)
+    assert dumps.new_folder(tmp_path, "forward").name == name
+
+
+def test_the_page_lists_the_graphs_of_a_process_together(tmp_path):
+    names = ["forward-0", "backward-1", "forward-2", "backward-10", "forward-rank1-0", "forward-rank1-1"]
+    for name in names[::-1]:
+        (tmp_path / name).mkdir()
+    dumps.write_index(tmp_path)
+    page = (tmp_path / dumps.INDEX).read_text()
+    assert [row.split("</td>")[0] for row in page.split("<tr><td>")[1:]] == names
+    assert page.count("not compiled to the end") == len(names)
 
 
 def test_no_two_that_ask_at_once_get_one_folder(tmp_path):
