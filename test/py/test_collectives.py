@@ -426,29 +426,40 @@ def test_a_wait_that_runs_whole_holds_what_is_read(group):
     assert "_c10d_functional.wait_tensor.default" not in str(compiled.graphs[0].module)
 
 
-def test_what_only_a_group_has_cannot_be_held(group):
-    """A group of two ops: what it gathers is its own, so it stays one torch op, which keeps it alive."""
+def chained(*names: str):
+    """An ``fx_pass``: ops, each of which reads the one before, become one group behind the first product."""
 
     def order(graph: fx.Graph) -> None:
-        nodes = {node.name: node for node in graph.nodes}
-        scaled, start, after = nodes["mul"], nodes[START], nodes["mm"]
-        inner = fx.Graph()
+        named = {node.name: node for node in graph.nodes}
+        nodes, inner = [named[name] for name in names], fx.Graph()
+        first, last = nodes[0].args[0], nodes[-1]
         given = inner.placeholder("given")
-        given.meta = dict(scaled.args[0].meta)
-        copies = {scaled.args[0]: given}
-        for node in (scaled, start):
+        given.meta = dict(first.meta)
+        copies = {first: given}
+        for node in nodes:
             copies[node] = inner.node_copy(node, copies.__getitem__)
-        inner.output(copies[start])
-        graph.owning_module.pair = fx.GraphModule(torch.nn.Module(), inner)
-        with graph.inserting_before(start):
-            arguments = ((after,), graph.get_attr("pair"), scaled.args[0])
-            pair = graph.call_function(control_deps, arguments)
-        pair.meta = dict(start.meta)
-        start.replace_all_uses_with(pair)
-        graph.erase_node(start)
-        graph.erase_node(scaled)
+        inner.output(copies[last])
+        graph.owning_module.chain = fx.GraphModule(torch.nn.Module(), inner)
+        with graph.inserting_before(last):
+            arguments = ((named["mm"],), graph.get_attr("chain"), first)
+            group = graph.call_function(control_deps, arguments)
+        group.meta = dict(last.meta)
+        last.replace_all_uses_with(group)
+        for node in nodes[::-1]:
+            graph.erase_node(node)
 
-    compiled = check_overlap(lambda x, y: beside(x, y, gather(group)), order, whole=True)
+    return order
+
+
+def test_what_only_a_group_has_cannot_be_held(group):
+    """What the group gathers is its own, so it stays one torch op, which keeps it alive."""
+    compiled = check_overlap(lambda x, y: beside(x, y, gather(group)), chained("mul", START), whole=True)
     (graph,) = compiled.graphs
     assert "reads what only the sub-graph has" in graph.remarks.render("text")
     assert waits_of(compiled) == 1
+
+
+def test_a_group_that_starts_and_waits_is_not_waited_for_again(group):
+    compiled = check_overlap(lambda x, y: beside(x, y, gather(group)), chained(START, WAIT), whole=True)
+    assert waits_of(compiled) == 1
+    assert overlaps(compiled) == [[]]
