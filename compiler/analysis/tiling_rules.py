@@ -156,7 +156,7 @@ def _row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
     """
     warps = min(max(floor_power(width * shape.widest // _WARP_BYTES), 1), hardware.max_warps)
     if sum(_MEETINGS.get(op.name, 1) for op in shape.kernel.reductions) >= 3:
-        warps = min(warps, max(1, width // (32 * hardware.warp)))
+        warps = min(warps, floor_power(max(1, width // (32 * hardware.warp))))
     while warps < hardware.max_warps:
         if width // (warps * hardware.warp) * shape.live_values <= ROW_REGISTERS:
             break

@@ -620,6 +620,23 @@ func.func private @norm_and_largest(%x: tensor<16384x4096xf32>, %o: tensor<16384
 
 // -----
 
+// As many meetings, over 6400 elements: 6 warps of 32 elements a thread would be no power of two.
+// CHECK-LABEL: func.func private @norm_and_total_of_6400
+// CHECK-SAME: {block = 8192 : i64, dims = ["d1"], kind = "resident"}], num_stages = 1 : i64, num_warps = 4 : i64}
+func.func private @norm_and_total_of_6400(%x: tensor<70x6400xf32>, %o: tensor<70xf32>) -> tensor<70xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "70", d1 = "6400"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<70x6400xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %a = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %y = arith.mulf %a, %m2 : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<70xf32>, f32, i1) -> tensor<70xf32>
+  return %r : tensor<70xf32>
+}
+
+// -----
+
 // A search for the largest keeps a position beside each value: a long row of 16 bits is looped over.
 // CHECK-LABEL: func.func private @largest
 // CHECK-SAME: {block = 1024 : i64, dims = ["d1"], kind = "looped"}], num_stages = 1 : i64, num_warps = 4 : i64}
