@@ -374,16 +374,10 @@ class _Work:
         for dim in self.slicing.over:
             if dim != self.slicing.dim:
                 points = points * self.kernel.dims[dim]
-        center = float_op(
-            "arith.divf",
-            fold("sum", mean),
-            part.constant(ir.FloatAttr.get(element, float(self.slicing.count))),
-        )
-        deviation = float_op("arith.subf", mean, center)
-        spread = float_op(
-            "arith.mulf", float_op("arith.mulf", deviation, deviation), self._number(part, points, element)
-        )
-        return [center, fold("sum", float_op("arith.addf", m2, spread))]
+        over = text_list([self.slice_dim])
+        center, spread = part.create("fuse.welford", [element, element], [mean], over=over).results
+        between = float_op("arith.mulf", spread, self._number(part, points, element))
+        return [center, float_op("arith.addf", fold("sum", m2), between)]
 
     def _folded(self, part: _Part, kind: str, value: ir.Value) -> ir.Value:
         over = text_list([self.slice_dim])

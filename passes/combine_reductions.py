@@ -6,14 +6,16 @@ What, over the same dims of the same value:
 - ``max(x)`` and ``sum(exp(x - max))`` become ``fuse.online_softmax``;
 - ``mean = sum(x) / n`` and ``sum((x - mean) * (x - mean))`` become ``fuse.welford``, where n is the number of
   points reduced;
+- ``sum(x) / n`` beside a ``fuse.welford`` of x is its mean;
 - ``sum(exp(x - m) / s * w)``, with m and s of the online softmax of x, becomes ``fuse.online_expectation``
   (``_expectations.py``): the mean of any w, an entropy, the divergence of two softmaxes, the cross-entropy of
   two.  What does not vary along the row leaves w.
 
-The first two always fire: where the axis is looped over, a read of the row is saved; where it is resident,
-code generation gives the same two reductions as before.  The third does where nothing else reads the row
-after its softmax.  Sums are taken in another order, so numbers change by rounding; weights times the length
-of the row must be finite, and probabilities below 2**-126 count as 0.
+The first three always fire: where the axis is looped over, a read of the row is saved; where it is resident,
+code generation gives the same two reductions as before, or one less.  Equal elements less their mean are then
+0, and not what rounding their sum leaves (``codegen/tile_fold_online.py``).  The last one fires where nothing
+else reads the row after its softmax.  Sums are taken in another order, so numbers change by rounding; weights
+times the length of the row must be finite, and probabilities below 2**-126 count as 0.
 
 Before::
 
@@ -58,11 +60,13 @@ class CombineReductions(Pass):
             func = op.operation
             if not is_kernel(func) or is_tiled(func) or not func.regions[0].blocks:
                 continue
-            for inner in list(func.regions[0].blocks[0].operations):
-                reduction = inner.operation
-                if reduction.name != "fuse.reduce" or string(reduction.attributes["kind"]) != "sum":
-                    continue
-                rule = _combine_softmax(reduction) or _combine_welford(reduction, kernel_dims(func))
+            dims = kernel_dims(func)
+            for reduction in _sums(func.regions[0].blocks[0]):
+                rule = (
+                    _combine_softmax(reduction)
+                    or _combine_welford(reduction, dims)
+                    or _mean_of_welford(reduction, dims)
+                )
                 if rule is None and combine_expectation(reduction, partial(Kernel.of, func)):
                     rule = "online-expectation"
                 if rule is not None:
@@ -75,6 +79,12 @@ class CombineReductions(Pass):
                         ops=(name,),
                         locations=(str(func.location),),
                     )
+
+
+def _sums(block: ir.Block) -> list[ir.Operation]:
+    """The sums of a body: each rule erases no more than those up to the one that it is asked about."""
+    found = [op.operation for op in block.operations if op.operation.name == "fuse.reduce"]
+    return [op for op in found if string(op.attributes["kind"]) == "sum"]
 
 
 def _over(op: ir.Operation) -> list[str]:
@@ -115,16 +125,47 @@ def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
     if first is None or string(first.attributes["kind"]) != "sum" or _over(first) != _over(total):
         return None
     value = deviation.operands[0]
-    count = const(1)
-    for dim in _over(total):
-        count = count * dims[dim]
-    if first.operands[0] != value or _count(mean.operands[1]) != count:
+    if first.operands[0] != value or _count(mean.operands[1]) != _points(total, dims):
         return None
     combined = _replacement("fuse.welford", value, first)
     mean.results[0].replace_all_uses_with(combined.results[0])
     total.results[0].replace_all_uses_with(combined.results[1])
     _erase_unused(total, square, deviation, mean, first)
     return "welford"
+
+
+def _mean_of_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
+    """``total`` is sum(x), divided by n, and the kernel has Welford's mean of x."""
+    users = [use.owner.operation for use in total.operands[0].uses]
+    found = [op for op in users if op.name == "fuse.welford" and _over(op) == _over(total)]
+    points = _points(total, dims)
+    means = [
+        op
+        for op in (use.owner.operation for use in total.results[0].uses)
+        if op.name == "arith.divf" and op.operands[0] == total.results[0] and _count(op.operands[1]) == points
+    ]
+    if not found or not means:
+        return None
+    if _precedes(total, found[0]):
+        found[0].move_before(total)
+    for mean in means:
+        mean.results[0].replace_all_uses_with(found[0].results[0])
+        mean.erase()
+    _erase_unused(total)
+    return "mean-of-welford"
+
+
+def _precedes(op: ir.Operation, other: ir.Operation) -> bool:
+    """Whether ``op`` comes first of two ops of a block."""
+    return next(o.operation for o in op.block.operations if o.operation in (op, other)) == op
+
+
+def _points(reduction: ir.Operation, dims: dict[str, Expr]) -> Expr:
+    """How many points a reduction folds into one."""
+    count = const(1)
+    for dim in _over(reduction):
+        count = count * dims[dim]
+    return count
 
 
 def _count(value: ir.Value) -> Expr | None:

@@ -93,14 +93,14 @@ class Fold:
 
 
 def fold_parts(
-    builder: TileBuilder, values: Sequence[ir.Value], parts: Sequence[Part], combine: Combine
-) -> ir.Value:
-    """One value of each part, folded: each part by itself, then the results."""
-    folded = [fold(builder, [v], lanes.axes, combine) for v, (_, lanes) in zip(values, parts, strict=True)]
+    builder: TileBuilder, values: Sequence[Values], parts: Sequence[Part], combine: Combine
+) -> Values:
+    """The values of each part, folded: each part by itself, then the results."""
+    folded = [fold(builder, v, lanes.axes, combine) for v, (_, lanes) in zip(values, parts, strict=True)]
     total = folded[0]
     for other in folded[1:]:
         total = combine(builder, total, other)
-    return total[0]
+    return total
 
 
 def filled(builder: TileBuilder, value: ir.Value, neutral: int | float, lanes: Lanes) -> ir.Value:

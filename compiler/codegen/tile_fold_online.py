@@ -9,29 +9,42 @@ from dataclasses import dataclass
 
 from ..dialects import tt
 from ..mlir import ir
-from .tile_builder import TileBuilder, exact_inverse, shape_of
+from .tile_builder import TileBuilder, exact_inverse, ordinary_constant, shape_of
 from .tile_fold import Fold, Lanes, Part, filled, fold_parts
-from .tile_reduce import Values, combine_kind, fold, reshaped
+from .tile_reduce import Values, combine_kind, fold, fold_tree, reshaped
 
 
 @dataclass(frozen=True)
 class Welford(Fold):
-    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it.  Looped: of what one
-    thread holds of a block the same, which Chan's formula adds to the running pair (of one element that is
-    Welford's update); then all lanes at once: M2 = sum(m2 + n*(mean - M)^2)."""
+    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it, ``_corrected`` where
+    the sum of equal elements is not ``exact``.  Looped: of what one thread holds of a block the mean, and the
+    deviations from it, which Chan's formula adds to the running pair (of one element that is Welford's
+    update); then all lanes at once, each with a mean and an m2 of its n points: a mean, and
+    M2 = sum(m2 + n*(mean - M)^2), corrected too.
+
+    Of equal elements all deviations are 0.  A thread folds its own elements of a block, a power of two, as a
+    tree: each sum in a tree of equal numbers is one of them times a power of two, so that it is exact.
+    """
+
+    exact: bool = False
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         return self.of_parts(builder, [(operands, lanes)])
 
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
         values = [builder.to(operands[0], lanes.shape) for operands, lanes in parts]
-        add = combine_kind("sum")
-        count = parts[0][1].count(tt.element_of(values[0].type))
-        held = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(values, parts, strict=True)]
-        mean = _divide(builder, fold_parts(builder, held, parts, add), count)
-        squares = [_square(builder, builder.elementwise("arith.subf", [v, mean])) for v in values]
-        held = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(squares, parts, strict=True)]
-        return [mean, fold_parts(builder, held, parts, add)]
+        add, count = combine_kind("sum"), parts[0][1].count(tt.element_of(values[0].type))
+        held = [[filled(builder, v, 0.0, lanes)] for v, (_, lanes) in zip(values, parts, strict=True)]
+        [total] = fold_parts(builder, held, parts, add)
+        mean = _divide(builder, total, count, self.exact)
+        apart = [_minus(builder, v, mean) for v in values]
+        if self.exact:
+            apart = [_square(builder, v) for v in apart]
+        apart = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(apart, parts, strict=True)]
+        if self.exact:
+            return [mean, *fold_parts(builder, [[v] for v in apart], parts, add)]
+        held = [[v, _square(builder, v)] for v in apart]
+        return _corrected(builder, mean, *fold_parts(builder, held, parts, _both), count)
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         zero = builder.constant(0.0, elements[0], lanes.folded)
@@ -46,30 +59,31 @@ class Welford(Fold):
         value = reshaped(builder, builder.to(operands[0], lanes.shape), lanes.owned)
         element = tt.element_of(value.type)
         one, before = builder.constant(1.0, element), builder.cast("arith.sitofp", iteration, element)
-        weight = builder.elementwise("arith.divf", [one, builder.elementwise("arith.addf", [before, one])])
+        weight = builder.elementwise("arith.divf", [one, _plus(builder, before, one)])
         mean, m2 = state
         if lanes.own > 1:
-            own, add = [lanes.own_axis], combine_kind("sum")
-            [total] = fold(builder, [value], own, add)
-            center = _divide(builder, total, builder.constant(float(lanes.own), element))
-            squares = _square(builder, builder.elementwise("arith.subf", [value, center]))
-            [spread] = fold(builder, [squares], own, add)
-            deviation = builder.elementwise("arith.subf", [center, mean])
-            points = builder.elementwise("arith.mulf", [before, builder.constant(float(lanes.own), element)])
-            apart = builder.elementwise("arith.mulf", [points, weight])
-            moved = builder.elementwise("arith.mulf", [_square(builder, deviation), apart])
+            own, add = lanes.own_axis, combine_kind("sum")
+            center = _times(
+                builder,
+                fold_tree(builder, value, own, add),
+                builder.constant(1.0 / lanes.own, element),
+            )
+            squares = _square(builder, _minus(builder, value, center))
+            [spread] = fold(builder, [squares], [own], add)
+            deviation = _minus(builder, center, mean)
+            points = _times(builder, before, builder.constant(float(lanes.own), element))
+            moved = _times(builder, _square(builder, deviation), _times(builder, points, weight))
             after = [
-                _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight])),
+                _plus(builder, mean, _times(builder, deviation, weight)),
                 _plus(builder, _plus(builder, m2, spread), moved),
             ]
             if lanes.mask is None:
                 return after
             held = _all_held(builder, lanes)
             return [builder.select(held, new, old) for new, old in zip(after, state, strict=True)]
-        deviation = builder.elementwise("arith.subf", [value, mean])
-        moved = _plus(builder, mean, builder.elementwise("arith.mulf", [deviation, weight]))
-        again = builder.elementwise("arith.subf", [value, moved])
-        grown = _plus(builder, m2, builder.elementwise("arith.mulf", [deviation, again]))
+        deviation = _minus(builder, value, mean)
+        moved = _plus(builder, mean, _times(builder, deviation, weight))
+        grown = _plus(builder, m2, _times(builder, deviation, _minus(builder, value, moved)))
         if lanes.mask is None:
             return [moved, grown]
         return [builder.select(lanes.mask, moved, mean), builder.select(lanes.mask, grown, m2)]
@@ -80,22 +94,66 @@ class Welford(Fold):
         assert seen is not None
         mean, m2 = lane_by_lane(builder, state, lanes)
         element = tt.element_of(mean.type)
-        add = combine_kind("sum")
+        count = lanes.count(element)
         if lanes.own > 1 and lanes.even:
             held = math.prod(shape_of(mean)[axis] for axis in lanes.axes)
-            weight = _divide(builder, lanes.count(element), builder.constant(float(held), element))
+            weight = _times(builder, count, builder.constant(1.0 / held, element))
         elif lanes.own > 1:
             trips = [reshaped(builder, seen(element), lanes.owned)]
             trips = lane_by_lane(builder, fold(builder, trips, [lanes.own_axis], combine_kind("max")), lanes)
-            weight = builder.elementwise("arith.mulf", [*trips, builder.fill(float(lanes.own), trips[0])])
+            weight = _times(builder, trips[0], builder.fill(float(lanes.own), trips[0]))
         else:
             weight = seen(element)
-        [total] = fold(builder, [builder.elementwise("arith.mulf", [mean, weight])], lanes.axes, add)
-        center = _divide(builder, total, lanes.count(element))
-        square = _square(builder, builder.elementwise("arith.subf", [mean, center]))
-        spread = builder.elementwise("arith.mulf", [square, weight])
-        [m2] = fold(builder, [_plus(builder, m2, spread)], lanes.axes, add)
-        return [center, m2]
+        [total] = fold(builder, [_times(builder, mean, weight)], lanes.axes, combine_kind("sum"))
+        first = _divide(builder, total, count)
+        apart = _minus(builder, mean, first)
+        weighted = _times(builder, apart, weight)
+        squares = _plus(builder, m2, _times(builder, weighted, apart))
+        sums = fold(builder, [weighted, squares], lanes.axes, _both)
+        return _corrected(builder, first, *sums, count)
+
+
+#: What is left of a sum of squares where nothing but rounding is: at least the error of two sums of squares
+#: and a product, for threads that add up 250 elements each.
+_ROUNDING = {"f32": 2.0**-14, "f64": 2.0**-43}
+
+
+def _corrected(
+    builder: TileBuilder, first: ir.Value, total: ir.Value, squares: ir.Value, count: ir.Value
+) -> Values:
+    """Mean and m2 of n points from ``first``, near their mean, and the sums of the deviations from it and of
+    their squares: first + total / n and squares - total^2 / n, the corrected two-pass algorithm (Chan, Golub
+    and LeVeque 1983, Algorithms for computing the sample variance, eq. 1.7).  ``count``: n.
+
+    A thread adds up k elements in a row, a tree the threads; h is k and the tree's height, and u half a unit
+    in the last place of 1.  The first mean is wrong by up to h * u * mean(|x|), of equal elements too: 30
+    units for k = 64.  Uncorrected, the square of that is added to the variance, which of a mean far from 0
+    it may exceed, and deviations of equal elements are not 0.  With the correction the mean is wrong by
+    u * |mean| + h * u * mean(|x - first|), and m2 by 2 * h * u * squares.
+
+    Of equal elements c the deviations are exact and equal, a few units of c; their mean is known to one part
+    in 1 / (2 * h * u), so that first and it add up to c.  There m2 is a difference of equal numbers, wrong by
+    2 * h * u * squares: what is below that, or negative, becomes 0.  It is the m2 of a row whose elements
+    differ from these by less than half a unit in the last place.
+
+    A sum of deviations that is no number or infinite corrects nothing: the mean of a row is then as infinite
+    as its sum.
+    """
+    element = str(tt.element_of(first.type))
+    finite = builder.cmpf("olt", builder.elementwise("math.absf", [total]), builder.fill(math.inf, total))
+    total = builder.select(finite, total, builder.fill(0.0, total))
+    known = ordinary_constant(count)
+    inverse = None if known is None else builder.fill(1.0 / known, count)
+    correction = _divide(builder, total, count) if inverse is None else _times(builder, total, inverse)
+    m2 = _minus(builder, squares, _times(builder, total, correction))
+    least = _times(builder, squares, builder.fill(_ROUNDING[element], squares))
+    nothing = builder.cmpf("olt", m2, least)
+    return [_plus(builder, first, correction), builder.select(nothing, builder.fill(0.0, m2), m2)]
+
+
+def _both(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
+    """Adds pairs, for two sums that are folded together."""
+    return [_plus(builder, a, b) for a, b in zip(left, right, strict=True)]
 
 
 def _all_held(builder: TileBuilder, lanes: Lanes) -> ir.Value:
@@ -109,18 +167,30 @@ def _all_held(builder: TileBuilder, lanes: Lanes) -> ir.Value:
 
 
 def _square(builder: TileBuilder, value: ir.Value) -> ir.Value:
-    return builder.elementwise("arith.mulf", [value, value])
+    return _times(builder, value, value)
 
 
 def _plus(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     return builder.elementwise("arith.addf", [a, b])
 
 
-def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+def _minus(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.subf", [a, b])
+
+
+def _times(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.mulf", [a, b])
+
+
+def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value, precise: bool = False) -> ir.Value:
+    """a / b, rounded once if ``precise``, else within two units in the last place.  It is no product with a
+    rounded inverse: Triton would contract that with a difference, and what is subtracted is then not what is
+    added later.
+    """
     inverse = exact_inverse(b)
     if inverse is not None:
-        return builder.elementwise("arith.mulf", [a, builder.fill(inverse, b)])
-    precise = str(tt.element_of(a.type)) == "f32"
+        return _times(builder, a, builder.fill(inverse, b))
+    precise = precise and str(tt.element_of(a.type)) == "f32"
     return builder.elementwise("tt.precise_divf" if precise else "arith.divf", [a, b])
 
 
@@ -136,13 +206,13 @@ class Softmax(Fold):
         return self.of_parts(builder, [(operands, lanes)])
 
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
-        values = [filled(builder, operands[0], -math.inf, lanes) for operands, lanes in parts]
-        top = fold_parts(builder, values, parts, combine_kind("max"))
+        values = [[filled(builder, operands[0], -math.inf, lanes)] for operands, lanes in parts]
+        [top] = fold_parts(builder, values, parts, combine_kind("max"))
         held = []
         for operands, lanes in parts:
             below = builder.elementwise("arith.subf", [builder.to(operands[0], lanes.shape), top])
-            held.append(filled(builder, builder.elementwise("math.exp", [below]), 0.0, lanes))
-        return [top, fold_parts(builder, held, parts, combine_kind("sum"))]
+            held.append([filled(builder, builder.elementwise("math.exp", [below]), 0.0, lanes)])
+        return [top, *fold_parts(builder, held, parts, combine_kind("sum"))]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         shape = lanes.folded

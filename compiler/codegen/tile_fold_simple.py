@@ -17,7 +17,15 @@ _BIG_INDEX = {"i32": (1 << 31) - 1, "i64": (1 << 63) - 1}
 
 @dataclass(frozen=True)
 class Simple(Fold):
-    """sum, prod, max, min, any, all, xor.  Booleans are folded as i32."""
+    """sum, prod, max, min, any, all, xor.  Booleans are folded as i32.
+
+    A thread adds up k elements one by one (in registers what it holds of the tile, in a loop one of each
+    block, then those of a lane), a tree adds up the threads.  A sum is wrong by up to
+    (k + log2(threads)) * u * sum(|x|), where u is half a unit in the last place of 1 (Higham 2002, Accuracy
+    and Stability of Numerical Algorithms, section 4.2); of equal elements by k / 4 units, as half of the
+    additions, all rounded alike, are of sums as long as the last.  Nothing is compensated: that takes three
+    more operations an element, and is wrong once a sum is infinite.
+    """
 
     kind: str
 
@@ -43,8 +51,8 @@ class Simple(Fold):
         return fold(builder, state, lanes.axes, combine_kind(self.kind))
 
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
-        held = [self.prepare(builder, operands, lanes)[0] for operands, lanes in parts]
-        return [fold_parts(builder, held, parts, combine_kind(self.kind))]
+        held = [self.prepare(builder, operands, lanes) for operands, lanes in parts]
+        return fold_parts(builder, held, parts, combine_kind(self.kind))
 
 
 def _folded_type(element: ir.Type) -> ir.Type:

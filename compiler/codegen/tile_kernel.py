@@ -2,11 +2,12 @@
 of the looped axis.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
 from ..analysis.index import Expr, const, parse
-from ..analysis.kernel import REDUCTIONS, Kernel, string
+from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
 from ..analysis.row_start import PLAIN_FOLDS
 from ..analysis.tile import Tile
 from ..dialects import tt
@@ -30,6 +31,8 @@ __all__ = ["TileKernel", "TilingError"]
 #: Blocks from which on a loop is worth code of its own for the blocks at its ends, and where masks cost a
 #: fold that counts its points more than others.
 _LONG_LOOP, _SHORT_LOOP = 8, 2
+#: Bits of the significands of float types.
+_SIGNIFICAND = {"f32": 24, "f16": 11, "bf16": 8}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
 
@@ -96,7 +99,7 @@ class TileKernel(TileAccesses):
                 scans[0].location,
             )
         states = [
-            _fold_of(op).start(
+            self._fold_of(op).start(
                 builder, [tt.element_of(v.type) for v in op.operands], self.lanes.of(op, masked=False)
             )
             for op in folded
@@ -135,7 +138,7 @@ class TileKernel(TileAccesses):
         for op, state in zip(folded, _regroup(carried, states), strict=False):
             with op.location:
                 lanes = self.lanes.of(op, masked=False)
-                results = _fold_of(op).finish(builder, state, lanes, partial(self.lanes.seen, op))
+                results = self._fold_of(op).finish(builder, state, lanes, partial(self.lanes.seen, op))
             self._set(op, results)
 
     def _body(
@@ -157,7 +160,7 @@ class TileKernel(TileAccesses):
                 with op.location:
                     operands = [self._operand(v) for v in op.operands]
                     lanes = self.lanes.of(op)
-                    after[op] = _fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
+                    after[op] = self._fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
             else:
                 self._emit(op)
         return [v for op in folded for v in after[op]] + [self.carries[op] for op in scans]
@@ -290,10 +293,10 @@ class TileKernel(TileAccesses):
             for part in self.parts:
                 with self._within(part):
                     held.append(([self._operand(v) for v in op.operands], self.lanes.of(op)))
-            self._set(op, _fold_of(op).of_parts(self.builder, held))
+            self._set(op, self._fold_of(op).of_parts(self.builder, held))
             return
         operands = [self._operand(v) for v in op.operands]
-        self._set(op, _fold_of(op).whole(self.builder, operands, self.lanes.of(op)))
+        self._set(op, self._fold_of(op).whole(self.builder, operands, self.lanes.of(op)))
 
     def _scan(self, op: ir.Operation) -> None:
         builder, kind = self.builder, string(op.attributes["kind"])
@@ -313,9 +316,28 @@ class TileKernel(TileAccesses):
             self.carries[op] = combine(builder, [carry], [block])[0]
         self._set(op, [prefix])
 
+    def _fold_of(self, op: ir.Operation) -> Fold:
+        """The fold of a ``fuse`` reduction."""
+        if op.name == "fuse.welford":
+            return Welford(exact=self._sums_equals_exactly(op))
+        return _fold_of(op)
+
+    def _sums_equals_exactly(self, op: ir.Operation) -> bool:
+        """Whether the sum of what ``op`` folds is exact where its elements are equal: they were widened from
+        16 bits, and f32 has enough bits for their number besides.
+        """
+        points = math.prod([self.kernel.dims[dim] for dim in strings(op.attributes["over"])], start=const(1))
+        if points.constant is None or str(op.operands[0].type) != "f32":
+            return False
+        return any(
+            points.constant <= 2 ** (_SIGNIFICAND["f32"] - bits)
+            and self.rounding.is_exact(op.operands[0], self.builder.type(name))
+            for name, bits in _SIGNIFICAND.items()
+            if name != "f32"
+        )
+
 
 def _fold_of(op: ir.Operation) -> Fold:
-    """The fold of a ``fuse`` reduction."""
     boolean = len(op.operands) > 0 and str(op.operands[0].type) == "i1"
     if op.name == "fuse.reduce":
         kind = ir.StringAttr(op.attributes["kind"]).value
@@ -327,7 +349,8 @@ def _fold_of(op: ir.Operation) -> Fold:
         return Dot(op.results[0].type)
     if op.name == "fuse.online_expectation":
         return Expectation(tuple(ir.DenseI64ArrayAttr(op.attributes["signs"])))
-    return {"fuse.welford": Welford, "fuse.online_softmax": Softmax}[op.name]()
+    assert op.name == "fuse.online_softmax"
+    return Softmax()
 
 
 def _regroup(values: Sequence[ir.Value], like: Sequence[Sequence[ir.Value]]) -> list[list[ir.Value]]:

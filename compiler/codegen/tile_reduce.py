@@ -82,6 +82,20 @@ def fold(builder: TileBuilder, values: Sequence[ir.Value], axes: Sequence[int], 
     return result
 
 
+def fold_tree(builder: TileBuilder, value: ir.Value, axis: int, combine: Combine) -> ir.Value:
+    """``fold_axis`` along an axis that one thread holds, as a tree: Triton folds what a thread holds one by
+    one.  The extent is a power of two.  The same number of operations, and the sum of equal numbers is exact.
+    """
+    shape = shape_of(value)
+    for left in range(shape[axis].bit_length() - 2, -1, -1):
+        halves = reshaped(builder, value, (*shape[:axis], 2, 1 << left, *shape[axis + 1 :]))
+        [half] = fold_axis(builder, [halves], axis, combine)
+        if not shape_of(half):  # nothing is left
+            return half
+        value = reshaped(builder, half, (*shape[:axis], 1 << left, *shape[axis + 1 :]))
+    return value
+
+
 def scan(builder: TileBuilder, value: ir.Value, axis: int, kind: str, reverse: bool) -> ir.Value:
     """``tt.scan`` along one axis."""
     element = tt.element_of(value.type)

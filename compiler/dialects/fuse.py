@@ -218,7 +218,7 @@ class ArgReduce(Fuse.Operation, name="argreduce", traits=[ext.Pure]):
 
 class Welford(Fuse.Operation, name="welford", traits=[ext.Pure]):
     """Mean and sum of squared deviations (m2) of ``value`` over ``over`` (Welford 1962; combined as in Chan
-    et al. 1983).
+    et al. 1983).  Of equal values the mean is each of them, and m2 is 0.
     """
 
     value: Operand[T]

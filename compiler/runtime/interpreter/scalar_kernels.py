@@ -309,7 +309,12 @@ def _welford(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set
     def step(points: Points, operands: list[Any]) -> tuple[Tensor, Tensor]:
         value = _spread(operands[0], points, axes)
         mean = value.mean(axes, keepdim=True)
-        return mean, (value - mean).square().sum(axes, keepdim=True)
+        rest = (value - mean).mean(axes, keepdim=True)  # of rounding a long sum
+        mean = torch.where(rest.isfinite(), mean + rest, mean)
+        apart = value - mean
+        rest = apart.sum(axes, keepdim=True)  # of rounding the mean
+        spread = apart.square().sum(axes, keepdim=True) - rest * apart.mean(axes, keepdim=True)
+        return mean, spread.clamp_min(0.0)
 
     return step
 

@@ -147,6 +147,10 @@ TERMINATORS = {
 }  # fmt: skip
 
 
+#: Threads among which a tile that is folded is spread: those of four warps.
+THREADS = 128
+
+
 class _Reader:
     """Translates blocks; every value of the kernel gets a slot of its own."""
 
@@ -204,12 +208,20 @@ def _combiner(block: Block, batch: Batch, values: list[Any]) -> Callable[[list[A
 
 
 def _reduce(reader: _Reader, op: ir.Operation) -> _Step:
+    """Adds in Triton's order, so that sums are as far off as a GPU's: a thread folds what it holds of a tile
+    one by one, then threads fold their results as a tree.  Neighbours, so that the order of elements is kept.
+    """
     axis = ir.IntegerAttr(op.attributes["axis"]).value + 1
     block = reader.block(op.regions[0].blocks[0])
 
     def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
         combine, parts = _combiner(block, batch, values), list(operands)
-        while parts[0].shape[axis] > 1:  # neighbours, so that the order is kept
+        held = min(parts[0].shape[axis], max(1, parts[0][0].numel() // THREADS))
+        rows = [p.unflatten(axis, (-1, held)) for p in parts]
+        parts = [row.select(axis + 1, 0) for row in rows]
+        for i in range(1, held):
+            parts = combine(parts, [row.select(axis + 1, i) for row in rows])
+        while parts[0].shape[axis] > 1:
             pairs = [p.unflatten(axis, (-1, 2)) for p in parts]
             parts = combine([p.select(axis + 1, 0) for p in pairs], [p.select(axis + 1, 1) for p in pairs])
         return [p.squeeze(axis) for p in parts]

@@ -207,3 +207,92 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<4x256xbf16>
   }
 }
+
+// -----
+
+// Mean and squared deviations of a row in registers: the deviations from a first mean are summed beside their squares,
+// and correct both.
+// CHECK-LABEL: @spread_of_f32
+// CHECK: %[[TOTAL:.*]] = "tt.reduce"(%[[X:.*]]) ({
+// CHECK: %[[FIRST:.*]] = arith.divf %[[TOTAL]], %{{.*}} : f32
+// CHECK: arith.subf %[[X2:.*]], %{{.*}} : tensor<1024xf32>
+// CHECK: %[[D:.*]] = arith.select %
+// CHECK-NEXT: %[[SQUARE:.*]] = arith.mulf %[[D]], %[[D]] : tensor<1024xf32>
+// CHECK-NEXT: %[[SUMS:.*]]:2 = "tt.reduce_2"(%[[D]], %[[SQUARE]]) ({
+// CHECK: %[[REST:.*]] = arith.select %{{.*}}, %[[SUMS]]#0, %
+// CHECK: %[[MOVED:.*]] = arith.mulf %[[REST]], %
+// CHECK: arith.mulf %[[REST]], %[[MOVED]] : f32
+// CHECK: %[[M2:.*]] = arith.subf %[[SUMS]]#1, %
+// CHECK: arith.cmpf olt, %[[M2]], %
+// CHECK: arith.addf %[[FIRST]], %[[MOVED]] : f32
+func.func private @spread_of_f32(%x: tensor<8x1000xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "1000"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x1000xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Must not fire: f32 holds the sum of 1000 equal elements of f16, so that their mean is exact without a correction.
+// CHECK-LABEL: @spread_of_f16
+// CHECK-NOT: tt.reduce_2
+// CHECK: "tt.reduce"(
+// CHECK: "tt.precise_divf"(
+// CHECK: "tt.reduce"(
+// CHECK-NOT: arith.cmpf
+func.func private @spread_of_f16(%x: tensor<8x1000xf16>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "1000"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x1000xf16>, i1, f16) -> f16
+  %v = arith.extf %h : f16 to f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// It does not hold that of 8193.
+// CHECK-LABEL: @spread_of_many_f16
+// CHECK: "tt.reduce_2"(
+func.func private @spread_of_many_f16(%x: tensor<8x8193xf16>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "8193"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 16384 : i64, kind = "resident"}], num_warps = 32 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x8193xf16>, i1, f16) -> f16
+  %v = arith.extf %h : f16 to f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// In a loop a thread adds up its four elements as a tree; the lanes are corrected after it.
+// CHECK-LABEL: @spread_in_a_loop
+// CHECK: scf.for
+// CHECK: "tt.reshape"(%{{.*}}) : (tensor<512xf32>) -> tensor<128x4xf32>
+// CHECK: %[[HALVES:.*]] = "tt.reshape"(%{{.*}}) : (tensor<128x4xf32>) -> tensor<128x2x2xf32>
+// CHECK-NEXT: "tt.reduce"(%[[HALVES]])
+// CHECK: : (tensor<128x2x2xf32>) -> tensor<128x2xf32>
+// CHECK: : (tensor<128x2x1xf32>) -> tensor<128x1xf32>
+// CHECK: scf.yield
+// CHECK: "tt.reduce_2"(
+func.func private @spread_in_a_loop(%x: tensor<8x4096xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4096"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4096xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}

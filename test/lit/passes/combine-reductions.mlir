@@ -74,6 +74,107 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// The mean of what Welford's method folds as well is its mean: the sum that nothing else reads goes.
+// CHECK-LABEL: @mean_beside_variance
+// CHECK: %[[V:.*]] = "fuse.load"
+// CHECK-NEXT: %[[W:.*]]:2 = "fuse.welford"(%[[V]]) {over = ["d1"]} : (f32) -> (f32, f32)
+// CHECK-NOT: fuse.reduce
+// CHECK: %[[D:.*]] = arith.subf %[[V]], %[[W]]#0
+// CHECK-NEXT: arith.mulf %[[D]], %[[W]]#1
+// A sum that something else reads stays.
+// CHECK-LABEL: @sum_and_mean_beside_variance
+// CHECK: %[[V:.*]] = "fuse.load"
+// CHECK-NEXT: %[[W:.*]]:2 = "fuse.welford"(%[[V]]) {over = ["d1"]} : (f32) -> (f32, f32)
+// CHECK-NEXT: %[[T:.*]] = "fuse.reduce"(%[[V]])
+// CHECK-NEXT: arith.addf %[[T]], %[[W]]#0
+// One that comes first stays where its readers expect it.
+// CHECK-LABEL: @mean_behind_variance
+// CHECK: %[[V:.*]] = "fuse.load"
+// CHECK-NEXT: %[[W:.*]]:2 = "fuse.welford"(%[[V]]) {over = ["d1"]} : (f32) -> (f32, f32)
+// CHECK-NEXT: %[[S:.*]] = math.sqrt %[[W]]#1
+// CHECK-NEXT: arith.mulf %[[S]], %[[W]]#0
+module attributes {fuse.device = "cpu"} {
+  func.func private @mean_beside_variance(%x: tensor<8x64xf32>, %o: tensor<8x64xf32>) -> tensor<8x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = arith.constant 64.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %mean = arith.divf %t, %n : f32
+    %d = arith.subf %v, %mean : f32
+    %w:2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+    %y = arith.mulf %d, %w#1 : f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1) -> tensor<8x64xf32>
+    return %r : tensor<8x64xf32>
+  }
+  func.func private @sum_and_mean_beside_variance(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = arith.constant 64.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %mean = arith.divf %t, %n : f32
+    %w:2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+    %d = arith.addf %t, %mean : f32
+    %y = arith.mulf %d, %w#1 : f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+func.func private @mean_behind_variance(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 64.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+  %w:2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %s = math.sqrt %w#1 : f32
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %mean = arith.divf %t, %n : f32
+  %y = arith.mulf %s, %mean : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// Must not fire: the quotient is no mean, for its count, its operands or its dims; the sum is of something else.
+// CHECK-LABEL: @no_mean_beside_variance
+// CHECK-COUNT-4: arith.divf
+module attributes {fuse.device = "cpu"} {
+  func.func private @no_mean_beside_variance(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %m = arith.constant 63.0 : f32
+    %n = arith.constant 64.0 : f32
+    %k = arith.constant 512.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %w:2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %a = arith.divf %t, %m : f32
+    %b = arith.divf %n, %t : f32
+    %all = "fuse.reduce"(%v) {kind = "sum", over = ["d0", "d1"]} : (f32) -> f32
+    %c = arith.divf %all, %k : f32
+    %v2 = arith.addf %v, %v : f32
+    %t2 = "fuse.reduce"(%v2) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %d = arith.divf %t2, %n : f32
+    %ab = arith.addf %a, %b : f32
+    %cd = arith.addf %c, %d : f32
+    %abcd = arith.addf %ab, %cd : f32
+    %y = arith.mulf %abcd, %w#1 : f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
 // Must not fire: another value is subtracted from, the dims differ, the count differs.
 // CHECK-LABEL: @other_value
 // CHECK-NOT: fuse.online_softmax

@@ -198,3 +198,36 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<100x40960xf32>
   }
 }
+
+// -----
+
+// The means of slices are folded as a row is: equal ones are their mean.
+// CHECK-LABEL: func.func @main
+// CHECK: call @spread_slices
+// CHECK: call @spread_rest
+// CHECK-LABEL: func.func private @spread_slices
+// CHECK: "fuse.welford"(
+// CHECK-LABEL: func.func private @spread_rest
+// CHECK: %[[MEAN:.*]] = "fuse.load"
+// CHECK: %[[M2:.*]] = "fuse.load"
+// CHECK: %[[W:.*]]:2 = "fuse.welford"(%[[MEAN]])
+// CHECK: %[[BETWEEN:.*]] = arith.mulf %[[W]]#1, %
+// CHECK: %[[WITHIN:.*]] = "fuse.reduce"(%[[M2]])
+// CHECK: arith.addf %[[WITHIN]], %[[BETWEEN]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1048576xf32>) -> tensor<f32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y = call @spread(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+  func.func private @spread(%x: tensor<1048576xf32>, %o: tensor<f32>) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1048576"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048576xf32>, i1, f32) -> f32
+    %w:2 = "fuse.welford"(%v) {over = ["d0"]} : (f32) -> (f32, f32)
+    %t = arith.mulf %w#0, %w#1 : f32
+    %r = "fuse.store"(%o, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}

@@ -1,0 +1,145 @@
+"""The errors of sums, moments and normalisations on rows that are hard to add up, beside eager's.
+
+Rows of one value, of a mean far from zero, alternating, denormal, ramps, with an outlier.  The interpreter
+runs tile code with Triton's order of additions.
+"""
+
+import math
+
+import pytest
+import torch
+from compiling import Compiled
+from torch import Tensor
+from torch.nn import functional as F
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+#: Half a unit in the last place of 1, in f32.
+U = 2.0**-24
+#: How many of eager's own errors are forgiven, and how many units besides (of f32 arithmetic, then of the
+#: result's type).
+FACTOR, UNITS, ROUNDINGS = 4, 32, 2
+#: What squares of denormal numbers lose.
+LEAST = 2.0**-126
+
+CONSTANT = (0.0, 1e-3, 0.1, 0.77773, 1e4, -7.3)
+
+
+def hard_rows(length: int, dtype: torch.dtype) -> Tensor:
+    """[14, length]: the first six are constant."""
+    at = torch.arange(length, dtype=torch.float64)
+    noise = torch.randn(length, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    alternating = 1 - 2 * (at % 2)
+    far, denormal = (1e6, 1e-40) if dtype != torch.float16 else (3e4, 1e-7)
+    rows = [torch.full_like(at, value) for value in CONSTANT]
+    rows += [noise, 1e4 + noise, far + noise, 3.3 * alternating, 1e4 + 0.5 * alternating, denormal * noise]
+    rows += [at / length, torch.where(at == 0, far, 0.1)]
+    return torch.stack(rows).to(dtype)
+
+
+def folds(x: Tensor) -> dict[str, Tensor]:
+    """[rows, length] -> a number for each row."""
+    variance, mean = torch.var_mean(x, 1, correction=0)
+    return {"sum": x.sum(1), "mean": x.mean(1), "var": variance, "centre": mean,
+            "std": x.std(1, correction=0)}  # fmt: skip
+
+
+def normalised(x: Tensor) -> dict[str, Tensor]:
+    """[rows, length] -> the same."""
+    return {
+        "layer norm": F.layer_norm(x, x.shape[1:]),
+        "group norm": F.group_norm(x, 1),
+        "batch norm": F.batch_norm(x.t(), None, None, None, None, True).t() if x.shape[1] > 1 else x * 0.0,
+        "spelled out": (x - x.mean(1, True)) * (x.var(1, correction=0, keepdim=True) + 1e-5).rsqrt(),
+    }
+
+
+def others(x: Tensor) -> dict[str, Tensor]:
+    """[rows, length] -> the same."""
+    return {
+        "rms norm": F.rms_norm(x, x.shape[1:], eps=1e-5),
+        "softmax": x.softmax(1),
+        "log softmax": x.log_softmax(1),
+        "prefix sums": x.cumsum(1),
+    }
+
+
+def scales(x: Tensor, updated: bool) -> dict[str, Tensor]:
+    """[rows, 1] each: what a result of exact rows ``x`` may be off by, in ``UNITS`` roundings of f32, by the
+    error bounds of the folds (``codegen/tile_fold_online.py``).  ``updated``: means are kept and moved in f32,
+    for each block of a loop or slice of a row, so that deviations are off by half a unit of them.
+    """
+    variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
+    size, std, largest = x.abs().mean(1, True), variance.sqrt(), x.abs().amax(1, True)
+    far = mean.abs() / UNITS if updated else 0.0
+    normal = largest * (variance + 1e-5).rsqrt()
+    return {
+        "sum": size * x.shape[1], "mean": size, "var": variance + far * std, "centre": size, "std": std + far,
+        "layer norm": normal, "group norm": normal, "batch norm": normal, "spelled out": normal,
+        "rms norm": largest * (x.square().mean(1, True) + 1e-5).rsqrt(),
+        "softmax": x.softmax(1).amax(1, True) * (1 + largest), "log softmax": 1 + largest,
+        "prefix sums": x.abs().sum(1, True),
+    }  # fmt: skip
+
+
+def judge(function, x: Tensor, updated: bool = False, dynamic: bool = False, **options) -> None:
+    """Asserts that no result is further from float64 than eager's, but for a factor and a few roundings; that
+    equal elements have no spread, and are their mean.
+    """
+    found, eager = Compiled(function, options, dynamic)(x), function(x)
+    exact, worth = function(x.double()), scales(x.double(), updated)
+    for name, result in found.items():
+        ours, theirs, want = (t.double().reshape(len(x), -1) for t in (result, eager[name], exact[name]))
+        allowed = FACTOR * (theirs - want).abs().amax(1, True) + UNITS * U * worth[name]
+        allowed = allowed + ROUNDINGS * torch.finfo(x.dtype).eps * want.abs()
+        allowed = allowed + (math.sqrt(LEAST) if name == "std" else LEAST)
+        wrong = ((ours - want).abs() > allowed).any(1).nonzero().flatten().tolist()
+        assert not wrong, (name, [(i, ours[i], want[i], theirs[i]) for i in wrong])
+        constant = ours[: len(CONSTANT)]
+        if name in ("var", "std", "layer norm", "group norm", "batch norm"):
+            assert (constant == 0).all(), (name, constant.abs().amax(1))
+        if name == "centre":
+            assert torch.equal(constant[:, 0], x[: len(CONSTANT), 0].double()), (name, constant)
+
+
+FUNCTIONS = {"folds": folds, "normalised": normalised, "others": others}
+#: Rows of these lengths; the longest are cut into slices.
+LENGTHS = {
+    ("folds", "planned"): (1, 2, 3, 768, 4096, 4097, 4190, 32000, 131072),
+    ("normalised", "planned"): (3, 768, 4097, 4190, 32000),
+    ("others", "planned"): (3, 4097, 4190),
+    ("folds", "scheduled"): (3, 4190, 131072),
+    ("normalised", "scheduled"): (1, 4190),
+    ("others", "scheduled"): (4190,),
+}
+CASES = [(*which, length) for which, lengths in LENGTHS.items() for length in lengths]
+
+
+@pytest.mark.parametrize(("name", "level", "length"), CASES)
+def test_hard_rows(name, level, length):
+    x = hard_rows(length, torch.float32)
+    judge(FUNCTIONS[name], x, length > 8192, interpret_level=level, hardware="h200")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length"), [(torch.bfloat16, 4190), (torch.float16, 768), (torch.float16, 32000)]
+)
+def test_hard_rows_of_16_bits(dtype, length):
+    """Of f16, sums of 32000 equal elements need 26 bits."""
+    x = hard_rows(length, dtype)
+    for name in ("folds", "normalised"):
+        judge(FUNCTIONS[name], x, length > 8192, interpret_level="planned", hardware="h200")
+
+
+@pytest.mark.parametrize("name", ["folds", "normalised"])
+def test_hard_rows_in_loops(name):
+    """Rows of an unknown length are folded in a loop."""
+    x = hard_rows(4190, torch.float32)
+    judge(FUNCTIONS[name], x, True, dynamic=True, interpret_level="planned", hardware="h200")
+
+
+def test_many_long_rows():
+    """As many rows as keep the chip busy: none is cut."""
+    x = hard_rows(20000, torch.float32).repeat(22, 1)
+    judge(lambda x: dict(zip(("var", "centre"), torch.var_mean(x, 1, correction=0), strict=True)), x, True,
+          interpret_level="planned", hardware="h200")  # fmt: skip
