@@ -44,7 +44,7 @@ class Welford(Fold):
         if self.exact:
             return [mean, *fold_parts(builder, [[v] for v in apart], parts, add)]
         held = [[v, _square(builder, v)] for v in apart]
-        return _corrected(builder, mean, *fold_parts(builder, held, parts, _both), count)
+        return _corrected(builder, mean, fold_parts(builder, held, parts, _both), count)
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         zero = builder.constant(0.0, elements[0], lanes.folded)
@@ -110,7 +110,7 @@ class Welford(Fold):
         weighted = _times(builder, apart, weight)
         squares = _plus(builder, m2, _times(builder, weighted, apart))
         sums = fold(builder, [weighted, squares], lanes.axes, _both)
-        return _corrected(builder, first, *sums, count)
+        return _corrected(builder, first, sums, count)
 
 
 #: What is left of a sum of squares where nothing but rounding is: at least the error of two sums of squares
@@ -118,35 +118,34 @@ class Welford(Fold):
 _ROUNDING = {"f32": 2.0**-14, "f64": 2.0**-43}
 
 
-def _corrected(
-    builder: TileBuilder, first: ir.Value, total: ir.Value, squares: ir.Value, count: ir.Value
-) -> Values:
-    """Mean and m2 of n points from ``first``, near their mean, and the sums of the deviations from it and of
-    their squares: first + total / n and squares - total^2 / n, the corrected two-pass algorithm (Chan, Golub
-    and LeVeque 1983, Algorithms for computing the sample variance, eq. 1.7).  ``count``: n.
+def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Value) -> Values:
+    """Mean and m2 of n points from ``first``, near their mean, and the ``sums`` of the deviations from it and
+    of their squares: first + total / n and squares - total^2 / n, the corrected two-pass algorithm (Chan,
+    Golub and LeVeque 1983, Algorithms for computing the sample variance, eq. 1.7).  ``count``: n.
 
     A thread adds up k elements in a row, a tree the threads; h is k and the tree's height, and u half a unit
-    in the last place of 1.  The first mean is wrong by up to h * u * mean(|x|), of equal elements too: 30
-    units for k = 64.  Uncorrected, the square of that is added to the variance, which of a mean far from 0
-    it may exceed, and deviations of equal elements are not 0.  With the correction the mean is wrong by
-    u * |mean| + h * u * mean(|x - first|), and m2 by 2 * h * u * squares.
+    in the last place of 1.  The first mean is wrong by up to h * u * mean(|x|), of equal elements c by
+    k / 4 * u * |c| (``tile_fold_simple.py``).  Uncorrected, its square is added to the variance, whose
+    size it may exceed where the mean is far from 0, and deviations of equal elements are not 0.  With the
+    correction the mean is wrong by u * |mean| + h * u * mean(|x - first|), and m2 by 2 * h * u * squares.
 
-    Of equal elements c the deviations are exact and equal, a few units of c; their mean is known to one part
-    in 1 / (2 * h * u), so that first and it add up to c.  There m2 is a difference of equal numbers, wrong by
+    Of equal elements the deviations are exact and equal, some units of c; their mean is wrong by a part of
+    2 * h * u of that, so that first and it add up to c.  There m2 is a difference of equal numbers, wrong by
     2 * h * u * squares: what is below that, or negative, becomes 0.  It is the m2 of a row whose elements
     differ from these by less than half a unit in the last place.
 
     A sum of deviations that is no number or infinite corrects nothing: the mean of a row is then as infinite
     as its sum.
     """
-    element = str(tt.element_of(first.type))
+    total, squares = sums
     finite = builder.cmpf("olt", builder.elementwise("math.absf", [total]), builder.fill(math.inf, total))
     total = builder.select(finite, total, builder.fill(0.0, total))
     known = ordinary_constant(count)
     inverse = None if known is None else builder.fill(1.0 / known, count)
     correction = _divide(builder, total, count) if inverse is None else _times(builder, total, inverse)
     m2 = _minus(builder, squares, _times(builder, total, correction))
-    least = _times(builder, squares, builder.fill(_ROUNDING[element], squares))
+    rounding = _ROUNDING[str(tt.element_of(squares.type))]
+    least = _times(builder, squares, builder.fill(rounding, squares))
     nothing = builder.cmpf("olt", m2, least)
     return [_plus(builder, first, correction), builder.select(nothing, builder.fill(0.0, m2), m2)]
 

@@ -22,7 +22,7 @@ class Simple(Fold):
     A thread adds up k elements one by one (in registers what it holds of the tile, in a loop one of each
     block, then those of a lane), a tree adds up the threads.  A sum is wrong by up to
     (k + log2(threads)) * u * sum(|x|), where u is half a unit in the last place of 1 (Higham 2002, Accuracy
-    and Stability of Numerical Algorithms, section 4.2); of equal elements by k / 4 units, as half of the
+    and Stability of Numerical Algorithms, section 4.2); of equal elements by k / 4 * u of it, as half of the
     additions, all rounded alike, are of sums as long as the last.  Nothing is compensated: that takes three
     more operations an element, and is wrong once a sum is infinite.
     """
