@@ -143,3 +143,13 @@ def test_many_long_rows():
     x = hard_rows(20000, torch.float32).repeat(22, 1)
     judge(lambda x: dict(zip(("var", "centre"), torch.var_mean(x, 1, correction=0), strict=True)), x, True,
           interpret_level="planned", hardware="h200")  # fmt: skip
+
+
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+def test_the_mean_of_an_infinite_sum_is_infinite(level):
+    """Of an infinite element, of a sum that is too large for f32; a variance that is no number is not 0."""
+    x = torch.randn(3, 768)
+    x[0, 7], x[1], x[2, 5] = math.inf, -3e38, math.nan
+    variance, mean = Compiled(lambda x: torch.var_mean(x, 1), {"interpret_level": level}, False)(x)
+    assert mean[:2].tolist() == [math.inf, -math.inf] and mean[2].isnan()
+    assert not variance.isfinite().any()

@@ -309,14 +309,20 @@ def _welford(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set
     def step(points: Points, operands: list[Any]) -> tuple[Tensor, Tensor]:
         value = _spread(operands[0], points, axes)
         mean = value.mean(axes, keepdim=True)
-        rest = (value - mean).mean(axes, keepdim=True)  # of rounding a long sum
-        mean = torch.where(rest.isfinite(), mean + rest, mean)
+        mean = mean + _finite((value - mean).mean(axes, keepdim=True))  # of rounding a long sum
         apart = value - mean
-        rest = apart.sum(axes, keepdim=True)  # of rounding the mean
-        spread = apart.square().sum(axes, keepdim=True) - rest * apart.mean(axes, keepdim=True)
+        rest = _finite(apart.sum(axes, keepdim=True))  # of rounding the mean
+        spread = apart.square().sum(axes, keepdim=True) - rest.square() / math.prod(
+            value.shape[a] for a in axes
+        )
         return mean, spread.clamp_min(0.0)
 
     return step
+
+
+def _finite(correction: Tensor) -> Tensor:
+    """0 where a correction is no number or infinite."""
+    return torch.where(correction.isfinite(), correction, 0.0)
 
 
 def _online_softmax(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:
