@@ -90,8 +90,6 @@ def fold_tree(builder: TileBuilder, value: ir.Value, axis: int, combine: Combine
     for left in range(shape[axis].bit_length() - 2, -1, -1):
         halves = reshaped(builder, value, (*shape[:axis], 2, 1 << left, *shape[axis + 1 :]))
         [half] = fold_axis(builder, [halves], axis, combine)
-        if not shape_of(half):  # nothing is left
-            return half
         value = reshaped(builder, half, (*shape[:axis], 1 << left, *shape[axis + 1 :]))
     return value
 
