@@ -2,10 +2,8 @@
 members.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
-
-from .index import Expr
 
 #: Values with the nodes that use each, -1 among them where the storage must be written.
 Users = Mapping[int, frozenset[int]]
@@ -16,7 +14,8 @@ class Contents(NamedTuple):
 
     made, read: values that members make, and those that they read.
     used:       values that members take, whatever for.
-    loads:      value and coordinates of each different load of what the group does not make.
+    loads:      value and coordinates of each different load of what the group does not make; each load at
+                loaded indices, which no coordinate tells, counts for itself.
     kept:       values that others use too, or whose storage must be written.
     devices:    where the members run, "" for the module's device.
     ops:        scalar operations at one point.
@@ -25,7 +24,7 @@ class Contents(NamedTuple):
     made: frozenset[int]
     read: frozenset[int]
     used: frozenset[int]
-    loads: frozenset[tuple[int, tuple[Expr, ...]]]
+    loads: frozenset[tuple[int, Hashable]]
     kept: Users
     devices: frozenset[str]
     ops: int

@@ -157,7 +157,7 @@ class GroupGraph:
 
     def _contents_of(self, node: int) -> Contents:
         made, nodes, summary = self.deps.nodes[node], self.deps.nodes, self.summaries.get(node)
-        kept = {}
+        kept, loads = {}, list(enumerate(summary.reads)) if summary else []
         for result, destination in zip(made.results, made.destinations, strict=False):
             users = {u for u in self.deps.users[result] if nodes[u].kind != "fuse.after"}
             if not self.is_fresh(destination):
@@ -168,7 +168,7 @@ class GroupGraph:
             frozenset(made.results),
             frozenset(made.reads),
             frozenset(made.operands),
-            frozenset([(made.operands[r.argument], r.coords) for r in summary.reads] if summary else ()),
+            frozenset([(made.operands[r.argument], (node, n) if r.indirect else r.coords) for n, r in loads]),
             kept,
             frozenset([self.device(node)] if made.destinations else ()),
             summary.ops if summary else 0,

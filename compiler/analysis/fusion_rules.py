@@ -290,7 +290,11 @@ def recompute(c: Candidate) -> Refusal | None:
 
 
 def overwritten(c: Candidate) -> Refusal | None:
-    """What a member overwrites, the others read only at the point that is overwritten, before it is."""
+    """What a member overwrites, the others read only at the point that is overwritten, before it is.
+
+    Coordinates over dims say which point that is.  Loaded indices do not: two points may load equal ones, so
+    that one overwrites what the other has not read yet, also where all load the same.
+    """
     plan = c.planned
     made = {r for m in plan.members for r in m.results}
     writers: dict[int, int] = {}
@@ -307,15 +311,16 @@ def overwritten(c: Candidate) -> Refusal | None:
         for read in member.summary.reads
     ):
         return None
-    # (destination, coordinates) by root; coordinates are None where other points see the write too.
+    # (destination, coordinates) by root; coordinates are None where other points may see the write too.
     stores: dict[int, tuple[int, tuple | None]] = {}
     for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:
             covers = plan.parallel <= plan.image(instance, write.dims)
+            alone = covers and write.mode == "set" and not write.indirect
             stores[member.roots[write.argument]] = (
                 member.operands[write.argument],
-                plan.coords(instance, write) if covers and write.mode == "set" else None,
+                plan.coords(instance, write) if alone else None,
             )
     for instance in plan.instances:
         member = plan.members[instance.member]

@@ -146,7 +146,8 @@ class Spaces:
             if instance.cluster == cluster:
                 member = self.members[instance.member]
                 for read in member.summary.reads:
-                    known.add((member.operands[read.argument], self.over(instance, read.coords)))
+                    if not read.indirect:
+                        known.add((member.operands[read.argument], self.over(instance, read.coords)))
         facts = within(self.facts, items(self.clusters[cluster]))
         member = self.members[number]
         return sum(

@@ -64,6 +64,11 @@ class Access:
     coords: tuple[Expr, ...]
     indirect: bool
 
+    @property
+    def indices(self) -> tuple[ir.Value, ...]:
+        """The loaded indices that the coordinates call i0, i1, ..: equal names are equal only with these."""
+        return tuple(self.op.operands)[3:]
+
 
 @dataclass
 class Kernel:

@@ -95,7 +95,7 @@ class _Counter:
 
     def bytes(self, argument: int, accesses: Iterable[Access]) -> int:
         """Bytes of an argument that the accesses to it reach."""
-        maps = {a.coords: a for a in accesses if a.argument == argument}
+        maps = {(a.coords, a.indices): a for a in accesses if a.argument == argument}
         if not maps:
             return 0
         spec = self.kernel.spec(argument)

@@ -19,7 +19,7 @@ from ._rules import (
     text_of,
 )
 from ._verify_extern import result_symbols
-from ._verify_kernel import KERNEL_OPS, Accesses
+from ._verify_kernel import KERNEL_OPS, Accesses, names_loaded
 
 #: What a call can run, by the callee's attribute.
 CALLEE_KINDS = {
@@ -364,7 +364,7 @@ def _destinations(
             if value_root == root and not _same_elements(graph, op, accesses, number, destination):
                 raise Broken(
                     f"operand {number} shares the storage of destination {destination}, "
-                    "and the kernel reads it at other elements than it writes"
+                    "and the kernel may read it at other elements than each point writes"
                 )
 
 
@@ -379,7 +379,10 @@ def _same_elements(graph: _Graph, op: ir.Operation, accesses: Accesses, read: in
             found.add(address)
         return found
 
-    stores = elements(written, accesses.stores.get(written, []))
+    stored = accesses.stores.get(written, [])
+    if any(map(names_loaded, stored)):
+        return False
+    stores = elements(written, stored)
     return len(stores) == 0 or (len(stores) == 1 and elements(read, accesses.loads[read]) == stores)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..analysis.index import Expr, parse
+from ..analysis.index_facts import is_indirect
 from ..analysis.tile import Tile
 from ..mlir import ir
 from ._rules import (
@@ -229,6 +230,16 @@ def _reads_no_write(body: _Body, argument: int, coords: tuple[Expr, ...]) -> Non
             f"reads argument {argument}, which the kernel stores: "
             "only its old contents at the coordinates of the only store may be read"
         )
+    if names_loaded(coords):
+        raise Broken(
+            f"reads argument {argument} at loaded indices, at which the kernel stores: "
+            "where two are equal, one point would read what another has stored"
+        )
+
+
+def names_loaded(coords: tuple[Expr, ...]) -> bool:
+    """Whether coordinates name loaded indices.  Each access counts its own, so equal names say nothing."""
+    return any(is_indirect(name) for coordinate in coords for name in coordinate.symbols())
 
 
 # --- single ops: each rule gives the dim set of the op's results --------------------------------------------

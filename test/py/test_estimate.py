@@ -45,6 +45,13 @@ def test_combined_kernels_move_what_their_parts_do():
     assert (len(found), sum(e.bytes for e in found)) == (2, built.bytes + corrections)
 
 
+def test_loads_at_two_loaded_indices_are_two():
+    """Each kernel calls its first loaded index i0, whatever it is."""
+    x, i, j = torch.randn(64, 8), torch.arange(4), torch.arange(4) + 7
+    (estimate,) = estimates_of(lambda x, i, j: x[i] + x[j], x, i, j)
+    assert estimate.bytes == 3 * 4 * 8 * 4 + 2 * 4 * 8
+
+
 def test_every_level_says_the_same_bytes():
     def function(x, w):
         return F.softmax(F.layer_norm(x @ w, (16,)), -1) + x.sum(0)

@@ -275,6 +275,24 @@ def test_reading_what_another_point_stores_is_a_race():
     assert aliased("d0 + 4", 4, halves, halves).tolist()[:4] == [4.0, 5.0, 6.0, 7.0]
 
 
+def test_reading_what_another_point_stores_at_an_equal_index_is_a_race():
+    body = """
+  %z = arith.constant 0 : i64
+  %at = "fuse.load"(%x0, %true, %z) {at = ["d0"]} : (X0, i1, i64) -> i64
+  %v = "fuse.load"(%x1, %true, %z_f32, %at) {at = ["i0"]} : (X1, i1, f32, i64) -> f32
+  %n = arith.negf %v : f32
+  %r0 = "fuse.store"(%x1, %n, %true, %at) {at = ["i0"], mode = "set"} : (X1, f32, i1, i64) -> X1"""
+
+    def negated(*places: int) -> list[float]:
+        i, x = torch.tensor(places), torch.arange(4.0)
+        text = module_text([i, x], [x], {"d0": len(places)}, body).replace("array<i64: 2>", "array<i64: 1>")
+        return run_module(ir.Module.parse(text, make_context()), [i, x])[0].tolist()
+
+    assert negated(3, 1) == [0, -1, 2, -3]
+    with pytest.raises(RaceError, match="reads elements that another point of the kernel stores"):
+        negated(3, 1, 3)
+
+
 def test_reading_after_the_store_is_refused():
     body = """
   %one = arith.constant 1.0 : f32

@@ -163,7 +163,9 @@ def touch(points: Points, new: Touch) -> None:
 
 
 def _meet(points: Points, load: Touch, stored: Touch, in_place: bool) -> bool:
-    """Whether a point reads an element that is stored; with ``in_place`` its own does not count."""
+    """Whether a point reads an element that is stored; with ``in_place`` one that it alone stores does not
+    count.
+    """
     same_width = load.tensor.element_size() == stored.tensor.element_size()
     if in_place and same_width:
         steps = load.access.strided(load.tensor, points)
@@ -173,8 +175,10 @@ def _meet(points: Points, load: Touch, stored: Touch, in_place: bool) -> bool:
     if not same_width:
         read, write = read * load.tensor.element_size(), write * stored.tensor.element_size()
     if in_place and same_width:
-        read, reads, write_there, writes_there = torch.broadcast_tensors(read, reads, write, writes)
-        reads = reads & ~((read == write_there) & writes_there)
+        cells, times = write[writes].unique(return_counts=True)
+        alone = writes & ~torch.isin(write, cells[times > 1])
+        read, reads, write_there, alone_there = torch.broadcast_tensors(read, reads, write, alone)
+        reads = reads & ~((read == write_there) & alone_there)
     return bool(torch.isin(read[reads], write[writes]).any())
 
 

@@ -115,7 +115,7 @@ func.func @main(%x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) {
 
 // reading a destination's storage elsewhere
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'func.call' op operand 0 shares the storage of destination 1, and the kernel reads it at other elements than it writes}}
+  // expected-error@+1 {{'func.call' op operand 0 shares the storage of destination 1, and the kernel may read it at other elements than each point writes}}
   %y = call @copy(%x, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
@@ -125,6 +125,26 @@ func.func private @copy(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %zero = arith.constant 0.0 : f32
   %v = "fuse.load"(%x, %true, %zero) {at = ["7 - d0"]} : (tensor<8xf32>, i1, f32) -> f32
   %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// reading a destination's storage at loaded indices of the same name
+func.func @main(%x: tensor<8xf32>, %i: tensor<8xi64>) -> tensor<8xf32> {
+  // expected-error@+1 {{'func.call' op operand 0 shares the storage of destination 2, and the kernel may read it at other elements than each point writes}}
+  %y = call @move(%x, %i, %x) : (tensor<8xf32>, tensor<8xi64>, tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+func.func private @move(%x: tensor<8xf32>, %i: tensor<8xi64>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i64
+  %a = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<8xi64>, i1, i64) -> i64
+  %b = "fuse.load"(%i, %true, %none) {at = ["7 - d0"]} : (tensor<8xi64>, i1, i64) -> i64
+  %v = "fuse.load"(%x, %true, %zero, %a) {at = ["i0"]} : (tensor<8xf32>, i1, f32, i64) -> f32
+  %r = "fuse.store"(%o, %v, %true, %b) {at = ["i0"], mode = "set"} : (tensor<8xf32>, f32, i1, i64) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
 

@@ -82,6 +82,22 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// load: at loaded indices of the same name as the only store's
+func.func private @k(%i: tensor<8xi64>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i64
+  %a = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<8xi64>, i1, i64) -> i64
+  %b = "fuse.load"(%i, %true, %none) {at = ["7 - d0"]} : (tensor<8xi64>, i1, i64) -> i64
+  // expected-error@+1 {{'fuse.load' op reads argument 1 at loaded indices, at which the kernel stores: where two are equal, one point would read what another has stored}}
+  %v = "fuse.load"(%o, %true, %zero, %a) {at = ["i0"]} : (tensor<8xf32>, i1, f32, i64) -> f32
+  %r = "fuse.store"(%o, %v, %true, %b) {at = ["i0"], mode = "set"} : (tensor<8xf32>, f32, i1, i64) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // store: an unknown mode
 func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {

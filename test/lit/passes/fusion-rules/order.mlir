@@ -68,3 +68,69 @@ module attributes {fuse.device = "cpu"} {
     return %out : tensor<6x6xf32>
   }
 }
+
+// -----
+
+// Must not fire: The first reads the argument at loaded indices, the second overwrites it at others. Both call theirs i0.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<6x4xf32>, %j: tensor<3xi64>, %i: tensor<3xi64>) -> (tensor<3x4xf32>, tensor<6x4xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<3x4xf32>
+    %y = call @gather(%x, %j, %o) : (tensor<6x4xf32>, tensor<3xi64>, tensor<3x4xf32>) -> tensor<3x4xf32>
+    %z = call @scatter(%y, %i, %x) : (tensor<3x4xf32>, tensor<3xi64>, tensor<6x4xf32>) -> tensor<6x4xf32>
+    "func.return"(%y, %z) {fuse.mutates = {"1" = 0 : i64}} : (tensor<3x4xf32>, tensor<6x4xf32>) -> ()
+  }
+  func.func private @gather(%x: tensor<6x4xf32>, %j: tensor<3xi64>, %o: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3", d1 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %at = "fuse.load"(%j, %true, %none) {at = ["d0"]} : (tensor<3xi64>, i1, i64) -> i64
+    %v = "fuse.load"(%x, %true, %zero, %at) {at = ["i0", "d1"]} : (tensor<6x4xf32>, i1, f32, i64) -> f32
+    %out = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<3x4xf32>, f32, i1) -> tensor<3x4xf32>
+    return %out : tensor<3x4xf32>
+  }
+  func.func private @scatter(%v: tensor<3x4xf32>, %i: tensor<3xi64>, %x: tensor<6x4xf32>) -> tensor<6x4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3", d1 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<3xi64>, i1, i64) -> i64
+    %n = "fuse.load"(%v, %true, %zero) {at = ["d0", "d1"]} : (tensor<3x4xf32>, i1, f32) -> f32
+    %out = "fuse.store"(%x, %n, %true, %at) {at = ["i0", "d1"], mode = "set"} : (tensor<6x4xf32>, f32, i1, i64) -> tensor<6x4xf32>
+    return %out : tensor<6x4xf32>
+  }
+}
+
+// -----
+
+// Must not fire: The same indices, of which two may be equal: one point would read what another has stored.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<6x4xf32>, %i: tensor<3xi64>) -> (tensor<3x4xf32>, tensor<6x4xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<3x4xf32>
+    %y = call @gather(%x, %i, %o) : (tensor<6x4xf32>, tensor<3xi64>, tensor<3x4xf32>) -> tensor<3x4xf32>
+    %z = call @scatter(%y, %i, %x) : (tensor<3x4xf32>, tensor<3xi64>, tensor<6x4xf32>) -> tensor<6x4xf32>
+    "func.return"(%y, %z) {fuse.mutates = {"1" = 0 : i64}} : (tensor<3x4xf32>, tensor<6x4xf32>) -> ()
+  }
+  func.func private @gather(%x: tensor<6x4xf32>, %j: tensor<3xi64>, %o: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3", d1 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %at = "fuse.load"(%j, %true, %none) {at = ["d0"]} : (tensor<3xi64>, i1, i64) -> i64
+    %v = "fuse.load"(%x, %true, %zero, %at) {at = ["i0", "d1"]} : (tensor<6x4xf32>, i1, f32, i64) -> f32
+    %out = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<3x4xf32>, f32, i1) -> tensor<3x4xf32>
+    return %out : tensor<3x4xf32>
+  }
+  func.func private @scatter(%v: tensor<3x4xf32>, %i: tensor<3xi64>, %x: tensor<6x4xf32>) -> tensor<6x4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3", d1 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<3xi64>, i1, i64) -> i64
+    %n = "fuse.load"(%v, %true, %zero) {at = ["d0", "d1"]} : (tensor<3x4xf32>, i1, f32) -> f32
+    %out = "fuse.store"(%x, %n, %true, %at) {at = ["i0", "d1"], mode = "set"} : (tensor<6x4xf32>, f32, i1, i64) -> tensor<6x4xf32>
+    return %out : tensor<6x4xf32>
+  }
+}
