@@ -141,6 +141,17 @@ class Program:
         self.redirect(call, string(new.attributes["sym_name"]))
         return new
 
+    def rename(self, kernel: ir.Operation, call: ir.Operation, name: str) -> None:
+        """Gives the callee of ``call``, which nothing else calls, another name."""
+        old = string(kernel.attributes["sym_name"])
+        self.functions[name] = self.functions.pop(old)
+        self.callers[name] = 0
+        kernel.attributes["sym_name"] = ir.StringAttr.get(name)
+        self.redirect(call, name)
+        del self.callers[old]
+        self._scalar.discard(old)
+        self._ends.discard(old)
+
     def redirect(self, call: ir.Operation, name: str) -> None:
         """Makes ``call`` one of another function."""
         self.callers[symbol(call.attributes["callee"])] -= 1

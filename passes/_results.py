@@ -1,9 +1,15 @@
 """A kernel that gives fewer results.  Helpers of ``eliminate-dead`` and ``recompute-producers``."""
 
+from ..compiler.analysis.dependences import ASSERTS
 from ..compiler.analysis.kernel import argument_attributes, kernel_ties
+from ..compiler.analysis.provenance import node_names
 from ..compiler.mlir import ir
 from ._kernels import kernel_body, result_types, set_signature
+from ._names import bare, gone, listed, without
 from ._program import Program
+
+#: Ops of a kernel that nothing has to use.
+_STAY = ("fuse.store", *ASSERTS)
 
 
 def drop_results(
@@ -11,7 +17,8 @@ def drop_results(
 ) -> ir.Operation:
     """Removes unused results of a kernel, with their stores and the arguments that only those needed.
 
-    The call that takes the place of ``call``; its kernel has no other.
+    The call that takes the place of ``call``; its kernel has no other.  Neither names a node any more of
+    which nothing is left.
     """
     lost = [r for r, keep in zip(call.results, live, strict=True) if not keep]
     if any(list(r.uses) for r in lost) and list(call.operands) == []:
@@ -28,15 +35,38 @@ def drop_results(
     kept_values = [v for v, keep in zip(end.operands, live, strict=True) if keep]
     ir.Operation.create("func.return", [], kept_values, loc=end.location, ip=ir.InsertionPoint(end))
     end.erase()
+    nodes = _lost_nodes(body[:-1], [store for store, keep in zip(stores, live, strict=True) if not keep])
     for store, keep in zip(stores, live, strict=True):
         if not keep:
             store.erase()
+    _name_again(program, call, kernel, nodes)
     types = [t for t, keep in zip(types, live, strict=True) if keep]
     set_signature(kernel, types, argument_attributes(kernel))
     program.clean(kernel)
     return _drop_arguments(
         program, call, kernel, [t for t, keep in zip(ties, live, strict=True) if keep], types, live
     )
+
+
+def _lost_nodes(body: list[ir.Operation], stores: list[ir.Operation]) -> frozenset[str]:
+    """The nodes of a kernel that go with some of its stores."""
+    lost = set(stores)
+    for op in reversed(body):
+        used = any(use.owner.operation not in lost for result in op.results for use in result.uses)
+        if op not in lost and op.name not in _STAY and not used:
+            lost.add(op)
+    return gone([op for op in body if op not in lost], lost)
+
+
+def _name_again(program: Program, call: ir.Operation, kernel: ir.Operation, lost: frozenset[str]) -> None:
+    """Takes nodes out of a call's location and its kernel's, and calls the kernel by those that are left."""
+    left = without(kernel.location, lost)
+    nodes = list(dict.fromkeys(node_names(left)))
+    if left == kernel.location or not nodes:
+        return
+    name = f"fused{listed(nodes)}" if len(nodes) > 1 else bare(nodes[0])
+    call.location, kernel.location = without(call.location, lost), left
+    program.rename(kernel, call, program.unique_name(name))
 
 
 def _drop_arguments(

@@ -14,6 +14,7 @@ from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.slicing import Slicing
 from ..compiler.mlir import func, ir
 from ._kernels import dims_attribute, rewrite_dims, text_list
+from ._names import gone, without
 from ._program import Program
 from ._slice_sides import Sides
 
@@ -79,6 +80,7 @@ class _Part:
             tuple[int | str, ir.Value]
         ] = []  #: (old argument or buffer, stored value), one each
         self.dims: set[str] = set()
+        self.runs: list[ir.Operation] = []  #: ops of the old kernel, whole or in part
 
     def create(
         self, name: str, types: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: ir.Attribute
@@ -103,6 +105,7 @@ class _Part:
             new.operands[i] = self.map[operand]
         for old, fresh in zip(op.results, new.results, strict=True):
             self.map[old] = fresh
+        self.runs.append(op)
         self.dims |= self.work.kernel.op_dims[op]
         if "over" in op.attributes:
             self.dims |= set(over(op))
@@ -169,6 +172,8 @@ class _Part:
         buffers = iter(self.buffers)
         operands = [next(buffers).value if i is None else work.operand(i) for i in self.old_numbers]
         call = work.program.recall(work.call, self.func, operands, results)
+        lost = gone(self.runs, work.kernel.op_dims)
+        call.location, self.func.location = without(call.location, lost), without(self.func.location, lost)
         by_name = {b.name: b for b in self.buffers}
         for (key, _), value in zip(self.results, call.results, strict=True):
             if isinstance(key, str):
@@ -337,6 +342,7 @@ class _Work:
 
     def _combine(self, part: _Part, workspaces: Sequence[_Buffer]) -> list[ir.Value]:
         """The results of the reductions from those of their slices, in ``part``."""
+        part.runs += self.slicing.reductions
         loaded = [part.load(b) for b in workspaces]
         found: list[ir.Value] = []
         at = 0

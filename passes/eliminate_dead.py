@@ -33,6 +33,9 @@ class EliminateDead(Pass):
         %y = call @dropout(%x, %o) ...                     // the kernel lost the store of the mask
         return %y
 
+    A kernel that loses a result also loses the nodes that only this result came from, from its name and its
+    location.
+
     A ``fuse.size`` stays as long as its source does, if the source's type needs the name.  A ``fuse.after``
     is no use of its value: a call that only orders others goes, and those it ordered are ordered after what
     the call itself had to wait for.

@@ -1,7 +1,6 @@
 """``materialize-fusion``: makes one kernel of each group."""
 
 import heapq
-import re
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -17,11 +16,9 @@ from ..compiler.mlir import ir
 from ._fused_body import Body, Rewrites
 from ._fusing import read_groups
 from ._kernels import dims_attribute
+from ._names import listed
 from ._program import Program
 from .pass_base import Numerics, Pass, PassError
-
-#: Longest part of a kernel's name that lists what it does.
-NAME_LENGTH = 64
 
 
 @dataclass(frozen=True)
@@ -140,16 +137,7 @@ class Place:
 
 def _name(program: Program, graph: GroupGraph, group: int, counts: dict[str, int]) -> str:
     """A name that says what the kernel does; ``counts``: how many kernels of such a name there are."""
-    parts: list[str] = []
-    for node in graph.members[group]:
-        base = re.sub(r"(_\d+)+$", "", graph.deps.nodes[node].name).removeprefix("fused_")
-        if not parts or parts[-1] != base:
-            parts.append(base)
-    text = ""
-    for part in parts:
-        if text and len(text) + len(part) >= NAME_LENGTH:
-            break
-        text += f"_{part}"
+    text = listed(graph.deps.nodes[node].name for node in graph.members[group])
     number = counts.get(text, 0)
     while f"fused{text}_{number}" in program.functions:
         number += 1

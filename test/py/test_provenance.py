@@ -116,6 +116,24 @@ module attributes {fuse.device = "cpu"} {
 """
 
 
+def both_sums(x):
+    y = x * 2
+    return y.sum(0), y.sum(1)
+
+
+def test_a_kernel_names_what_it_computes_again_and_no_more() -> None:
+    """One kernel doubles and sums columns; the other doubles again, and the sum of columns is not its."""
+    names = {}
+    for level in ("scheduled", "planned"):
+        compiled = Compiled(both_sums, {"interpret_level": level, "hardware": "h200"})
+        compiled(torch.randn(1000, 500))
+        names[level] = [(launch.name, launch.nodes) for launch in compiled.graphs[0].launches]
+    rows = ("fused_mul_sum_1", ("mul", "sum_2"))
+    assert names["scheduled"] == [("fused_mul_sum_0", ("mul", "sum_1")), rows]
+    slices = [("fused_mul_sum_0_slices", ("mul", "sum_1")), ("fused_mul_sum_0_rest", ("sum_1",))]
+    assert names["planned"] == [*slices, rows]
+
+
 def test_kernels_that_passes_add_say_whose_they_are() -> None:
     module = ir.Module.parse(SPLIT, make_context())
     PassManager(default_pipeline("planned", "h200")).run(module)

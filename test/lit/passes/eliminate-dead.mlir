@@ -43,6 +43,58 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// The sum goes with its store, and the kernel is named after the product that is left.
+// CHECK-LABEL: func.func @main
+// CHECK: call @mul(
+// CHECK: func.func private @mul(
+// CHECK-NOT: fuse.reduce
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y:2 = call @fused_mul_sum_0(%x, %o, %p) : (tensor<64xf32>, tensor<64xf32>, tensor<f32>) -> (tensor<64xf32>, tensor<f32>) loc(fused["mul", "sum_1"])
+    return %y#0 : tensor<64xf32>
+  }
+  func.func private @fused_mul_sum_0(%x: tensor<64xf32>, %o: tensor<64xf32>, %p: tensor<f32>) -> (tensor<64xf32>, tensor<f32>)
+      attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true loc("sum_1")
+    %zero = arith.constant 0.0 : f32 loc("sum_1")
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32 loc("sum_1")
+    %m = arith.mulf %v, %v : f32 loc("mul")
+    %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32> loc("mul")
+    %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32 loc("sum_1")
+    %s = "fuse.store"(%p, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32> loc("sum_1")
+    return %r, %s : tensor<64xf32>, tensor<f32> loc(fused["mul", "sum_1"])
+  } loc(fused["mul", "sum_1"])
+}
+
+// -----
+
+// The product has no store any more, but the sum needs it: the kernel keeps its name.
+// CHECK-LABEL: func.func @main
+// CHECK: call @fused_mul_sum_0(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<f32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y:2 = call @fused_mul_sum_0(%x, %o, %p) : (tensor<64xf32>, tensor<64xf32>, tensor<f32>) -> (tensor<64xf32>, tensor<f32>) loc(fused["mul", "sum_1"])
+    return %y#1 : tensor<f32>
+  }
+  func.func private @fused_mul_sum_0(%x: tensor<64xf32>, %o: tensor<64xf32>, %p: tensor<f32>) -> (tensor<64xf32>, tensor<f32>)
+      attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true loc("mul")
+    %zero = arith.constant 0.0 : f32 loc("mul")
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32 loc("mul")
+    %m = arith.mulf %v, %v : f32 loc("mul")
+    %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32> loc("mul")
+    %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32 loc("sum_1")
+    %s = "fuse.store"(%p, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32> loc("sum_1")
+    return %r, %s : tensor<64xf32>, tensor<f32> loc(fused["mul", "sum_1"])
+  } loc(fused["mul", "sum_1"])
+}
+
+// -----
+
 // Must not fire: an assert, a store into an argument, a draw, an effect and a mutation, none of whose results is used.
 // CHECK-LABEL: func.func @main
 // CHECK: call @checked
@@ -96,6 +148,33 @@ module attributes {fuse.device = "cpu"} {
   }
   func.func private @first(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
   func.func private @middle(tensor<64xf32>, !fuse.token) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @last(tensor<64xf32>, !fuse.token) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: the dead op waits for two, and one token cannot stand for both: what follows it would lose an order.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = call @first(%arg0)
+// CHECK: %[[B:.*]] = call @first(%arg1)
+// CHECK: %[[T:.*]] = "fuse.after"(%[[A]])
+// CHECK: %[[U:.*]] = "fuse.after"(%[[B]])
+// CHECK: %[[M:.*]] = call @middle(%arg0, %[[T]], %[[U]])
+// CHECK: %[[V:.*]] = "fuse.after"(%[[M]])
+// CHECK: call @last(%arg0, %[[V]])
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %a = call @first(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %b = call @first(%y) : (tensor<64xf32>) -> tensor<64xf32>
+    %t = "fuse.after"(%a) : (tensor<64xf32>) -> !fuse.token
+    %u = "fuse.after"(%b) : (tensor<64xf32>) -> !fuse.token
+    %m = call @middle(%x, %t, %u) : (tensor<64xf32>, !fuse.token, !fuse.token) -> tensor<64xf32>
+    %v = "fuse.after"(%m) : (tensor<64xf32>) -> !fuse.token
+    %c = call @last(%x, %v) : (tensor<64xf32>, !fuse.token) -> tensor<64xf32>
+    return %a, %b, %c : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @first(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @middle(tensor<64xf32>, !fuse.token, !fuse.token) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
   func.func private @last(tensor<64xf32>, !fuse.token) -> tensor<64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
 }
 
