@@ -45,13 +45,13 @@ class RecomputeProducers(Pass):
     nothing in a kernel that reads them anyway, and against the operations that run again.  Where the tensor
     is needed in memory all the same, only the reader's own bytes count.
 
-    Of a kernel with several results, only what the tensor needs runs again: the normalised rows of the
-    backward kernel of a layer norm, without its sums.
+    Of a kernel with several results, only what the tensor needs runs again, and the copy names only the nodes
+    of that: the normalised rows of the backward kernel of a layer norm, without its sums.
 
     Runs after fusion, so that it meets only what stayed apart.  Does not fire where the tensor needs a
     reduction, a scan or random numbers, on producers with asserts, or that write into storage of others;
-    where something may overwrite what the producer reads, or an extern op writes to the tensor; where inputs
-    would live longer by more bytes than the tensor takes; nor where a rule of
+    where something later overwrites what the producer reads, or an extern op writes to the tensor; where
+    inputs would live longer by more bytes than the tensor takes; nor where a rule of
     ``compiler/analysis/fusion_rules.py`` keeps the copy and the reader apart.
     """
 
@@ -180,16 +180,15 @@ class _Uses:
         if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):
             return None
         inputs = tuple(dict.fromkeys(made.operands[a] for a in loaded))
-        if not all(map(self._is_unchanged, inputs)):
+        if not all(self._stays(v, node) for v in inputs):
             return None
         ending = sum(graph.bytes_of(v) for v in inputs if self.last[deps.roots[v]] < max(readers))
         weight = sum(slots(name) * count for name, count in needed.items())
         return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, weight, ending)
 
-    def _is_unchanged(self, value: int) -> bool:
-        """Whether nothing writes the storage of a value but what makes it."""
-        deps = self.graph.deps
-        return len(self.writers.get(deps.roots[value], ())) <= (not deps.is_argument(value))
+    def _stays(self, value: int, reader: int) -> bool:
+        """Whether nothing writes to the storage of a value from the node ``reader`` on."""
+        return max(self.writers.get(self.graph.deps.roots[value], ()), default=-1) < reader
 
 
 def _apart(tensors: list[_Tensor]) -> list[_Tensor]:

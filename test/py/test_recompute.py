@@ -37,6 +37,27 @@ def test_the_numbers_of_each_pass():
     check(sums, torch.randn(64, 48), verify="numeric")
 
 
+@torch.library.custom_op("fuse_tests::quadruple_", mutates_args=("x",))
+def quadruple_(x: torch.Tensor) -> None:
+    x.mul_(4)
+
+
+def before_an_op(x, w, y):
+    """The sine of a product that an op then changes in place; its readers come behind the op."""
+    a = x @ w
+    s = a.sin()
+    quadruple_(a)
+    b = (a @ w.t())[:, :1]
+    return torch.cat([s, y + b], 1), (s + b).reshape(-1, 8).sum(1), a
+
+
+@pytest.mark.parametrize("level", ("scheduled", "planned"))
+def test_what_an_op_changes_in_place_is_not_read_again(level):
+    args = torch.randn(64, 32), torch.randn(32, 32), torch.randn(64, 48)
+    (graph,) = check(before_an_op, *args, interpret_level=level).graphs
+    assert not recomputed(graph)
+
+
 def test_random_numbers_are_drawn_once():
     def dropped(x):
         s = F.dropout(x, 0.5)
