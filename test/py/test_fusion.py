@@ -335,6 +335,30 @@ def test_stale_read_is_a_violation() -> None:
         assert ("data", "whole") in reasons
 
 
+def test_what_reads_two_regions_deep_comes_before_the_write() -> None:
+    module = ir.Module.parse(
+        """module attributes {fuse.device = "cpu"} {
+          func.func @main(%x: tensor<8xf32>, %c: i1) {
+            %zero = arith.constant 0 : index
+            %three = arith.constant 3 : index
+            %one = arith.constant 1 : index
+            scf.for %i = %zero to %three step %one {
+              scf.if %c { func.call @show(%x) : (tensor<8xf32>) -> () }
+            }
+            call @clear(%x) : (tensor<8xf32>) -> ()
+            return
+          }
+          func.func private @show(tensor<8xf32>) attributes {fuse.extern = "mylib.show.default", fuse.effect}
+          func.func private @clear(tensor<8xf32>)
+              attributes {fuse.extern = "aten.zero_.default", fuse.mutated = array<i64: 0>}
+        }""",
+        make_context(),
+    )
+    graph = Dependences.of(module)
+    loop, clear = (node.index for node in graph.nodes if node.name in ("scf.for", "clear"))
+    assert (loop, clear, "war") in [(e.before, e.after, e.reason) for e in graph.edges]
+
+
 def test_a_refusal_names_the_rule_the_numbers_and_both_places() -> None:
     g = Graph()
     s = g.reduce("sum", g.input(7), (0,))

@@ -30,6 +30,15 @@ def test_one_read_of_the_exchanged_row(function) -> None:
     assert len(merged) == 1, graph.remarks.render("text")
 
 
+def test_neighbours_of_an_odd_row_stay() -> None:
+    """Columns 64 to 128 and 1 to 64: no one shift of the row, taken around its end, gives both."""
+
+    def function(x: Tensor) -> Tensor:
+        return torch.cat((-x[:, 64:], x[:, 1:65]), 1) * 2
+
+    check(function, torch.randn(4, 129), interpret_level="planned")
+
+
 def test_exchange_of_unequal_parts_of_two_tensors_stays() -> None:
     def function(x: Tensor, y: Tensor) -> Tensor:
         return torch.cat((x[:, 4:], y[:, :4]), -1) * 2

@@ -73,6 +73,26 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: an op changes in place what both products read.
+// CHECK-LABEL: func.func @main
+// CHECK: call @mm(
+// CHECK: call @triple_(
+// CHECK: call @mm(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %a = call @mm(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    call @triple_(%x) : (tensor<8x8xf32>) -> ()
+    %b = call @mm(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %c = call @product(%a, %b) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %c : tensor<8x8xf32>
+  }
+  func.func private @triple_(tensor<8x8xf32>) attributes {fuse.extern = "mylib.triple_.default", fuse.args = [#fuse.arg<0 : i64>], fuse.mutated = array<i64: 0>, fuse.returns = array<i64>}
+  func.func private @mm(tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @product(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
 // Bad input: there is nothing to schedule.
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
