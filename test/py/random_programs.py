@@ -27,7 +27,7 @@ from fuse_mlir.compiler.graph_compilation import compile_graph
 from fuse_mlir.compiler.options import Options
 from fuse_mlir.compiler.program import CompiledGraph
 
-LEVELS = ("scheduled", "tiled", "planned")
+LEVELS = ("graph", "scheduled", "tiled", "planned")
 
 # ---- inputs ------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,11 @@
 """Random programs at every level of the IR against eager: values, strides, aliases, mutations, gradients.
 
-Hypothesis draws programs over the op table of `random_ops.py`; `random_programs.py` says what "right" means.
+Hypothesis draws programs over the op table of `random_ops.py`, and such as update tables at indices that are
+data, of `random_updates.py`; `random_programs.py` says what "right" means.
 Examples derive from the test's name, so every run tries the same ones; the tests marked `slow` try more.
 """
+
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_ops import EXACT, OPS
 from random_programs import LEVELS, Input, Program, Step, check_program, programs
+from random_updates import READS, VIEWS, WRITES, Index, Updates, updates
 
 QUICK, LONG = 16, 600
 
@@ -53,6 +57,48 @@ def test_programs(kind, program):
 @given(program=programs(longest=14))
 def test_many_programs(kind, program):
     _run(kind, program)
+
+
+#: What a program of updates may be compiled as: it has no gradient.
+UPDATED = ("dynamic", "numeric", "shared", "static")
+
+
+def _update(kind: str, program: Updates) -> None:
+    """Torch itself, with the backend "aot_eager", gives other strides or none to a view of a written argument
+    that is returned from a graph with dynamic sizes or of arguments that share storage.
+    """
+    whole = kind in ("dynamic", "shared")
+    check_program(replace(program, views=()) if whole else program, **KINDS[kind])
+
+
+@examples(QUICK // 2)
+@given(st.sampled_from(UPDATED), updates())
+def test_updates(kind, program):
+    _update(kind, program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", UPDATED)
+@examples(LONG)
+@given(program=updates(longest=12))
+def test_many_updates(kind, program):
+    _update(kind, program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(READS | WRITES | VIEWS))
+def test_every_update_by_itself(name):
+    """Each entry of the tables does something, and right, between a read and a read."""
+    tables = Input((5, 4)), Input((5, 4), seed=1)
+    indices = Index(2, 3, False, 3), Index(2, 3, False, 4), Index(2, 3, True, 5)
+    steps = (Step("at"), Step(name, n=1), Step("at", n=1), Step("whole"))
+    program = Updates(tables, Input((5, 4), seed=2), indices, steps, (0, 1, 2))
+    args = [i.make() for i in program.inputs]
+    before = [a.clone() for a in args]
+    _, values = program.run(args)
+    changed = any(not torch.equal(a, b) for a, b in zip(args, before, strict=True))
+    assert changed == (name in WRITES) and len(values) > 5 - (name in WRITES)
+    assert check_program(program) is not None
 
 
 @examples(QUICK // 2)
