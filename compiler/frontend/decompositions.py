@@ -104,9 +104,23 @@ def _copies(
     return [torch.ops.aten.copy(t, s, non_blocking) for t, s in zip(tensors, sources, strict=True)]
 
 
+#: What eager says of an assertion without a message.
+NO_MESSAGE = "Expected Tensor with single nonzero value, but got zero"
+
+
+def _assert_with_message(condition: torch.Tensor) -> None:
+    """The same assertion as the overload that torch takes for one that must stay."""
+    torch.ops.aten._assert_async.msg(condition, NO_MESSAGE)
+
+
 #: Overloads for which neither has a function.  Clipping gradients begins with norms: a reduction for each
-#: tensor, all of which share launches; some optimisers end with copies of lists.
-OWN: dict[str, Callable[..., Any]] = {"_foreach_norm.Scalar": _norms, "_foreach_copy.default": _copies}
+#: tensor, all of which share launches; some optimisers end with copies of lists.  An assertion without a
+#: message has no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.
+OWN: dict[str, Callable[..., Any]] = {
+    "_foreach_norm.Scalar": _norms,
+    "_foreach_copy.default": _copies,
+    "_assert_async.default": _assert_with_message,
+}
 
 #: Ops of exported models that are quantised: pointwise work, which torch has as functions in the module that
 #: registers the ops.

@@ -46,6 +46,36 @@ def test_what_only_an_assertion_reads_is_computed():
     fails(compiled, GOOD, BAD, message="no nan", line=function.__code__.co_firstlineno + 2)
 
 
+@pytest.mark.parametrize("where", WHERE)
+def test_without_a_message(where):
+    """AOTAutograd takes this overload for one without an effect."""
+
+    def function(x):
+        torch._assert_async((x > 0).all())
+        return x + 1
+
+    compiled = check(function, (GOOD,), where=where)
+    line = function.__code__.co_firstlineno + 1
+    fails(compiled, BAD, message="Expected Tensor with single nonzero value, but got zero", line=line)
+
+
+@pytest.mark.parametrize("dynamic", (False, True))
+def test_without_a_message_in_training_and_in_a_branch(dynamic):
+    def function(p, x):
+        def asserts(x):
+            torch._assert_async((x > 0).all())
+            return x * 2
+
+        torch.ops.aten._assert_async.default(x.sum() < 100)
+        return torch.cond(p, asserts, lambda x: x + 1, (x,)).exp()
+
+    yes, no = torch.tensor(True), torch.tensor(False)
+    compiled = check(function, (yes, GOOD), (no, BAD), train=True, dynamic=dynamic)
+    first = function.__code__.co_firstlineno
+    for line, args in ((first + 2, (yes, BAD)), (first + 5, (no, GOOD * 10))):
+        fails(compiled, *args, message="Expected Tensor with single nonzero value", line=line)
+
+
 @pytest.mark.parametrize("where", ("planned", "launch plan"))
 @pytest.mark.parametrize("dynamic", (False, True))
 def test_lanes_beyond_the_end_assert_nothing(where, dynamic):

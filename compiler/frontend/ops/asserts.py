@@ -12,10 +12,6 @@ from ..frames import user_line
 from ..table import lowers
 from ..values import Tensor
 
-#: What eager says of an assertion without a message.
-NO_MESSAGE = "Expected Tensor with single nonzero value, but got zero"
-
-
 def asserted(call: Call) -> None:
     """A kernel of one ``fuse.device_assert``: the only element of ``self`` is no zero."""
     condition = call.tensor("self")
@@ -23,11 +19,11 @@ def asserted(call: Call) -> None:
         call.refuse("it asserts a tensor that need not have exactly one element")
     kernel = call.kernel([condition], [])
     x = kernel.load(condition, kernel.iterate(condition.sizes))
-    kernel.assert_(kernel.truth(x), call.arguments.get("assert_msg", NO_MESSAGE))
+    kernel.assert_(kernel.truth(x), call["assert_msg"])
     call.finish(kernel, [])
 
 
-@lowers("aten._assert_async.default", "aten._assert_async.msg")
+@lowers("aten._assert_async.msg")
 def assert_async(call: Call) -> None:
     asserted(call)
 
