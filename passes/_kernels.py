@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from ..compiler.analysis.dependences import Dependences
-from ..compiler.analysis.index import Expr, parse
+from ..compiler.analysis.index import Expr, Facts, parse
 from ..compiler.analysis.kernel import (
     Kernel,
+    bounds_of,
     natural,
     over,
     string,
@@ -116,15 +117,18 @@ def _rewritten(
     return text_list(over(texts) if crossed else [expression(parse(text)) for text in texts])
 
 
-def add_symbols(func: ir.Operation, names: Iterable[str], attributes: list[dict[str, ir.Attribute]]) -> None:
-    """Adds an ``index`` argument for each size symbol, in order; ``attributes`` grows with them.
+def add_symbols(
+    func: ir.Operation, names: Iterable[str], attributes: list[dict[str, ir.Attribute]], facts: Facts
+) -> None:
+    """Adds an ``index`` argument for each size symbol, in order; ``attributes`` grows with them and with what
+    ``facts`` says of them.
 
     The caller sets the signature.
     """
     block = func.regions[0].blocks[0]
     for name in names:
         block.add_argument(ir.IndexType.get(), func.location)
-        attributes.append({"fuse.sym": ir.StringAttr.get(name)})
+        attributes.append({"fuse.sym": ir.StringAttr.get(name), **bounds_of(facts, name)})
 
 
 def type_symbols(type_: ir.Type) -> tuple[str, ...]:

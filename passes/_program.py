@@ -11,7 +11,7 @@ from ..compiler.analysis.kernel import (
     is_kernel,
     is_tiled,
     kernel_dims,
-    kernel_facts,
+    program_facts,
     string,
 )
 from ..compiler.analysis.nesting import modules_in
@@ -257,7 +257,7 @@ class Program:
 
     def facts(self, kernel: ir.Operation | None = None) -> Facts:
         """What ``@main`` says of its symbols, and the extents of ``kernel``'s dims."""
-        facts = kernel_facts(self.main)
+        facts = program_facts(self.main)
         return facts if kernel is None else facts.with_extents(kernel_dims(kernel))
 
 

@@ -140,7 +140,7 @@ def _fold(
     unknown = [name for name in added if name not in symbols]
     if unknown:
         raise PassError(f"no value of @main is the size symbol '{unknown[0]}'", call.location)
-    add_symbols(kernel, added, attributes)
+    add_symbols(kernel, added, attributes, known)
     operands += [symbols[name] for name in added]
     types = result_types(kernel)
     for k, tie in enumerate(ties):

@@ -6,7 +6,16 @@ from functools import lru_cache
 from typing import ClassVar
 
 from ..compiler.analysis.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
-from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_dims, kernel_facts, over, string, strings
+from ..compiler.analysis.kernel import (
+    is_kernel,
+    is_tiled,
+    kernel_dims,
+    kernel_facts,
+    over,
+    program_facts,
+    string,
+    strings,
+)
 from ..compiler.analysis.layout import TensorSpec
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.analysis.storage import functions_of
@@ -47,7 +56,7 @@ class SimplifyDims(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         functions = functions_of(module)
-        symbols = kernel_facts(functions["main"]) if "main" in functions else Facts()
+        symbols = program_facts(functions["main"]) if "main" in functions else Facts()
         for function in functions.values():
             if is_kernel(function) and not is_tiled(function):
                 _simplest(_Form.of(function, symbols)).apply(function)

@@ -18,7 +18,7 @@ from .fusion_contents import Contents, all_in
 from .fusion_plan import Member, Refusal
 from .group_order import GroupOrder
 from .index import Facts
-from .kernel import code_of, is_tiled, kernel_facts
+from .kernel import code_of, is_tiled, program_facts
 from .layout import TensorSpec
 from .sizes import estimate, hints_of
 
@@ -60,7 +60,7 @@ class GroupGraph:
         ``grouped_only`` summarises only the kernels of calls that have a group.
         """
         deps = Dependences.of(module)
-        graph = GroupGraph(deps, kernel_facts(deps.main), hints_of(deps.main))
+        graph = GroupGraph(deps, program_facts(deps.main), hints_of(deps.main))
         by_name: dict[str, Summary | None] = {}
         for node in deps.nodes:
             if node.kind != "kernel" or node.callee is None:

@@ -3,7 +3,7 @@ IR.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..mlir import ir
@@ -207,16 +207,44 @@ def _declared(func: ir.Operation, attribute: str) -> list[dict[str, ir.Attribute
 
 
 def kernel_facts(func: ir.Operation) -> Facts:
-    """Extents of the dims and bounds of the size symbols that ``func`` (a kernel or ``@main``) declares."""
+    """Extents of the dims of a kernel and bounds of the size symbols that it declares."""
     dims = kernel_dims(func) if "fuse.dims" in func.attributes else {}
+    extents = {n: str(e) for n, e in dims.items()}
+    return _facts(((named.get("fuse.sym"), named) for named in _declared(func, "arg_attrs")), extents)
+
+
+def program_facts(main: ir.Operation) -> Facts:
+    """Bounds of the size symbols of ``@main``: its arguments, what its calls return, and what it computes."""
+    block = main.regions[0].blocks[0]
+    known = [named for named in _declared(main, "arg_attrs") if "fuse.sym" in named]
+    for function in main.parent.regions[0].blocks[0].operations:
+        known += _declared(function.operation, "res_attrs")
+    found = [(named.get("fuse.sym"), named) for named in known]
+    for op in block.operations:
+        if op.operation.name == "fuse.sym":
+            found.append((op.operation.attributes["symbol"], op.operation.attributes))
+    return _facts(found, {})
+
+
+def _facts(
+    found: Iterable[tuple[ir.Attribute | None, Mapping[str, ir.Attribute]]], extents: Mapping[str, str]
+) -> Facts:
+    """From the names of sizes, and the attributes that say their bounds."""
     minimum: dict[str, int] = {}
     maximum: dict[str, int] = {}
-    for named in _declared(func, "arg_attrs"):
-        if "fuse.sym" not in named:
+    for name, attributes in found:
+        if name is None:
             continue
-        symbol = string(named["fuse.sym"])
-        if "fuse.min" in named:
-            minimum[symbol] = ir.IntegerAttr(named["fuse.min"]).value
-        if "fuse.max" in named:
-            maximum[symbol] = ir.IntegerAttr(named["fuse.max"]).value
-    return Facts.of(extents={n: str(e) for n, e in dims.items()}, minimum=minimum, maximum=maximum)
+        if "fuse.min" in attributes:
+            minimum[string(name)] = ir.IntegerAttr(attributes["fuse.min"]).value
+        if "fuse.max" in attributes:
+            maximum[string(name)] = ir.IntegerAttr(attributes["fuse.max"]).value
+    return Facts.of(extents=extents, minimum=minimum, maximum=maximum)
+
+
+def bounds_of(facts: Facts, symbol: str) -> dict[str, ir.Attribute]:
+    """``fuse.min`` and ``fuse.max`` of a size, as a kernel that takes it says them."""
+    low, high = facts.range(symbol)
+    number = ir.IntegerType.get_signless(64)
+    found = {} if low == 0 else {"fuse.min": ir.IntegerAttr.get(number, -(2**63) if low is None else low)}
+    return found if high is None else {**found, "fuse.max": ir.IntegerAttr.get(number, high)}

@@ -96,7 +96,7 @@ class View(Fuse.Operation, name="view", traits=[ext.Pure]):
 
 class Sym(Fuse.Operation, name="sym", traits=[ext.Pure]):
     """Names a size: ``expr`` over the operands' names ``syms``.  ``symbol`` is what types, extents and
-    coordinates call it.
+    coordinates call it.  ``fuse.min`` and ``fuse.max`` bound one that may be negative.
     """
 
     inputs: Sequence[Operand[ir.IndexType]]

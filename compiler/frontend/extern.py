@@ -250,7 +250,8 @@ class _Result:
             origin = self.importer.symbols.spell(self.leaf.storage_offset())
             self.value = Tensor(value, spec, self.leaf.dtype, self.leaf, origin)
         else:
-            self.value = Number(value, torch.float64 if isinstance(self.leaf, torch.SymFloat) else torch.bool)
+            dtype = torch.float64 if isinstance(self.leaf, torch.SymFloat) else torch.bool
+            self.value = self.importer.symbols.number(self.leaf, value, dtype)
         return None
 
 

@@ -10,7 +10,7 @@ from ..mlir import ir
 from .dtypes import BY_TORCH
 from .graph_text import held
 from .locations import location_of
-from .values import Number, PassedOn, Tensor
+from .values import PassedOn, Tensor
 
 if TYPE_CHECKING:
     from .importer import Importer
@@ -56,9 +56,8 @@ class MainArguments:
                 self._values[node], self.attributes[-1] = self._symbols.argument(fake, value)
             elif isinstance(fake, (torch.SymFloat, torch.SymBool)):
                 dtype = torch.float64 if isinstance(fake, torch.SymFloat) else torch.bool
-                self._values[node] = Number(
-                    self._add(self._builder.element_type(BY_TORCH[dtype].value), {}, location), dtype
-                )
+                value = self._add(self._builder.element_type(BY_TORCH[dtype].value), {}, location)
+                self._values[node] = self._symbols.number(fake, value, dtype)
             else:
                 self._values[node] = PassedOn(position, type(fake).__name__)
                 continue

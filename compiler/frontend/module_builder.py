@@ -193,17 +193,21 @@ class ModuleBuilder:
         attributes = {"dim": self.int64(dim), "symbol": self.string(symbol)}
         self.define(symbol, self.op("fuse.size", [self.index_type], [source], attributes, location).result)
 
-    def symbol(self, symbol: str, expression: Expr, location: ir.Location) -> None:
-        """``fuse.sym``: defines ``symbol`` as an expression over defined symbols."""
+    def symbol(
+        self, symbol: str, expression: Expr, location: ir.Location, bounds: Mapping[str, ir.Attribute]
+    ) -> None:
+        """``fuse.sym``: defines ``symbol`` as an expression over defined symbols.  ``bounds``: as of
+        ``define``.
+        """
         names = sorted(expression.symbols())
         attributes = {
             "symbol": self.string(symbol),
             "expr": self.string(str(expression)),
             "syms": self.strings(names),
+            **bounds,
         }
-        self.define(
-            symbol, self.op("fuse.sym", [self.index_type], self.values(names), attributes, location).result
-        )
+        made = self.op("fuse.sym", [self.index_type], self.values(names), attributes, location)
+        self.define(symbol, made.result, bounds)
 
     def define(self, symbol: str, value: ir.Value, bounds: Mapping[str, ir.Attribute] | None = None) -> None:
         """Makes ``value`` the SSA value of ``symbol``.  ``bounds``: ``fuse.min``, ``fuse.max``."""

@@ -5,13 +5,14 @@ from typing import Any
 
 import torch
 
-from ..analysis.index import Expr, const, from_sympy, sym
-from ..errors import UnboundSymbol, UnsupportedSize
+from ..analysis.index import Expr, Facts, const, from_sympy, sym
+from ..errors import UnboundSymbol
 from ..mlir import ir
-from .host_sizes import call_host, host_size
+from .host_sizes import HostValue, call_host, host_size
 from .module_builder import ModuleBuilder
+from .values import Number
 
-_INT64_MAX = 2**63 - 1
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class SymbolTable:
@@ -21,10 +22,12 @@ class SymbolTable:
 
     def __init__(self, builder: ModuleBuilder) -> None:
         self.builder = builder
-        self._expressions: dict[Any, Expr] = {}
+        self.known: dict[Any, HostValue] = {}  #: sympy's expressions that are converted
         self._fresh = 0
         self._names: dict[Expr, str] = {}
         self._announced: dict[str, None] = {}
+        self._env: Any = None  #: torch's ShapeEnv: what it knows of its symbols
+        self.floats: dict[str, ir.Value] = {}  #: torch's symbols of floats -> their ``f64`` in @main
 
     def expr(self, size: Any, user: str = "") -> Expr:
         """The expression of an int, SymInt or sympy integer that ``user`` (a node, for messages) needs.
@@ -34,7 +37,10 @@ class SymbolTable:
         """
         if isinstance(size, int):
             return const(int(size))
-        return self._expr(size.node.expr if isinstance(size, torch.SymInt) else size, user)
+        if isinstance(size, torch.SymInt):
+            self._env = self._env or size.node.shape_env
+            size = size.node.expr
+        return self._expr(size, user)
 
     def stride(self, size: Any, user: str = "") -> Expr:
         """As ``expr``, of a stride of an argument of ``@main``: the type of an argument can only name what
@@ -46,13 +52,33 @@ class SymbolTable:
         return self._expr(size.node.expr.replace(_is_at_least_one, _other_than_one), user)
 
     def spell(self, size: Any) -> Expr:
-        """As ``expr``, but the symbols need not be defined: for differences in which they cancel."""
+        """As ``expr``, but the symbols of what the algebra can say need not be defined: for differences in
+        which they cancel.
+        """
         if isinstance(size, int):
             return const(int(size))
-        known = from_sympy(size.node.expr)
-        if known is None:
-            raise UnsupportedSize(expression=size)
-        return known
+        self._env = self._env or size.node.shape_env
+        known = self.plain(size.node.expr)
+        return self.expr(size) if known is None else known
+
+    def plain(self, expression: Any) -> Expr | None:
+        """A sympy integer in the index algebra, whose divisors are not negative; None where it has none."""
+        known = from_sympy(expression)
+        if known is None or not getattr(expression, "args", ()):
+            return known
+        divisors = [a for d in expression.atoms(*_divisions()) for a in d.args[1:]]
+        return known if all(map(self.is_divisor, divisors)) else None
+
+    def is_divisor(self, expression: Any) -> bool:
+        """Whether the index algebra may divide by a sympy integer: torch knows it not to be negative."""
+        if expression.is_Integer:
+            return expression > 0
+        if expression.is_nonnegative:
+            return True
+        try:
+            return bool(self._env.bound_sympy(expression).lower >= 0)
+        except Exception:  # torch has no bounds of every function that it may meet
+            return False
 
     def require(self, expression: Expr, user: str) -> Expr:
         """``expression`` itself.  Raises UnboundSymbol where one of its symbols has no definition."""
@@ -83,7 +109,7 @@ class SymbolTable:
         name = self._names.get(expression)
         if name is None:
             name = self._names[expression] = self.fresh()
-            self.builder.symbol(name, expression, location)
+            self.builder.symbol(name, expression, location, self._interval(expression))
         return name
 
     def named(self, name: str) -> Expr:
@@ -92,18 +118,36 @@ class SymbolTable:
 
     def attributes(self, size: torch.SymInt) -> dict[str, ir.Attribute]:
         """``fuse.min``, ``fuse.max`` and ``fuse.hint`` of a SymInt, as far as its ShapeEnv knows them."""
-        builder, expression, env = self.builder, size.node.expr, size.node.shape_env
-        found: dict[str, ir.Attribute] = {}
-        bounds = None if env is None else env.var_to_range.get(expression)
-        if bounds is not None:
-            for name, bound in (("fuse.min", bounds.lower), ("fuse.max", bounds.upper)):
-                number = _finite(bound)
-                if number is not None:
-                    found[name] = builder.int64(number)
-        hint = _hint(env, expression)
+        self._env = self._env or size.node.shape_env
+        found = self.bounds(size.node.expr)
+        hint = _hint(self._env, size.node.expr)
         if hint is not None:
-            found["fuse.hint"] = builder.int64(hint)
+            found["fuse.hint"] = self.builder.int64(hint)
         return found
+
+    def bounds(self, expression: Any) -> dict[str, ir.Attribute]:
+        """``fuse.min`` and ``fuse.max`` of a sympy integer, as far as torch knows them.  What has no
+        ``fuse.min`` counts as a size, which is never negative; a number need not be one.
+        """
+        try:
+            found = self._env.bound_sympy(expression)
+        except Exception:  # torch has no bounds of every function that it may meet
+            return self._bounds(None, None)
+        return self._bounds(_finite(found.lower), _finite(found.upper))
+
+    def _bounds(self, low: int | None, high: int | None) -> dict[str, ir.Attribute]:
+        found = {"fuse.min": self.builder.int64(_INT64_MIN if low is None else low)}
+        return found if high is None else {**found, "fuse.max": self.builder.int64(high)}
+
+    def _interval(self, expression: Expr) -> dict[str, ir.Attribute]:
+        """The bounds of an expression, from those of its symbols; none where it is at least 0 anyhow."""
+        known = self.builder.symbol_attributes
+        symbols = {n: known.get(n, {}) for n in expression.symbols()}
+        low, high = Facts.of(
+            minimum={n: ir.IntegerAttr(b["fuse.min"]).value for n, b in symbols.items() if "fuse.min" in b},
+            maximum={n: ir.IntegerAttr(b["fuse.max"]).value for n, b in symbols.items() if "fuse.max" in b},
+        ).interval(expression)
+        return {} if low is not None and low >= 0 else self._bounds(_in_int64(low), _in_int64(high))
 
     def announce(self, fakes: Iterable[Any]) -> None:
         """Lets types name the symbols of ``fakes`` (tensors and SymInts) before something defines them."""
@@ -131,11 +175,17 @@ class SymbolTable:
         self.builder.define(name, value, {k: v for k, v in attributes.items() if k != "fuse.hint"})
         return sym(name), {"fuse.sym": self.builder.string(name), **attributes}
 
+    def number(self, fake: torch.SymFloat | torch.SymBool, value: ir.Value, dtype: torch.dtype) -> Number:
+        """A float or bool of ``@main``, which sizes may be computed from."""
+        if isinstance(fake, torch.SymFloat) and getattr(fake.node.expr, "is_Symbol", False):
+            self.floats[fake.node.expr.name] = value
+        return Number(value, dtype)
+
     def bind_number(self, size: torch.SymInt, name: str, location: ir.Location) -> None:
         """Solves ``size == name`` for a symbol that nothing else gave."""
         expression = from_sympy(size.node.expr)
         if expression is not None:
-            self._solve(expression, lambda: name, location)
+            self._solve(size, expression, lambda: name, location)
 
     def bind(self, tensor: torch.Tensor, value: ir.Value, location: ir.Location) -> None:
         """Defines what symbols it can from the sizes of a tensor: those that no argument gave."""
@@ -153,37 +203,49 @@ class SymbolTable:
                 self.builder.size(value, dim, name, location)
                 return name
 
-            self._solve(expression, extent, location)
+            self._solve(size, expression, extent, location)
         for dim, stride in enumerate(tensor.stride()):
             expression = from_sympy(stride.node.expr) if isinstance(stride, torch.SymInt) else None
             if expression is not None and self._missing(expression):
 
                 def step(dim: int = dim) -> str:
-                    return str(call_host(self, "aten.sym_stride.int", [value, dim], location))
+                    return str(call_host(self, "aten.sym_stride.int", [value, dim], location, {}))
 
-                self._solve(expression, step, location)
+                self._solve(stride, expression, step, location)
 
     def _missing(self, expression: Expr) -> list[str]:
         return [n for n in sorted(expression.symbols()) if n not in self.builder.symbol_values]
 
-    def _solve(self, expression: Expr, extent: Callable[[], str], location: ir.Location) -> None:
-        """Defines the one unknown symbol of ``expression``, linear in it, from the name that ``extent``
-        gives.
+    def _solve(
+        self, size: torch.SymInt, expression: Expr, extent: Callable[[], str], location: ir.Location
+    ) -> None:
+        """Defines the one unknown symbol of ``size``, which is ``expression``, linear in it, from the name
+        that ``extent`` gives.
         """
         missing = self._missing(expression)
         factor = expression.coefficient(missing[0]) if len(missing) == 1 else None
         if factor is None or (factor.constant or 0) < 1:
             return
         rest = expression - factor * sym(missing[0])
-        self.builder.symbol(missing[0], (sym(extent()) - rest).floordiv(factor), location)
+        solved = (sym(extent()) - rest).floordiv(factor)
+        self._env = self._env or size.node.shape_env
+        unknown = next(s for s in size.node.expr.free_symbols if s.name == missing[0])
+        self.builder.symbol(missing[0], solved, location, self.bounds(unknown))
 
     def _expr(self, expression: Any, user: str) -> Expr:
-        known = self._expressions.get(expression)
+        known = self.known.get(expression)
         if known is None:
-            known = from_sympy(expression)
+            known = self.plain(expression)
             known = host_size(self, expression, user) if known is None else self.require(known, user)
-            self._expressions[expression] = known
+            self.known[expression] = known
+        assert isinstance(known, Expr), f"{expression} is no integer"
         return known
+
+
+def _divisions() -> tuple[type, ...]:
+    from torch.utils._sympy.functions import FloorDiv, Mod, ModularIndexing, PythonMod
+
+    return FloorDiv, Mod, ModularIndexing, PythonMod
 
 
 def _is_at_least_one(expression: Any) -> bool:
@@ -197,10 +259,14 @@ def _other_than_one(maximum: Any) -> Any:
 
 def _finite(bound: Any) -> int | None:
     try:
-        number = int(bound)
+        return _in_int64(int(bound))
     except (TypeError, ValueError, OverflowError, AttributeError):
         return None
-    return number if -_INT64_MAX <= number < _INT64_MAX - 1 else None
+
+
+def _in_int64(number: int | None) -> int | None:
+    """A bound, or None for one that says nothing of a number of 64 bits."""
+    return number if number is not None and -_INT64_MAX <= number < _INT64_MAX - 1 else None
 
 
 def _hint(env: Any, expression: Any) -> int | None:

@@ -20,9 +20,13 @@ def _run_after(dependences: Any, subgraph: Callable[..., Any], *args: Any) -> An
     return subgraph(*args)
 
 
-#: Ops whose meaning is a line of Python.  torch has ``control_deps`` only once Inductor's module was
-#: imported, and torch 2.11 has no kernel of it for tensors that autograd may follow.
-_DEFINED_HERE: dict[str, Callable[..., Any]] = {"higher_order.control_deps": _run_after}
+#: Ops whose meaning is a line of Python, and the one built-in function that torch's sizes use.  torch has
+#: ``control_deps`` only once Inductor's module was imported, and torch 2.11 has no kernel of it for tensors
+#: that autograd may follow.
+_DEFINED_HERE: dict[str, Callable[..., Any]] = {
+    "higher_order.control_deps": _run_after,
+    "builtins.round": round,
+}
 
 
 def resolve(name: str, location: "ir.Location | None" = None) -> Callable[..., Any]:

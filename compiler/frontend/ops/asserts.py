@@ -12,6 +12,7 @@ from ..frames import user_line
 from ..table import lowers
 from ..values import Tensor
 
+
 def asserted(call: Call) -> None:
     """A kernel of one ``fuse.device_assert``: the only element of ``self`` is no zero."""
     condition = call.tensor("self")

@@ -185,6 +185,8 @@ class _Group:
             builder.main_point,
             builder.symbol_values,
             symbols._names,
+            symbols.known,
+            symbols.floats,
             importer._host_numbers,
             importer.values,
         )
@@ -194,7 +196,8 @@ class _Group:
             n: self.block.add_argument(builder.index_type, self.call_.location) for n in self.sizes
         }
         builder.main_point = ir.InsertionPoint(self.block)
-        symbols._names, importer._host_numbers, importer.values = {}, {}, dict(importer.values)
+        symbols._names, symbols.known, symbols.floats = {}, {}, {}
+        importer._host_numbers, importer.values = {}, dict(importer.values)
         try:
             yield
         finally:
@@ -202,6 +205,8 @@ class _Group:
                 builder.main_point,
                 builder.symbol_values,
                 symbols._names,
+                symbols.known,
+                symbols.floats,
                 importer._host_numbers,
                 importer.values,
             ) = outside

@@ -71,7 +71,9 @@ def empty(call: Call) -> Tensor:
 
 @lowers("aten.arange.start_step", "aten.arange.start", "aten.arange.default")
 def arange(call: Call) -> Any:
-    """``start + i * step``, computed in int64 for integers and in float64 for floats, as eager does."""
+    """``start + i * step``, in int64 where the result is one of integers, to which eager rounds both to zero
+    first, and in float64 for floats.
+    """
     return ramp(call, call.arguments.get("start", 0), call.arguments.get("step", 1))
 
 
@@ -85,22 +87,13 @@ def ramp(call: Call, start: Any, step: Any) -> Any:
     numbers = [v for v in (start, step) if isinstance(v, Number)]
     kernel = call.kernel([], None, numbers)
     at = kernel.iterate(call.result.sizes)
-    number = call.value.dtype if call.value.dtype in (torch.float32, torch.float64) else torch.float64
-    dtype = (
-        number
-        if call.value.dtype.is_floating_point
-        or isinstance(start, float)
-        or isinstance(step, float)
-        or numbers
-        else torch.int64
-    )
-    if dtype == torch.int64:
-        position = at[0]
-        whole = position * call.expr(step) + call.expr(start)
-        kernel.store(0, at, kernel.index(whole))
+    dtype = torch.float64 if call.value.dtype.is_floating_point else torch.int64
+    if dtype == torch.int64 and not numbers:
+        first, each = (v if isinstance(v, Expr) else call.expr(int(v)) for v in (start, step))
+        kernel.store(0, at, kernel.index(at[0] * each + first))
     else:
-        terms = [_as(kernel, _element(kernel, v), torch.float64) for v in (start, step)]
-        place = kernel.cast(kernel.index(at[0]), torch.float64)
+        terms = [_as(kernel, _element(kernel, v), dtype) for v in (start, step)]
+        place = kernel.cast(kernel.index(at[0]), dtype)
         kernel.store(0, at, kernel.add(terms[0], kernel.mul(place, terms[1])))
     return call.finish(kernel)
 

@@ -10,7 +10,7 @@ to the result's dtype and stored.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -117,6 +117,7 @@ class _Operands:
 
     def __init__(self, call: Call, rule: Pointwise, arguments: Mapping[str, Any]) -> None:
         self.rule = rule
+        self.lifted = _tensors_of(call.node.target)
         self.arguments: dict[str, Any] = {}
         self.promoted: set[str] = set()
         for name, value in arguments.items():
@@ -158,14 +159,11 @@ class _Operands:
             return self._number(k, k.number(value), name)
         if isinstance(value, Expr):
             return self._number(k, k.index(value), name)
-        if (
-            self.rule.rounds
-            and name in self.promoted
-            and isinstance(value, (int, float))
-            and self.common is not None
-        ):
-            return self._convert(k, k.constant(value, self.compute), name)
-        return value
+        if name not in self.promoted or self.compute is None or not isinstance(value, (int, float)):
+            return value
+        if name in self.lifted:
+            return k.constant(value, self.compute)
+        return self._convert(k, k.constant(value, self.compute), name) if self.rule.rounds else value
 
     def _convert(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
         """To the common dtype, where eager rounds, and on to the compute dtype."""
@@ -184,6 +182,13 @@ class _HostElement:
 
     number: Number
     tensor: Tensor
+
+
+@cache
+def _tensors_of(target: Any) -> frozenset[str]:
+    """The arguments that are tensors by the schema of an op: torch takes a number for one of no dims."""
+    arguments = target._schema.arguments if isinstance(target, torch._ops.OpOverload) else ()
+    return frozenset(a.name for a in arguments if isinstance(a.type, torch.TensorType))
 
 
 def _on_host(call: Call, tensor: Tensor) -> bool:
