@@ -32,6 +32,7 @@ from .collector import collector_paused
 from .context import make_context
 from .dialects.verifier import VerificationError, verify_level
 from .dumps import describe, new_folder
+from .errors import CompilerFailed, ImportGraphError
 from .frontend.frames import user_line
 from .frontend.importer import ImportedGraph, import_graph
 from .frontend.layouts import choose_layouts
@@ -101,9 +102,11 @@ def compile_program(
 ) -> Compilation:
     """Compiles ``gm``; see ``backend.compile_graph``.  ``static``: numbers of the placeholders whose address
     never changes, for CUDA graphs.  ``remarks``: what was done to the graph before; the rest is added.
+
+    Raises ``ImportGraphError`` for a graph that no module can hold, ``OptionError`` and ``OSError`` for what
+    the options ask, and ``CompilerFailed`` for everything else: ``gm`` is whole then, and torch can run it.
     """
     with timing.measured("import"), collector_paused():
-        context = make_context()
         free = _has_free_layouts(options, on_gpu)
         padded = choose_layouts(gm, example_inputs, free=free, kept=kept, remarks=remarks)
         spell_out_batch_norms(gm)
@@ -112,10 +115,38 @@ def compile_program(
             rewriting.run(add_products_in_place)
         rewriting.run(write_products_into_concats)
         rewriting.run(write_calls_in_place)
-        imported = import_graph(gm, example_inputs, context=context, device=device, strict=options.strict)
+    _report_padded(padded, remarks)
+    try:
+        return _compile_rewritten(gm, example_inputs, options, name, device, on_gpu, static, timing, remarks)
+    except (ImportGraphError, OptionError, OSError):
+        raise
+    except Exception as error:
+        raise CompilerFailed(error=f"{type(error).__name__}: {error}") from error
+
+
+def _compile_rewritten(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    name: str,
+    device: str,
+    on_gpu: bool,
+    static: Collection[int],
+    timing: Timing,
+    remarks: Remarks,
+) -> Compilation:
+    """Compiles a graph that is not rewritten any more."""
+    with timing.measured("import"), collector_paused():
+        imported = import_graph(
+            gm,
+            example_inputs,
+            context=make_context(),
+            device=device,
+            strict=options.strict,
+            recovers=options.recovers,
+        )
     module = imported.module
     remarks.items += imported.remarks.items
-    _report_padded(padded, remarks)
     launches_before = kernel_calls(module)
     folder = None if options.dump is None else new_folder(Path(options.dump), name)
     observers: list[Observer] = [] if folder is None else [DumpIR(folder)]

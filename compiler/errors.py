@@ -63,6 +63,18 @@ class MissingValue(ImportGraphError):
     template = 'node {name} carries no meta["val"]: capture the graph with fake tensors'
 
 
+class BuilderFailed(CompileError):
+    """A builder of ours raised what it should not; ``__cause__`` is that."""
+
+    template = "its builder failed, which is a bug of fuse-mlir, please report it: {error}"
+
+
+class CompilerFailed(CompileError):
+    """The import, a pass, the verifier or the runtime raised what it should not; ``__cause__`` is that."""
+
+    template = "the compiler failed, which is a bug of fuse-mlir, please report it: {error}"
+
+
 class ReadAfterMutation(ImportGraphError):
     """An FX graph that reads a view of an argument after writing to the argument."""
 

@@ -10,7 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .analysis.remarks import Remarks
-from .errors import ImportGraphError
+from .errors import CompilerFailed, ImportGraphError
 from .frontend.collectives import wait_for_all
 from .frontend.graph_text import NotCacheable, held
 from .frontend.interface import Fallback, OutputArgument, OutputConstant, OutputResult
@@ -54,8 +54,8 @@ def compile_graph(
 
     kept: which results must have the strides of their metadata; ``strides`` of what is returned says those of
     all.  remarks: what was done to the graph before; a graph from the cache tells what it was stored with.
-    Raises ``UnsupportedOp`` with ``strict``, and what a pass, the verifier or Triton says of an internal
-    error.
+    Raises ``UnsupportedOp`` with ``strict``, and what a builder, a pass or the verifier says of an internal
+    error where ``Options.recovers`` is false.
     """
     timing = Timing(name)
     drop_tokens(gm)
@@ -163,6 +163,11 @@ def _compile(
         if options.strict:
             raise
         return _as_torch(gm, name, str(reason), timing)
+    except CompilerFailed as failure:
+        assert failure.__cause__ is not None
+        if not options.recovers:
+            raise failure.__cause__ from None
+        return _as_torch(gm, name, str(failure), timing, failure.__cause__)
     if key is not None and not done.objects and done.tuned and _guards(gm) == guards:
         done.executable.when_loaded.append(
             lambda kernels: ProgramCache(options).write(key, done.program(kernels))
@@ -183,11 +188,15 @@ def _compile(
     )
 
 
-def _as_torch(gm: torch.fx.GraphModule, name: str, reason: str, timing: Timing) -> CompiledGraph:
-    """A graph that no module can hold, of quantised or sparse tensors for instance: torch runs all of it."""
+def _as_torch(
+    gm: torch.fx.GraphModule, name: str, reason: str, timing: Timing, error: BaseException | None = None
+) -> CompiledGraph:
+    """A graph that no module can hold, of quantised or sparse tensors for instance, or that the compiler
+    fails on with ``error``: torch runs all of it.
+    """
     from .compilation import empty_module
 
-    log.warning("%s: torch runs the whole graph: %s", name, reason)
+    log.warning("%s: torch runs the whole graph: %s", name, reason, exc_info=error)
     account = Account(Remarks(), (Fallback("the whole graph", reason, name),), 0, ())
     strides = result_strides(gm)
     call = run_as_torch(gm, strides)

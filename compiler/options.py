@@ -43,7 +43,9 @@ class Options:
     """Options of ``torch.compile(model, backend="fuse", options={...})``.
 
     strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself
-        (eager), and ``ImportGraphError`` instead of letting torch run a graph that no module can hold.
+        (eager), and ``ImportGraphError`` instead of letting torch run a graph that no module can hold.  Where
+        the compiler itself fails, in the builder of an op, a pass or the verifier, that is raised as well;
+        otherwise the op, or the graph, runs as itself with a warning that asks for a report.
     attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
         without a copy; masks that are causal whatever the arguments are said to be, and others are laid out
@@ -65,7 +67,8 @@ class Options:
     verify: ``levels`` runs the dialect's verifier where a level of the IR is reached, ``on`` after every
         pass (the environment's ``FUSE_MLIR_VERIFY`` may say so for all), ``numeric`` also executes the
         module before and after each pass and names the first that changed the answer (slow; sizes that are
-        symbols have two values), ``off`` trusts the passes.
+        symbols have two values), ``off`` trusts the passes.  ``on`` and ``numeric`` raise what fails in the
+        compiler, as ``strict`` does.
     dump: a folder that gets one folder for each graph (``forward-0``, ``inference-rank3-1``), with the IR
         after every pass, the generated program and each kernel's TTIR, and a page ``index.html`` that lists
         them; what is there already stays as it is.
@@ -159,6 +162,11 @@ class Options:
     def library_epilogues(self, on_gpu: bool) -> bool:
         """Whether products compute what follows them."""
         return on_gpu if self.epilogues == "auto" else self.epilogues == "library"
+
+    @property
+    def recovers(self) -> bool:
+        """Whether torch runs what the compiler fails on; a user's own pipeline is no part of it."""
+        return not self.strict and self.verify in ("levels", "off") and self.pipeline is None
 
     @property
     def watched(self) -> bool:

@@ -7,6 +7,7 @@ kernels or a view, an extern call runs it as itself, or, for what only the host 
 kernels), it is an entry of ``objects``.
 """
 
+import logging
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from ..analysis.launch import line_text
 from ..analysis.layout import TensorSpec
 from ..analysis.remarks import Remarks
 from ..errors import (
+    BuilderFailed,
+    CompileError,
     MissingValue,
     ReadAfterMutation,
     UnsupportedDtype,
@@ -46,6 +49,8 @@ from .table import KEPT_WHOLE, LOWERINGS, Refused
 from .values import HostObject, Number, PassedOn, Tensor
 
 ops.load()
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -74,14 +79,27 @@ def import_graph(
     context: ir.Context,
     device: str,
     strict: bool = False,
+    recovers: bool = False,
 ) -> ImportedGraph:
     """Imports ``gm``.  Shapes, strides and dtypes come from ``node.meta["val"]``, for placeholders without
     it from ``example_inputs``.
 
     ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  Raises ImportGraphError (compiler/errors.py) for
-    what a module cannot hold, and with ``strict`` UnsupportedOp for whatever would fall back.
+    what a module cannot hold, and with ``strict`` UnsupportedOp for whatever would fall back.  An exception
+    that a builder should not raise is raised, unless the import ``recovers``: it begins again, so that
+    nothing half-made is left, and the op runs as itself wherever the graph has it.
     """
-    return Importer(gm, example_inputs, context, device, strict).run()
+    failed: dict[str, str] = {}
+    while True:
+        try:
+            return Importer(gm, example_inputs, context, device, strict, failed=failed).run()
+        except BuilderFailed as failure:
+            assert failure.__cause__ is not None
+            op = failure.fields["op"]
+            if strict or not recovers or op in failed:
+                raise failure.__cause__ from None
+            log.warning("%s runs as itself: %s", op, failure, exc_info=failure.__cause__)
+            failed[op] = str(failure)
 
 
 @dataclass
@@ -97,6 +115,7 @@ class Importer:
     remarks: Remarks = field(default_factory=Remarks)
     objects: dict[str, Any] = field(default_factory=dict)
     nesting: Nesting | None = None  #: of a sub-graph
+    failed: dict[str, str] = field(default_factory=dict)  #: ops whose builder failed, and how
 
     def __post_init__(self) -> None:
         index = torch.device(self.device)
@@ -276,6 +295,9 @@ class Importer:
                     node, "it has no lowering" if name not in LOWERINGS else "its size depends on the data"
                 )
             return call_extern(self, node, name, location)
+        if name in self.failed:
+            self.fall_back(node, self.failed[name])
+            return call_extern(self, node, name, location)
         call = Call(self, node, location)
         try:
             if (
@@ -291,6 +313,10 @@ class Importer:
             call.abandon()
             self.fall_back(node, str(refusal))
             return call_extern(self, node, name, location)
+        except CompileError:
+            raise
+        except Exception as error:
+            raise BuilderFailed(op=name, error=f"{type(error).__name__}: {error}") from error
 
     def _current(self, node: fx.Node) -> Any:
         value = self.values[node]

@@ -141,7 +141,7 @@ def _import(
         nesting = Nesting(importer, tuple(outer), wanted)
         nested = type(importer)(
             gm, (), importer.context, importer.device, importer.strict,
-            objects=dict(importer.objects), nesting=nesting,
+            objects=dict(importer.objects), nesting=nesting, failed=importer.failed,
         )  # fmt: skip
         try:
             return nesting, nested.run()
