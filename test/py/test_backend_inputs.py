@@ -314,6 +314,21 @@ def test_as_strided_reads_what_is_outside_of_a_part_of_a_storage(layout, dynamic
     check(lambda x: torch.as_strided((x + 1)[2:5], (2,), (2,), 0) * 2, part, dynamic=dynamic)
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_offset_counts_from_where_the_storage_of_this_call_begins(dynamic):
+    """No guard of Dynamo is on where in its storage an argument begins."""
+
+    def function(x, v):
+        overwritten = torch.as_strided_scatter(x, v, (2,), (2,), 4)
+        return x.as_strided((3,), (1,), 2) * 2, x[1:].as_strided((2,), (1,), 3) + 1, overwritten + 1
+
+    compiled = Compiled(function, dynamic=dynamic)
+    for offset in (0, 4, 1):
+        args = torch.arange(20.0)[offset : offset + 8], torch.tensor([50.0, 60.0])
+        assert all(map(torch.equal, compiled(*args), function(*args))), offset
+    assert len(compiled.graphs) == 1
+
+
 DIVISIONS = {
     "floor": lambda x, y: x // y,
     "trunc": lambda x, y: torch.div(x, y, rounding_mode="trunc"),

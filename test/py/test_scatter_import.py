@@ -348,7 +348,7 @@ def test_every_scatter_is_accounted_for(overload):
 def test_as_strided_scatter(sizes, strides, offset):
     """Views of any strides: each element chooses where it is read from."""
     view = torch.randn(sizes)
-    check(lambda x, v: torch.as_strided_scatter(x, v, sizes, strides, offset), torch.randn(4, 6), view)
+    check(lambda x, v: torch.as_strided_scatter(x + 1, v, sizes, strides, offset), torch.randn(4, 6), view)
 
 
 @pytest.mark.parametrize(("sizes", "strides"), [((3, 3), (2, 1)), ((3, 2), (3, 2)), ((2, 2), (0, 1))])

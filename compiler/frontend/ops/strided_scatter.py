@@ -10,6 +10,7 @@ from typing import Any
 from ...analysis.index import Expr, const
 from ..call import Call
 from ..table import lowers
+from .views import ANYWHERE, begins_anywhere
 
 
 @lowers("aten.as_strided_scatter.default")
@@ -21,6 +22,8 @@ def as_strided_scatter(call: Call) -> Any:
     sizes, strides = _numbers(call, "size"), _numbers(call, "stride")
     begin = const(0)  # of the view, from the first element of the target on; as a number, in its storage
     if call["storage_offset"] is not None:
+        if begins_anywhere(target):
+            call.refuse(ANYWHERE)
         begin = call.expr(call["storage_offset"]) - target.origin - target.spec.offset
         if not call.symbols.defines(begin):
             call.refuse("where the target starts in its storage is not known")

@@ -186,13 +186,25 @@ def unfold(call: Call) -> Tensor:
     return call.view(source, at)
 
 
+#: Why an offset from where a storage begins says nothing of an argument's elements.
+ANYWHERE = "its offset counts from where the storage of an argument begins, which no guard keeps in place"
+
+
+def begins_anywhere(tensor: Tensor) -> bool:
+    """Whether the next call may give a tensor that begins elsewhere in its storage, as no guard is on that."""
+    return tensor.root is not None
+
+
 @lowers("aten.as_strided.default", view=True)
 def as_strided(call: Call) -> Tensor:
     """Expressible where the source covers what is read of its storage in row-major order: the address is then
     the source's linear index.  An argument may be a part of its storage, whose other elements only torch can
-    read.
+    read.  Where an argument begins in its storage is not guarded on, so an offset that counts from there is
+    left to torch, too.
     """
     source = call.tensor("self")
+    if call["storage_offset"] is not None and begins_anywhere(source):
+        call.refuse(ANYWHERE)
     if not source.spec.is_contiguous or not source.sizes:
         call.refuse("as_strided of a tensor that is not contiguous")
     fake = call.value
