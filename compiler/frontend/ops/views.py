@@ -191,7 +191,7 @@ ANYWHERE = "its offset counts from where the storage of an argument begins, whic
 
 
 def begins_anywhere(tensor: Tensor) -> bool:
-    """Whether the next call may give a tensor that begins elsewhere in its storage, as no guard is on that."""
+    """Whether the next call may give a tensor that begins elsewhere in its storage: no guard is on that."""
     return tensor.root is not None
 
 
