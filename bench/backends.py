@@ -59,6 +59,8 @@ BACKENDS = _table(
     Spec("inductor-graphs", lambda: "inductor", mode="reduce-overhead"),
     Spec("fuse", _fuse, reports=True),
     Spec("fuse-graphs", _fuse, reports=True, options={"cudagraphs": True}),
+    Spec("fuse-eager", _fuse, reports=True, options={"rounding": "eager"}),
+    Spec("fuse-float32", _fuse, reports=True, options={"rounding": "float32"}),
     Spec("fuse-max", _fuse, reports=True, options={"autotune": True}, searches=Turns.alone),
 )
 

@@ -165,7 +165,9 @@ def _compile_rewritten(
         if folder is not None and not passes:
             DumpIR(folder).before_any(module)
         level = _level(options, on_gpu)
-        ends = [len(passes) - 1] if options.pipeline is not None else level_ends(level, tiles)
+        ends = (
+            [len(passes) - 1] if options.pipeline is not None else level_ends(level, tiles, options.rounding)
+        )
         manager = PassManager(
             passes,
             options.verify in ("on", "numeric"),
@@ -371,7 +373,7 @@ def _search(options: Options, dump: Path | None, device: str) -> Iterator[Tiling
 def _passes(options: Options, on_gpu: bool, tiles: str = "") -> list[Pass]:
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
-    return default_pipeline(_level(options, on_gpu), _hardware(options, on_gpu), tiles)
+    return default_pipeline(_level(options, on_gpu), _hardware(options, on_gpu), tiles, options.rounding)
 
 
 def _hardware(options: Options, on_gpu: bool) -> str:

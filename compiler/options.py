@@ -10,6 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+#: Values of the option ``rounding``.
+Rounding = Literal["eager", "float32"]
+#: The one that holds where nothing is said.
+DEFAULT_ROUNDING: Rounding = "eager"
+
 #: Values of ``torch.compile(mode=...)`` and the options each one sets.
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -59,6 +64,11 @@ class Options:
     epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, and add to
         residual sums in place; ``generated`` leaves both to kernels of ours, ``auto`` is ``library`` on a
         GPU.
+    rounding: what happens, inside a kernel, to the 16-bit result of an op that the next op reads: ``eager``
+        rounds it, so that the kernel computes what eager mode does; ``float32`` reads it as it was before
+        (pass ``keep-float32``), which is nearer to a computation in float32.  Inductor says the same with
+        ``emulate_precision_casts``, True and False.  With both, what memory holds has its dtype, casts that
+        the program asks for round, and so does what decides an integer or a bool.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
         before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
@@ -108,6 +118,7 @@ class Options:
     layouts: Literal["auto", "free", "eager"] = "auto"
     output_strides: Literal["padded", "eager"] = "padded"
     epilogues: Literal["auto", "library", "generated"] = "auto"
+    rounding: Rounding = DEFAULT_ROUNDING
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
     pipeline: str | None = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..compiler.options import DEFAULT_ROUNDING, Rounding
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
 from .choose_tiling import ChooseTiling
@@ -15,6 +16,7 @@ from .eliminate_dead import EliminateDead
 from .fold_views import FoldViews
 from .fuse_horizontal import FuseHorizontal
 from .fuse_vertical import FuseVertical
+from .keep_float32 import KeepFloat32
 from .lower_control_deps import LowerControlDeps
 from .lower_device_assert import LowerDeviceAssert
 from .lower_to_tt import LowerToTt
@@ -35,15 +37,21 @@ from .write_in_place import WriteInPlace
 LEVELS = ("graph", "scheduled", "tiled", "planned")
 
 
-def level_ends(level: str = "planned", tiles: str = "") -> list[int]:
-    """The numbers of the passes after which ``default_pipeline(level, tiles=tiles)`` has reached a level."""
+def level_ends(level: str = "planned", tiles: str = "", rounding: Rounding = DEFAULT_ROUNDING) -> list[int]:
+    """The numbers of the passes of the same ``default_pipeline`` after which a level is reached."""
     reached = LEVELS[1 : LEVELS.index(level) + 1]
-    return [len(default_pipeline(each, tiles=tiles)) - 1 for each in reached]
+    return [len(default_pipeline(each, tiles=tiles, rounding=rounding)) - 1 for each in reached]
 
 
-def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: str = "") -> list[Pass]:
+def default_pipeline(
+    level: str = "planned",
+    hardware: str = "generic",
+    tiles: str = "",
+    rounding: Rounding = DEFAULT_ROUNDING,
+) -> list[Pass]:
     """The passes that bring an imported module to ``level``.  ``tiles``: a table of measured tiles, if any.
-    Raises ValueError on an unknown level.
+    ``rounding``: of 16-bit results between the ops of a kernel, see ``Options``.  Raises ValueError on an
+    unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
@@ -65,6 +73,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             RecomputeProducers(hardware=hardware),  # what stayed apart may still cost less than to store
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
+            *((KeepFloat32(),) if rounding == "float32" else ()),  # if asked for: float32 in registers
             NarrowStores(),  # of an argument only the part that changes, once nothing fuses with the whole
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             LowerDeviceAssert(),  # guards become part of the condition
@@ -77,7 +86,7 @@ def default_pipeline(level: str = "planned", hardware: str = "generic", tiles: s
             WriteInPlace(),  # where nothing fuses any more, what dies can be written over
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
             ChooseTiling(hardware=hardware),  # the one place that reads the hardware model
-            *((AutotuneTiling(tiles),) if tiles else ()),  # what measuring showed to be faster
+            *((AutotuneTiling(tiles),) if tiles else ()),  # if measured: what is faster
             ApplyTiling(),  # loops, masks and tiles become explicit
             CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side
         ),

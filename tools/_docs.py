@@ -21,7 +21,7 @@ from ._listing import dialect_classes, summary
 
 _HEADER = "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from docstrings: edit those. -->\n\n"
 #: A line of passes/pipeline.py: the class and the reason why it stands there.
-_STEP = re.compile(r"^\s+(?P<cls>[A-Z]\w*)\(.*\),\s+#\s*(?P<reason>.*)$", re.MULTILINE)
+_STEP = re.compile(r"^\s+(?:\*\(\()?(?P<cls>[A-Z]\w*)\(.*\),\s+#\s*(?P<reason>.*)$", re.MULTILINE)
 _STAGE = re.compile(r'^\s+"(?P<level>\w+)": \(', re.MULTILINE)
 
 
@@ -107,7 +107,8 @@ def _steps() -> list[tuple[str, type[Pass], str]]:
             level = mark["level"]
         else:
             found.append((level, classes[mark["cls"]], mark["reason"]))
-    written, run = [cls for _, cls, _ in found], [type(p) for p in pipeline.default_pipeline()]
+    every = pipeline.default_pipeline(tiles="tiles.json", rounding="float32")
+    written, run = [cls for _, cls, _ in found], [type(p) for p in every]
     assert written == run, f"a line of pipeline.py gives no reason: {written} is not {run}"
     return found
 

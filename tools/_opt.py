@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import cast
+from typing import cast, get_args
 
 from ..compiler.analysis.dependences_text import dependences_text
 from ..compiler.analysis.estimate import estimates_text
 from ..compiler.analysis.hardware import Hardware, hardware_named
+from ..compiler.options import DEFAULT_ROUNDING, Rounding
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
@@ -44,6 +45,12 @@ def _parser() -> argparse.ArgumentParser:
         help="the compiler's own, up to a level",
     )
     group("--hardware", default="generic", metavar="NAME", help="hardware model of the default pipeline")
+    group(
+        "--rounding",
+        default=DEFAULT_ROUNDING,
+        choices=get_args(Rounding),
+        help="of 16-bit results between the ops of a kernel, in the default pipeline",
+    )
     group("--run-reproducer", action="store_true", help="run the pipeline that a reproducer names")
     group("--list-passes", action="store_true", help="list the passes with their options, and stop")
     group("--show-dialects", action="store_true", help="list the project's dialects, and stop")
@@ -176,7 +183,7 @@ def _passes(options: argparse.Namespace, flags: list[str]) -> list[Pass]:
     if options.pass_pipeline is not None:
         return parse_pipeline(options.pass_pipeline)
     if options.default_pipeline is not None:
-        return _default_passes(options.default_pipeline, options.hardware)
+        return _default_passes(options.default_pipeline, options.hardware, options.rounding)
     passes: list[Pass] = []
     for flag in flags:
         if not flag.startswith("--"):
@@ -193,11 +200,11 @@ def _hardware(name: str) -> Hardware:
         raise UsageError(str(error)) from None
 
 
-def _default_passes(level: str, hardware: str) -> list[Pass]:
+def _default_passes(level: str, hardware: str, rounding: Rounding) -> list[Pass]:
     from ..passes.pipeline import default_pipeline  # not read where other passes are named
 
     try:
-        return default_pipeline(level, hardware)
+        return default_pipeline(level, hardware, rounding=rounding)
     except ValueError as error:
         took_file = "; the file goes before --default-pipeline, or the level follows '='"
         raise UsageError(f"{error}{took_file if Path(level).suffix else ''}") from None

@@ -10,6 +10,9 @@ one already, if what follows up to the rounding are such operations and sums.
 
 from ..mlir import ir
 
+#: The attribute of an ``arith.truncf`` to 16 bits that no cast of the program's asks for: eager rounds there
+#: since an op ends.
+IMPLICIT = "fuse.implicit"
 #: Results whose relative error is about the sum of the operands' errors.
 _KEEPS = frozenset(
     ("arith.mulf", "arith.divf", "arith.negf", "arith.maximumf", "arith.minimumf", "math.absf")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..analysis.index import Expr, parse
 from ..analysis.index_facts import is_indirect
+from ..analysis.precision import IMPLICIT
 from ..analysis.tile import Tile
 from ..mlir import ir
 from ._rules import (
@@ -253,6 +254,13 @@ def _scalar(body: _Body, op: ir.Operation) -> frozenset[str]:
     return body.dims_of(op)
 
 
+def _rounding(body: _Body, op: ir.Operation) -> frozenset[str]:
+    types = str(op.operands[0].type), str(op.results[0].type)
+    if IMPLICIT in op.attributes and types not in (("f32", "f16"), ("f32", "bf16")):
+        raise Broken(f"expected {IMPLICIT} to round f32 to f16 or bf16, got {' to '.join(types)}")
+    return _scalar(body, op)
+
+
 def _coordinates(
     body: _Body, op: ir.Operation, first_index: int, rank: int
 ) -> tuple[tuple[Expr, ...], frozenset[str]]:
@@ -399,6 +407,7 @@ def _effect(body: _Body, op: ir.Operation) -> frozenset[str]:
 
 
 _RULES: dict[str, Callable[[_Body, ir.Operation], frozenset[str]]] = {
+    "arith.truncf": _rounding,
     "cf.assert": _effect,
     "func.return": _effect,
     "fuse.argreduce": _argreduce,

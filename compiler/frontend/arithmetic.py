@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import torch
 
+from ..analysis.precision import IMPLICIT
 from ..mlir import ir
 from .dtypes import BY_TORCH, largest_when_saturating
 from .module_builder import ModuleBuilder
@@ -333,9 +334,9 @@ class Arithmetic:
         return self.select(self.compare("lt", power, 0), inverse, result)
 
     # Conversions.
-    def cast(self, x: Scalar, dtype: torch.dtype) -> Scalar:
+    def cast(self, x: Scalar, dtype: torch.dtype, *, implicit: bool = False) -> Scalar:
         """As eager's ``to``: bool is ``!= 0``; floats round to zero to integers; float64 and integers reach
-        16-bit floats by float32.
+        16-bit floats by float32.  ``implicit``: no cast of the program's; a rounding to 16 bits says so.
         """
         if x.dtype == dtype:
             return x
@@ -343,7 +344,7 @@ class Arithmetic:
         if target.kind == "bool":
             return self.truth(x)
         if target.kind == "float":
-            return self._to_float(x, dtype)
+            return self._to_float(x, dtype, implicit)
         if source.kind == "float":
             return self._float_to_integer(x, dtype)
         if source.bits == target.bits:
@@ -403,24 +404,26 @@ class Arithmetic:
                 base = self.mul(base, base)
         return self.constant(1, base.dtype) if result is None else result
 
-    def _to_float(self, x: Scalar, dtype: torch.dtype) -> Scalar:
+    def _to_float(self, x: Scalar, dtype: torch.dtype, implicit: bool = False) -> Scalar:
         source, target = BY_TORCH[x.dtype], BY_TORCH[dtype]
         if source.kind != "float":
             middle = dtype if target.bits >= 32 else torch.float32
             op = "arith.sitofp" if source.kind == "signed" else "arith.uitofp"
-            return self._to_float(Scalar(self.emit(op, self.type_of(middle), [x.value]), middle), dtype)
+            whole = Scalar(self.emit(op, self.type_of(middle), [x.value]), middle)
+            return self._to_float(whole, dtype, implicit)
         if source.torch == target.torch:
             return x
         if source.bits < 32 and target.bits < 32:
-            return self._to_float(self._to_float(x, torch.float32), dtype)
+            return self._to_float(self._to_float(x, torch.float32), dtype, implicit)
         if source.bits < target.bits:
             return Scalar(self.emit("arith.extf", self.type_of(dtype), [x.value]), dtype)
         if source.bits == 64 and target.bits < 32:
-            return self._to_float(self._to_float(x, torch.float32), dtype)
+            return self._to_float(self._to_float(x, torch.float32), dtype, implicit)
         largest = largest_when_saturating(dtype)
         if largest is not None:
             x = self.minimum(self.maximum(x, -largest), largest)
-        return Scalar(self.emit("arith.truncf", self.type_of(dtype), [x.value]), dtype)
+        marks = {IMPLICIT: self.builder.unit} if implicit and target.bits == 16 else None
+        return Scalar(self.emit("arith.truncf", self.type_of(dtype), [x.value], marks), dtype)
 
     def _float_to_integer(self, x: Scalar, dtype: torch.dtype) -> Scalar:
         """Small and unsigned types go through a wider signed one, so that -1.0 becomes the largest unsigned

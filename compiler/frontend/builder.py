@@ -29,7 +29,8 @@ class KernelBuilder(Arithmetic):
 
     ``inputs`` are the tensors it loads (one argument each, however often given), ``outputs`` its
     destinations: a spec makes a fresh ``fuse.empty``, a tensor is overwritten.  ``numbers`` are scalars of
-    ``@main`` that it takes as arguments.
+    ``@main`` that it takes as arguments.  ``implicit``: what is stored in 16 bits, or promoted to them, is
+    rounded because eager does so between ops, not because the program asks for it.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class KernelBuilder(Arithmetic):
         inputs: Sequence[Tensor],
         outputs: Sequence[Destination],
         numbers: Sequence[Number] = (),
+        implicit: bool = False,
     ) -> None:
         super().__init__(builder, location)
+        self.implicit = implicit
         self.name = builder.unique(name)
         self.outputs = list(outputs)
         self.inputs = list(dict((t.value, t) for t in inputs).values())
@@ -131,7 +134,7 @@ class KernelBuilder(Arithmetic):
         dtype = (
             destination.dtype if isinstance(destination, Tensor) else BY_ELEMENT[destination.element].torch
         )
-        stored = self.cast(self.lift(value, dtype), dtype)
+        stored = self.cast(self.lift(value, dtype), dtype, implicit=self.implicit)
         target = self._stored[output] or self._destinations[output]
         attributes = {"at": self._coordinates(at), "mode": self.builder.string(mode)}
         operands = [target, stored.value, (guard or self.true()).value, *(i.value for i in indices)]

@@ -12,6 +12,7 @@ from ..analysis.layout import TensorSpec
 from ..mlir import ir
 from .builder import Destination, KernelBuilder
 from .dtypes import BY_TORCH
+from .roundings import rounds_implicitly
 from .table import Refused
 from .values import Number, Tensor
 
@@ -93,7 +94,15 @@ class Call:
                 self.refuse(f"a tensor is on {spec.device}, not on {self.builder.device}")
             if spec.element.startswith("complex"):
                 self.refuse(f"arithmetic on {spec.element} is not generated")
-        kernel = KernelBuilder(self.builder, name or self.node.name, self.location, inputs, outputs, numbers)
+        kernel = KernelBuilder(
+            self.builder,
+            name or self.node.name,
+            self.location,
+            inputs,
+            outputs,
+            numbers,
+            implicit=rounds_implicitly(self.node),
+        )
         self._kernels.append(kernel)
         return kernel
 

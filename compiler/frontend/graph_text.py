@@ -13,6 +13,7 @@ import torch
 from torch import fx
 
 from .frames import user_line
+from .roundings import rounds_implicitly
 
 #: Types whose ``repr`` says all of the value.
 _SPELT = (
@@ -89,7 +90,7 @@ class Writer:
         self.lines.append(
             f"{node.name} {node.op} {target} {self.value(node.args)} {self.value(node.kwargs)} "
             f"{self.value(value)} {meta.get('unbacked_bindings') or ''} "
-            f"{user_line(node)}"
+            f"{'' if rounds_implicitly(node) else 'rounded '}{user_line(node)}"
         )
 
     def _subgraph(self, node: fx.Node, graph: fx.GraphModule) -> None:

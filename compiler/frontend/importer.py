@@ -43,6 +43,7 @@ from .interface import Fallback, Output, OutputArgument, OutputConstant, OutputR
 from .locations import location_of
 from .main_arguments import MainArguments
 from .module_builder import ModuleBuilder
+from .roundings import round_what_decides
 from .subgraphs import Nesting, Subgraph
 from .symbols import SymbolTable
 from .table import KEPT_WHOLE, LOWERINGS, Refused
@@ -89,6 +90,7 @@ def import_graph(
     that a builder should not raise is raised, unless the import ``recovers``: it begins again, so that
     nothing half-made is left, and the op runs as itself wherever the graph has it.
     """
+    round_what_decides(gm)
     failed: dict[str, str] = {}
     while True:
         try:

@@ -7,8 +7,10 @@ from torch.fx import Graph, GraphModule, Node, map_arg
 
 #: Metadata of a higher-order op: the nodes that it writes to.
 WRITES = "writes"
-#: The metadata that says from which lines and modules of the user's a node is.
-_ORIGIN = ("stack_trace", "nn_module_stack", "from_node")
+#: Metadata of a node whose result is rounded to 16 bits by everyone who reads it (``roundings.py``).
+ROUNDED = "rounded"
+#: The metadata that says from which lines, modules and ops of the user's a node is.
+_ORIGIN = ("stack_trace", "nn_module_stack", "from_node", "original_aten", ROUNDED)
 
 
 def new_node(

@@ -10,7 +10,7 @@ from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
@@ -24,6 +24,7 @@ from .rewrites.relu_masks import recompute_relu_masks
 from .rewrites.repeats import repeat_elements
 from .rewrites.rewriting import Rewriting
 from .rewrites.saved_shapes import save_one_shape
+from .roundings import round_what_decides, round_what_is_saved
 
 
 def partition(
@@ -60,10 +61,15 @@ def partition(
     rewriting.run(save_one_shape, joint.graph)
     joint.graph.eliminate_dead_code()
     merge_equal_nodes(joint.graph)
+    round_what_decides(joint)
     with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):
         both = min_cut_rematerialization_partition(joint, joint_inputs, **options)
     for graph in both:
         describe_replayed(graph)
+    returned = both[0].graph.output_node().args[0]
+    assert isinstance(returned, (list, tuple))
+    saved = returned[options["num_fwd_outputs"] :]
+    round_what_is_saved(n for n in saved if isinstance(n, Node))
     forward, backward = map(_LazyGraphModule.from_graphmodule, both)  # nobody runs the Python of these graphs
     return forward, backward
 

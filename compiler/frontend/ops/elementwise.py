@@ -170,7 +170,7 @@ class _Operands:
         if name not in self.promoted or self.common is None:
             return k.widen(x)
         exact = x.dtype == torch.bool or x.dtype == self.common
-        return k.cast(x if exact else k.cast(x, self.common), self.compute)
+        return k.cast(x if exact else k.cast(x, self.common, implicit=k.implicit), self.compute)
 
     def _number(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
         return k.cast(x, self.compute) if self.compute is not None else x

@@ -1,0 +1,115 @@
+"""``keep-float32``: an op reads what the op in front of it computed, not what eager would round that to."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ..compiler.analysis.defining import defining_op
+from ..compiler.analysis.kernel import string
+from ..compiler.analysis.precision import IMPLICIT
+from ..compiler.analysis.remarks import Remarks
+from ..compiler.mlir import ir
+from ._kernels import kernel_body
+from ._program import Program
+from .pass_base import Numerics, Pass
+
+
+@dataclass(frozen=True)
+class KeepFloat32(Pass):
+    """Where a kernel rounds to 16 bits and widens again, and no cast of the program asks for it, what is
+    widened is the number as it was before.  The option ``rounding="float32"`` runs this pass.
+
+    Before, ``x * y + z`` in bfloat16, as eager rounds it::
+
+        %p = arith.mulf %x, %y : f32
+        %r = arith.truncf %p {fuse.implicit} : f32 to bf16
+        %w = arith.extf %r : bf16 to f32
+        %s = arith.addf %w, %z : f32
+
+    After::
+
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %p, %z : f32
+
+    A rounded number that is selected (what a guard masks, a concatenation) is selected before it is rounded.
+    What is stored is rounded as before: memory holds what its dtype says.
+
+    Does not fire on a rounding without ``fuse.implicit``: a cast of the program's, what decides an integer or
+    a bool, what the backward graph reads (``compiler/frontend/roundings.py``).
+    """
+
+    name: ClassVar[str] = "keep-float32"
+    numerics: ClassVar[Numerics] = "precision"
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        program = Program.of(module)
+        for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
+            count = _widen(func)
+            if count:
+                program.clean(func)
+                name = string(func.attributes["sym_name"])
+                remarks.add(
+                    self.name,
+                    "passed",
+                    "kept",
+                    f"@{name} keeps results in float32 that eager rounds to 16 bits between ops",
+                    ops=(name,),
+                    locations=(str(func.location),),
+                    roundings=count,
+                )
+        program.leave()
+
+
+def _widen(func: ir.Operation) -> int:
+    """Gives readers of rounded numbers those from before; how many roundings they read before."""
+    before = _Before()
+    for op in kernel_body(func):
+        if op.name == "arith.extf":
+            exact = before.rounding(op.operands[0], op.results[0].type)
+            if exact is not None:
+                op.results[0].replace_all_uses_with(exact)
+    return len(before.roundings)
+
+
+@dataclass
+class _Before:
+    """What numbers of 16 bits were before they were rounded, in a wider type."""
+
+    roundings: set[ir.Value] = field(default_factory=set)  #: those that were passed by
+    known: dict[tuple[ir.Value, ir.Type], ir.Value | None] = field(default_factory=dict)
+
+    def rounding(self, narrow: ir.Value, wide: ir.Type) -> ir.Value | None:
+        """The number as one of ``wide``; None where nothing was rounded that need not be."""
+        key = narrow, wide
+        if key not in self.known:
+            self.known[key] = self._rounding(narrow, wide)
+        return self.known[key]
+
+    def _rounding(self, narrow: ir.Value, wide: ir.Type) -> ir.Value | None:
+        rounding = defining_op(narrow, "arith.truncf")
+        if rounding is not None and IMPLICIT in rounding.attributes:
+            self.roundings.add(narrow)
+            return _as(rounding.operands[0], wide, rounding)
+        choice = defining_op(narrow, "arith.select")
+        if choice is None:
+            return None
+        condition, *sides = choice.operands
+        exact = [self.rounding(side, wide) for side in sides]
+        if all(side is None for side in exact):
+            return None
+        filled = [
+            _made("arith.extf", wide, [old], choice) if new is None else new
+            for old, new in zip(sides, exact, strict=True)
+        ]
+        return _made("arith.select", wide, [condition, *filled], choice)
+
+
+def _as(value: ir.Value, wide: ir.Type, after: ir.Operation) -> ir.Value:
+    """A float in a type that is as wide or wider: float64 of a product in float32."""
+    return value if value.type == wide else _made("arith.extf", wide, [value], after)
+
+
+def _made(name: str, type_: ir.Type, operands: list[ir.Value], before: ir.Operation) -> ir.Value:
+    """The result of a new operation in front of ``before``."""
+    return ir.Operation.create(
+        name, [type_], operands, loc=before.location, ip=ir.InsertionPoint(before)
+    ).results[0]
