@@ -46,17 +46,22 @@ class KeepFloat32(Pass):
             count = _widen(func)
             if count:
                 program.clean(func)
-                name = string(func.attributes["sym_name"])
-                remarks.add(
-                    self.name,
-                    "passed",
-                    "kept",
-                    f"@{name} keeps results in float32 that eager rounds to 16 bits between ops",
-                    ops=(name,),
-                    locations=(str(func.location),),
-                    roundings=count,
+                _say(
+                    remarks, func, "passed", "kept", count, "results in float32 that eager rounds between ops"
                 )
+            left = len({op.operands[0] for op in kernel_body(func) if _reads_rounded(op)})
+            if left:
+                reason = "roundings that the program asks for, that decide, or that are saved"
+                _say(remarks, func, "missed", "asked-for", left, reason)
         program.leave()
+
+
+def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int, what: str) -> None:
+    name = string(func.attributes["sym_name"])
+    message = f"@{name} keeps {what}"
+    remarks.add(
+        KeepFloat32.name, kind, rule, message, ops=(name,), locations=(str(func.location),), roundings=count
+    )
 
 
 def _widen(func: ir.Operation) -> int:
@@ -68,6 +73,11 @@ def _widen(func: ir.Operation) -> int:
             if exact is not None:
                 op.results[0].replace_all_uses_with(exact)
     return len(before.roundings)
+
+
+def _reads_rounded(op: ir.Operation) -> bool:
+    """Whether an op widens what was rounded."""
+    return op.name == "arith.extf" and defining_op(op.operands[0], "arith.truncf") is not None
 
 
 @dataclass

@@ -5,16 +5,16 @@ it, in the same kernel, reads the number as it was before.  It reads the rounded
 
 - of a cast that the program asks for: ``x.to(torch.bfloat16)``, or one of autocast's.  A cast inside what
   torch or the compiler makes of an op (a softmax is computed in float32) is a part of that op;
-- of what decides: an integer or a bool that is made from 16-bit floats (a comparison, ``argmax``, a
-  conversion to int8, a check for infinity), and all that these are computed from, back to arguments and to
-  results of library ops.  Two kernels that compute one value may begin with different numbers, one in
-  registers and one in memory, and ``x == x.amax()`` must find in the second what the first has found.  A
-  comparison with an infinity decides what is masked, which no rounding changes;
+- of what decides: all that an integer or a bool (a comparison, ``argmax``, a conversion to int8, a check for
+  infinity) is computed from, back to arguments and to results of library ops.  Two kernels that compute one
+  value may begin with different numbers, one in registers and one in memory, and ``x == x.amax()`` must find
+  in the second what the first has found.  What is compared inside an op (a loss) decides for that op alone,
+  and an order to a number that only chooses (``where(x > 0, ..)``) may fall to either side of a threshold as
+  the number before it was rounded does;
 - of what the forward graph saves: the backward graph reads it rounded and computes from it what the forward
   graph has computed.
 """
 
-import math
 import operator
 from collections.abc import Iterable
 
@@ -29,18 +29,19 @@ from .table import KEPT_WHOLE
 _aten = torch.ops.aten
 _HALVES = (torch.float16, torch.bfloat16)
 _CASTS = (_aten._to_copy.default, torch.ops.prims.convert_element_type.default)
-_EQUALITIES = (_aten.eq.Scalar, _aten.ne.Scalar)
+_ORDERS = (_aten.gt.Scalar, _aten.ge.Scalar, _aten.lt.Scalar, _aten.le.Scalar)
+_CHOICES = (_aten.where.self, _aten.masked_fill.Scalar, _aten.masked_fill.Tensor)
 _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 
 
 def rounds_implicitly(node: Node) -> bool:
     """Whether a node's 16-bit result is rounded only since eager rounds between ops."""
-    return not node.meta.get(ROUNDED) and not _is_asked_for(node)
+    return ROUNDED not in node.meta and not _is_asked_for(node)
 
 
 def _is_asked_for(node: Node) -> bool:
     """Whether a node is a cast of the program's to another dtype."""
-    if node.target not in _CASTS or node.meta.get("original_aten", node.target) not in _CASTS:
+    if node.target not in _CASTS or _op_of_eager(node) not in map(str, _CASTS):
         return False
     dtypes = [n.meta["val"].dtype for n in (node, *node.all_input_nodes[:1]) if "val" in n.meta]
     return len(set(dtypes)) != 1
@@ -53,8 +54,7 @@ def round_what_decides(gm: GraphModule) -> int:
     count = 0
     for module in gm.modules():
         if isinstance(module, GraphModule):
-            decisive = [n for node in module.graph.nodes if _decides(node) for n in node.all_input_nodes]
-            count += _mark(_computed_from(decisive))
+            count += _mark(_computed_from(filter(_decides, module.graph.nodes)))
     return count
 
 
@@ -93,19 +93,21 @@ def _computed_from(nodes: Iterable[Node]) -> Iterable[Node]:
 
 
 def _decides(node: Node) -> bool:
-    """Whether a node makes integers or bools that somebody reads from 16-bit floats."""
-    if node.op != "call_function" or str(node.target) in KEPT_WHOLE:
+    """Whether a node gives integers or bools, and not to other parts of the same op alone."""
+    value = node.meta.get("val")
+    if node.op != "call_function" or not isinstance(value, torch.Tensor):
         return False
-    if not any(_has(operand, _HALVES) for operand in node.all_input_nodes):
+    if value.is_floating_point() or value.is_complex():
         return False
-    if node.target in _EQUALITIES and isinstance(node.args[1], float) and math.isinf(node.args[1]):
+    if node.target in _ORDERS and all(user.target in _CHOICES for user in node.users):
         return False
-    made = [node, *(user for user in node.users if user.target is operator.getitem)]
-    return any(_is_discrete(n.meta.get("val")) for n in made)
+    op = _op_of_eager(node)
+    return str(node.target) == op or any(_op_of_eager(user) != op for user in node.users)
 
 
-def _is_discrete(value: object) -> bool:
-    return isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex())
+def _op_of_eager(node: Node) -> str:
+    """The name of the op that a node is a part of, or all of."""
+    return str(node.meta.get("original_aten") or node.target)
 
 
 def _has(node: Node, dtypes: tuple[torch.dtype, ...]) -> bool:
