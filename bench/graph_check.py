@@ -4,6 +4,7 @@ Memory that a compiled graph is likely to get for its outputs is filled with NaN
 element nobody wrote cannot pass by holding an older, right answer.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,12 +27,14 @@ class GraphVerdict:
     """passed: every tensor is within its limit.   note: the worst tensor in one line, or what is wrong.
 
     ratio: largest error / limit.   repeatable: two runs gave the same bits.
+    norm_error: largest of the tensors' ||out - ref|| / ||ref||; None where no float64 answer exists.
     """
 
     passed: bool
     note: str
     ratio: float
     repeatable: bool
+    norm_error: float | None = None
 
 
 class GraphChecker:
@@ -58,7 +61,9 @@ class GraphChecker:
         rows = self._judge(first)
         worst = max(rows, key=lambda row: row.ratio)
         passed = all(row.passed for row in rows)
-        return GraphVerdict(passed, f"{worst.name}: {_describe(worst)}", worst.ratio, _equal(first, second))
+        norms = [row.compiled_norm for row in rows if math.isfinite(row.compiled_norm)]
+        note = f"{worst.name}: {_describe(worst)}"
+        return GraphVerdict(passed, note, worst.ratio, _equal(first, second), max(norms, default=None))
 
     def _judge(self, found: dict[str, Tensor]) -> list[TensorError]:
         """Quantised tensors are numbers with a step of their own: a sum in another order rounds a few of them

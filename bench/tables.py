@@ -84,6 +84,21 @@ def summary(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]
         tally = ", ".join(f"{counts[word]} {word}" for word in ("faster", "same", "slower"))
         of = f"geometric mean of {len(known)} of {len(records)}"
         yield f"{subject} against {other}: {mean:.3f} times as fast ({of}): {tally}"
+    yield from _error_lines(records, backends)
+
+
+def _error_lines(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]:
+    """The backends' errors against float64, of each dtype: geometric means over what all answered, not
+    exactly.
+    """
+    for dtype in dict.fromkeys(record["dtype"] for record in records if "dtype" in record):
+        entries = [record.get("backends", {}) for record in records if record.get("dtype") == dtype]
+        errors = [[(entry.get(name) or {}).get("norm_error") for name in backends] for entry in entries]
+        known = [row for row in errors if all(row)]
+        means = [geometric_mean(column) for column in zip(*known, strict=True)]
+        if means:
+            cells = ", ".join(f"{name} {mean:.2e}" for name, mean in zip(backends, means, strict=True))
+            yield f"error against float64 in {dtype} (geometric mean of {len(known)}): {cells}"
 
 
 # Kernels

@@ -37,6 +37,18 @@ def test_wrong_answers_take_no_part_in_ratios():
     assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0) and geometric_mean([]) is None
 
 
+def test_errors_are_told_by_dtype():
+    """Geometric means over the cases that all backends answered, and not exactly."""
+    records = [
+        kernel_record(eager=entry(9.0, norm_error=a), fuse=entry(5.0, norm_error=b))
+        for a, b in ((4e-3, 1e-3), (1e-3, 4e-3), (0.0, 1e-3), (None, None))
+    ]
+    text = kernel_table(records, ("eager", "fuse"))
+    line = "error against float64 in float32 (geometric mean of 2): eager 2.00e-03, fuse 2.00e-03"
+    assert text.splitlines()[-1] == line
+    assert "error" not in kernel_table([kernel_record(eager=entry(9.0), fuse=entry(5.0))], ("eager", "fuse"))
+
+
 def test_failure_lines_are_bounded():
     records = [{"key": str(n), "failures": ["x" * 1000]} for n in range(40)]
     lines = list(failure_lines(records))
