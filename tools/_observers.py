@@ -5,6 +5,7 @@ IR printed before and after passes, and the reproducer of a crash.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from ..compiler.mlir import ir
@@ -73,24 +74,44 @@ class PrintIR(Watcher):
 
 @dataclass
 class WriteReproducer(Watcher):
-    """Keeps in ``path`` the module before the running pass and the passes from there on.
+    """Keeps in ``path`` the module before the pass that failed, and the passes from there on.
 
-    The file is written before the pass starts, so that it is there even when the process dies; it goes when
-    all passes are done.
+    Until a pass fails the text is in a new file beside it, ``path.running``, which is written before each pass
+    and so is there even when the process dies in one.  What was at ``path`` stays where no pass fails.
     """
 
     path: Path
     passes: list[Pass]
     verify_each: bool
     kept: bool = field(default=False, init=False)
+    running: Path | None = field(default=None, init=False)
 
     def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        if self.running is None:
+            self.running = _new_file(self.path.with_name(f"{self.path.name}.running"))
         text = module.operation.get_asm(enable_debug_info=True)
         rest = pipeline_text(self.passes[number:])
-        self.path.write_text(reproducer_text(text, rest, verify_each=self.verify_each), encoding="utf-8")
+        self.running.write_text(reproducer_text(text, rest, verify_each=self.verify_each), encoding="utf-8")
 
     def failed(self, p: Pass, module: ir.Module) -> None:
-        self.kept = True
+        if self.running is not None:
+            self.running.replace(self.path)
+            self.kept = True
 
     def finished(self) -> None:
-        self.path.unlink(missing_ok=True)
+        if self.running is not None:
+            self.running.unlink()
+
+
+def _new_file(path: Path) -> Path:
+    """An empty file that was not there: ``path``, or ``path-1``, ``path-2``, ..; its directory is one that can
+    be written to.
+    """
+    for number in count():
+        candidate = path.with_name(f"{path.name}-{number}") if number else path
+        try:
+            candidate.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        return candidate
+    raise AssertionError("count() has no end")

@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     group(
         "--reproducer",
         metavar="FILE",
-        help="when a pass fails, write the module before it and the rest to run",
+        help="when a pass fails, write the module before it and the rest to run (FILE.running meanwhile)",
     )
     group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
     group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
@@ -128,7 +128,7 @@ def run(arguments: list[str]) -> int:
                 sys.stderr.write(outcome.remarks.render(options.remarks) + "\n")
     sys.stderr.write("".join(text for outcome in outcomes for text in outcome.analyses))
     outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
-    if outputs:
+    if outputs and (options.output == "-" or all(good)):  # a file, the input's too, stays as it is on failure
         try:
             _write(options.output, f"\n{SEPARATOR}\n\n".join(outputs))
         except OSError as error:
@@ -217,8 +217,8 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         if name not in names:
             raise UsageError(f"cannot print IR around '{name}': it is not among the passes to run")
 
-    if options.reproducer and not Path(options.reproducer).parent.is_dir():
-        raise UsageError(f"cannot write '{options.reproducer}': there is no such folder")
+    if options.reproducer:
+        _check_reproducer(options)
     if options.dump_dir:
         try:
             Path(options.dump_dir).mkdir(parents=True, exist_ok=True)
@@ -238,11 +238,12 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         )
         made.append(printing)
         if options.reproducer and not any(w.kept for w in reproducers):
-            reproducers.append(WriteReproducer(Path(options.reproducer), session.passes, session.verify_each))
+            reproducers.append(WriteReproducer(reproducer, session.passes, session.verify_each))
             made.append(reproducers[-1])
         return made
 
     reproducers: list[WriteReproducer] = []
+    reproducer = Path(options.reproducer or "-").resolve()  # behind a link, which stays
 
     def checks(number: int) -> Sequence[Observer]:
         made: list[Observer] = []
@@ -261,6 +262,18 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         from ..compiler.runtime.errors import RunError
 
         session.expected = (*session.expected, NumericMismatch, RunError)
+
+
+def _check_reproducer(options: argparse.Namespace) -> None:
+    """A reproducer goes to a file of its own."""
+    path = Path(options.reproducer)
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write '{path}': there is no such folder")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot write '{path}': it is no file")
+    for name, what in ((options.input, "input"), (options.output, "output")):
+        if name != "-" and path.resolve() == Path(name).resolve():
+            raise UsageError(f"cannot write the reproducer to '{options.reproducer}': it is the {what}")
 
 
 def _reported(outcome: Outcome) -> bool:

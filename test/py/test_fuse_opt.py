@@ -20,8 +20,7 @@ from fuse_mlir.passes import registry
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pass_base import Pass, PassError
 from fuse_mlir.tools import _expectations, _opt
-from fuse_mlir.tools._observers import PrintIR, Watcher, WriteReproducer
-from fuse_mlir.tools._reproducer import read_reproducer
+from fuse_mlir.tools._observers import PrintIR, Watcher
 from fuse_mlir.tools._session import PrintStyle, Session, remark_diagnostic
 from fuse_mlir.tools._source import Source, split
 
@@ -245,20 +244,6 @@ def test_a_failed_pass_is_printed_as_failed() -> None:
     [text] = written
     assert text.startswith("// -----// IR Dump After Breaks Failed (breaks) //----- //\nmodule {\n")
     assert 'mode = "mul"' in text
-
-
-def test_the_reproducer_is_there_while_the_pass_runs(tmp_path: Path) -> None:
-    """A process that dies inside a pass leaves it behind."""
-    path, seen = tmp_path / "repro.mlir", []
-
-    class Looks(Nothing):
-        def run(self, module: ir.Module, remarks: Remarks) -> None:
-            seen.append(read_reproducer(Source(str(path), path.read_text())).pipeline)
-
-    passes: list[Pass] = [Nothing(), Looks()]
-    run(*passes, watchers=lambda number: [WriteReproducer(path, passes, True)])
-    assert seen == ["builtin.module(nothing)"]
-    assert not path.exists()
 
 
 def test_a_manager_without_tool_raises_what_the_pass_raised() -> None:

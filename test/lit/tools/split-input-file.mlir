@@ -1,11 +1,12 @@
 // Parts are separate modules whose lines count from the file's start; one that fails does not stop the others.
-// RUN: not fuse-opt %s --split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: not fuse-opt %s --split-input-file > %t 2> %t.err
 // RUN: FileCheck %s < %t
+// RUN: FileCheck %s --check-prefix=ERROR < %t.err
 
 // CHECK: func.func private @f(i32)
 func.func private @f(i32)
 // -----
-// ERROR: split-input-file.mlir:9:47: error:
+// ERROR: split-input-file.mlir:10:47: error:
 func.func private @f(i32) attributes {fuse.arg
 // -----
 // CHECK: // -----
