@@ -160,6 +160,8 @@ class Options:
                 raise OptionError(f"unknown option '{name}' of the fuse backend{known}")
             if not _fits(value, hints[name]):
                 raise OptionError(f"option '{name}' takes {_describe(hints[name])}, got {value!r}")
+            if hints[name] in (int, float) and not value >= 0:  # a count or seconds, and no NaN
+                raise OptionError(f"option '{name}' is at least 0, got {value!r}")
             given[name] = value
         chosen = Options(**given)
         if chosen.deterministic and chosen.autotune:

@@ -20,7 +20,7 @@ from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.mlir import func, ir
 from ._kernels import require_unplanned, text_list
 from ._program import Program
-from .pass_base import Pass, hardware_of
+from .pass_base import Count, Pass, hardware_of
 
 #: Launches that a call is tried with, the nearest ones: keeps the work linear.
 _TRIED = 32
@@ -71,7 +71,7 @@ class CombineLaunches(Pass):
 
     name: ClassVar[str] = "combine-launches"
     hardware: str = "generic"
-    max_ops: int = 1024
+    max_ops: Count = 1024
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         hardware = hardware_of(self.hardware, self, module)

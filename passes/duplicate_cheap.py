@@ -14,7 +14,7 @@ from ..compiler.analysis.sizes import estimate, hints_of
 from ..compiler.analysis.storage import aliased_operands
 from ..compiler.mlir import ir
 from ._program import Program
-from .pass_base import Pass
+from .pass_base import Count, Pass
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class DuplicateCheap(Pass):
     """
 
     name: ClassVar[str] = "duplicate-cheap"
-    max_weight: int = 16
+    max_weight: Count = 16
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)

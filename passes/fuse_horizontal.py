@@ -11,7 +11,7 @@ from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, assign, read_groups
-from .pass_base import Pass, hardware_of
+from .pass_base import Count, Pass, hardware_of
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class FuseHorizontal(Pass):
     """
 
     name: ClassVar[str] = "fuse-horizontal"
-    max_accesses: int = 64
-    max_ops: int = 512
-    near: int = 8
+    max_accesses: Count = 64
+    max_ops: Count = 512
+    near: Count = 8
     hardware: str = "generic"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:

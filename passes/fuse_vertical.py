@@ -11,7 +11,7 @@ from ..compiler.analysis.kernel import string
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, assign, read_groups
-from .pass_base import Pass, hardware_of
+from .pass_base import Count, Pass, hardware_of
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class FuseVertical(Pass):
     """
 
     name: ClassVar[str] = "fuse-vertical"
-    max_accesses: int = 64
-    max_ops: int = 512
+    max_accesses: Count = 64
+    max_ops: Count = 512
     hardware: str = "generic"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:

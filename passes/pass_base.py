@@ -3,7 +3,7 @@ name.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from ..compiler.analysis.hardware import Hardware, hardware_named
 from ..compiler.analysis.remarks import Remarks
@@ -11,6 +11,9 @@ from ..compiler.mlir import ir
 
 #: How a pass may change the numbers: not at all, by reordering sums, or by computing in another precision.
 Numerics = Literal["bitwise", "reassociates", "precision"]
+
+#: The type of an option that counts something or limits a count: text below 0 is refused.
+Count = Annotated[int, "at least 0"]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir, new_context, passmanager
-from .pass_base import Pass
+from .pass_base import Count, Pass
 from .registry import PASSES, all_passes
 
 #: Upstream passes that are worth suggesting; any other is accepted too.
@@ -33,6 +33,10 @@ UPSTREAM_NAMES = (
 
 class PipelineError(ValueError):
     """A pipeline text that cannot be understood; the message names the part."""
+
+
+class UnknownPass(PipelineError):
+    """A name that is neither a pass of the registry nor one of upstream's."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ def option_text(value: Any) -> str:
 
 def option_types(cls: type[Pass]) -> dict[str, str]:
     """Field -> what its option takes, in words."""
-    hints = typing.get_type_hints(cls)
+    hints = typing.get_type_hints(cls, include_extras=True)
     return {f.name: _describe(hints[f.name]) for f in dataclasses.fields(cls)}
 
 
@@ -134,7 +138,7 @@ def _parse_pass(text: str, known: Mapping[str, type[Pass]]) -> Pass:
 
 def _make(known: Mapping[str, type[Pass]], name: str, items: list[str]) -> Pass:
     cls = known[name]
-    hints = typing.get_type_hints(cls)
+    hints = typing.get_type_hints(cls, include_extras=True)
     fields = {option_name(f.name): f for f in dataclasses.fields(cls)}
     options: dict[str, Any] = {}
     for item in items:
@@ -152,7 +156,10 @@ def _make(known: Mapping[str, type[Pass]], name: str, items: list[str]) -> Pass:
             raise PipelineError(
                 f"option '{key}' of pass '{name}' takes {_describe(hints[field])}, got {what}"
             ) from None
-    return cls(**options)
+    try:
+        return cls(**options)
+    except (TypeError, ValueError) as error:  # an option without a default, or values that do not go together
+        raise PipelineError(f"pass '{name}' refuses its options: {error}") from None
 
 
 def _upstream(text: str, name: str, known: Mapping[str, type[Pass]]) -> Upstream:
@@ -166,9 +173,7 @@ def _upstream(text: str, name: str, known: Mapping[str, type[Pass]]) -> Upstream
         wrong = next((i for i in inner if i not in UPSTREAM_NAMES), name)
         if name in UPSTREAM_NAMES and not nested:
             raise PipelineError(f"upstream's pass '{name}' does not take the options of '{text}'") from None
-        raise PipelineError(
-            f"unknown pass '{wrong}'{_suggestion(wrong, (*known, *UPSTREAM_NAMES))}"
-        ) from None
+        raise UnknownPass(f"unknown pass '{wrong}'{_suggestion(wrong, (*known, *UPSTREAM_NAMES))}") from None
     return Upstream(text)
 
 
@@ -185,6 +190,11 @@ _BOOLS = {"true": True, "false": False}
 def _value(text: str, hint: Any) -> Any:
     """``text`` as a value of the type ``hint``.  Raises ValueError."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        count = _value(text, arguments[0])
+        if hint == Count and count < 0:
+            raise ValueError(text)
+        return count
     if origin is Literal:
         found = next((a for a in arguments if option_text(a) == text), None)
         if found is None:
@@ -201,13 +211,15 @@ def _value(text: str, hint: Any) -> Any:
             raise ValueError(text)
         return _BOOLS[text]
     if hint not in (int, float, str):
-        raise TypeError(f"options of type {hint} cannot be written in a pipeline")
+        raise PipelineError(f"options of type {hint} cannot be written in a pipeline")
     return hint(text)
 
 
 def _describe(hint: Any) -> str:
     """What an option of the type ``hint`` takes."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return f"{_describe(arguments[0])} {arguments[1]}"
     if origin is Literal:
         return " or ".join(option_text(a) for a in arguments)
     if origin in (typing.Union, types.UnionType):

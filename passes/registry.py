@@ -35,11 +35,15 @@ def pass_modules(folder: Path = Path(__file__).parent) -> list[str]:
     return sorted(name for name in names if name not in _NOT_PASSES and not name.startswith("_"))
 
 
+class PluginError(ValueError):
+    """A pass of another package that cannot be used: one sentence that names its entry point."""
+
+
 class PassTable(Mapping[str, type[Pass]]):
     """Pass name -> class, in sorted order; a lookup imports the module.
 
-    Iteration and ``in`` import nothing.  A lookup raises KeyError on an unknown name, and TypeError where
-    what was imported is not the pass that its place promises.
+    Iteration and ``in`` import nothing.  A lookup raises KeyError on an unknown name, and ``PluginError``
+    where another package's pass cannot be imported or is not the pass that its place promises.
     """
 
     def __init__(self, sources: Mapping[str, Any]) -> None:
@@ -75,7 +79,11 @@ def _own(module: str) -> type[Pass]:
 
 
 def _foreign(entry: "metadata.EntryPoint") -> type[Pass]:
-    return _checked(entry.load(), entry.name, f"the entry point {entry.value}")
+    try:
+        return _checked(entry.load(), entry.name, f"the entry point {entry.value}")
+    except Exception as error:  # whatever the import of another package raises
+        why = f"{type(error).__name__}: {error}"
+        raise PluginError(f"pass '{entry.name}' of another package cannot be used: {why}") from error
 
 
 #: The project's own passes.
@@ -85,13 +93,13 @@ PASSES = PassTable({module.replace("_", "-"): module for module in pass_modules(
 def all_passes(extra: "Iterable[metadata.EntryPoint] | None" = None) -> PassTable:
     """The project's passes and those of installed packages.
 
-    Raises ValueError when a package takes a name that is in use.
+    Raises ``PluginError`` when a package takes a name that is in use.
     """
     from importlib import metadata  # looking through all installed packages is slow: only who asks pays
 
     sources: dict[str, Any] = {name: name.replace("-", "_") for name in PASSES}
     for entry in metadata.entry_points(group=ENTRY_POINTS) if extra is None else extra:
         if entry.name in sources:
-            raise ValueError(f"the entry point {entry.value} registers a second pass named {entry.name}")
+            raise PluginError(f"the entry point {entry.value} registers a second pass named {entry.name}")
         sources[entry.name] = entry
     return PassTable(sources)

@@ -11,7 +11,7 @@ from ..compiler.analysis.sizes import hints_of
 from ..compiler.mlir import ir
 from ._kernels import require_unplanned
 from ._program import Program
-from .pass_base import Pass
+from .pass_base import Count, Pass
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ReorderForPeak(Pass):
     """
 
     name: ClassVar[str] = "reorder-for-peak"
-    least: int = 1
+    least: Count = 1
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)

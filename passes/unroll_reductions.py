@@ -11,7 +11,7 @@ from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
 from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from ._program import Program
-from .pass_base import Numerics, Pass
+from .pass_base import Count, Numerics, Pass
 
 #: (kind of reduction, whether of floats) -> the operation that joins two elements.
 JOINS = {
@@ -52,8 +52,8 @@ class UnrollReductions(Pass):
 
     name: ClassVar[str] = "unroll-reductions"
     numerics: ClassVar[Numerics] = "reassociates"
-    max_points: int = 4
-    max_ops: int = 64
+    max_points: Count = 4
+    max_ops: Count = 64
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)

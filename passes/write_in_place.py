@@ -14,7 +14,7 @@ from ..compiler.analysis.storage import Storage
 from ..compiler.mlir import ir
 from ._kernels import kernel_body, result_types, set_signature, text_list
 from ._program import Program
-from .pass_base import Pass
+from .pass_base import Count, Pass
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class WriteInPlace(Pass):
     """
 
     name: ClassVar[str] = "write-in-place"
-    min_bytes: int = 1 << 20
+    min_bytes: Count = 1 << 20
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         program = Program.of(module)

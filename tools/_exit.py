@@ -1,9 +1,15 @@
 """How the tools end: exit codes, and what is said on stderr."""
 
+import errno
+import os
 import sys
+import traceback
+from collections.abc import Callable
 
 #: Exit codes: all went well (and agreed), the input or a pass failed, the command line makes no sense.
 OK, FAILED, USAGE = 0, 1, 2
+#: What a shell expects of a program that Ctrl-C ended.
+INTERRUPTED = 130
 
 
 class UsageError(Exception):
@@ -14,3 +20,46 @@ def say(text: str, code: int) -> int:
     """Writes a line to stderr; returns the exit code."""
     print(text, file=sys.stderr)
     return code
+
+
+class StdoutError(Exception):
+    """Stdout is closed, full, or nobody reads it any more; the cause says which."""
+
+
+def write_out(text: str) -> None:
+    """Writes to stdout at once.  Raises ``StdoutError``."""
+    try:
+        if sys.stdout is None:  # closed by the shell
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise StdoutError(error.strerror or str(error)) from error
+
+
+def ended(tool: str, body: Callable[[], int], *, debug: bool = False) -> int:
+    """The exit code of ``body()``; what it raises becomes one sentence on stderr.
+
+    A reader that has had enough (``| head``) is no error.  ``debug`` also prints the traceback.
+    """
+    if sys.stderr is None:  # closed by the shell: `print` would take stdout instead
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    try:
+        return body()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except StdoutError as error:
+        if sys.stdout is not None:  # what waits to be written is not tried again when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error.__cause__, BrokenPipeError):
+            return OK
+        return say(f"{tool}: error: cannot write to stdout: {error}", FAILED)
+    except Exception as error:
+        if debug:
+            traceback.print_exception(error)
+        return say(f"{tool}: error: {kind_and_text(error)}; this is a bug of {tool}", FAILED)
+
+
+def kind_and_text(error: Exception) -> str:
+    """``KeyError: 'd7'``, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -104,9 +104,7 @@ class WriteReproducer(Watcher):
 
 
 def _new_file(path: Path) -> Path:
-    """An empty file that was not there: ``path``, or ``path-1``, ``path-2``, ..; its directory is one that can
-    be written to.
-    """
+    """An empty file that was not there: ``path``, or ``path-1``, ``path-2``, .."""
     for number in count():
         candidate = path.with_name(f"{path.name}-{number}") if number else path
         try:

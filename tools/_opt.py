@@ -1,4 +1,4 @@
-"""The command line of ``fuse-opt``: options in, exit code out."""
+"""What ``fuse-opt`` does: its options in, exit code out."""
 
 import argparse
 import sys
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import cast, get_args
+from typing import cast
 
 from ..compiler.analysis.dependences_text import dependences_text
 from ..compiler.analysis.estimate import estimates_text
-from ..compiler.analysis.hardware import Hardware, hardware_named
-from ..compiler.options import DEFAULT_ROUNDING, Rounding
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import PipelineError, parse_pipeline
-from ..passes.registry import all_passes
-from ._exit import FAILED, OK, USAGE, UsageError, say
+from ..passes.registry import PluginError, all_passes
+from ._command_line import hardware_of, parser, passes_of
+from ._exit import FAILED, OK, USAGE, UsageError, ended, say, write_out
 from ._expectations import ExpectationError, expectations, unmet
 from ._observers import PrintIR, Watcher, WriteReproducer
 from ._reproducer import NotAReproducer, read_reproducer
@@ -25,94 +24,24 @@ from ._session import Outcome, PrintStyle, Session
 from ._source import SEPARATOR, Source, read, split
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="fuse-opt",
-        allow_abbrev=False,
-        description="Reads a module, runs passes over it, prints it.",
-        epilog="Any other --NAME or --NAME=OPTIONS runs the pass NAME, in order; see --list-passes.",
-    )
-    add = parser.add_argument
-    add("input", nargs="?", default="-", help="file, or - for stdin (the default)")
-    add("-o", dest="output", default="-", metavar="FILE", help="where the module goes; - is stdout")
-    group = parser.add_argument_group("passes").add_argument
-    group("--pass-pipeline", metavar="TEXT", help='"builtin.module(a,b{option=1},canonicalize)"')
-    group(
-        "--default-pipeline",
-        nargs="?",
-        const="planned",
-        metavar="LEVEL",
-        help="the compiler's own, up to a level",
-    )
-    group("--hardware", default="generic", metavar="NAME", help="hardware model of the default pipeline")
-    group(
-        "--rounding",
-        default=DEFAULT_ROUNDING,
-        choices=get_args(Rounding),
-        help="of 16-bit results between the ops of a kernel, in the default pipeline",
-    )
-    group("--run-reproducer", action="store_true", help="run the pipeline that a reproducer names")
-    group("--list-passes", action="store_true", help="list the passes with their options, and stop")
-    group("--show-dialects", action="store_true", help="list the project's dialects, and stop")
-    group = parser.add_argument_group("input").add_argument
-    group(
-        "--split-input-file",
-        action="store_true",
-        help=f"parts between `{SEPARATOR}` lines are separate inputs",
-    )
-    group("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
-    group = parser.add_argument_group("checks").add_argument
-    group(
-        "--verify-each",
-        default="on",
-        choices=("on", "off", "numeric"),
-        help="what is checked after every pass",
-    )
-    group(
-        "--verify-roundtrip", action="store_true", help="printing and parsing the result gives the same text"
-    )
-    group(
-        "--verify-diagnostics",
-        nargs="?",
-        const="all",
-        choices=("all", "only-expected"),
-        help="compare what is said with the input's expected-* comments",
-    )
-    group = parser.add_argument_group("output").add_argument
-    group("--mlir-print-debuginfo", action="store_true", help="print locations")
-    group("--mlir-print-op-generic", action="store_true", help="print the generic form of every op")
-    group("--mlir-print-ir-before", action="append", default=[], metavar="PASS", help="print IR to stderr")
-    group("--mlir-print-ir-after", action="append", default=[], metavar="PASS", help="print IR to stderr")
-    group("--mlir-print-ir-before-all", action="store_true", help="print IR to stderr before every pass")
-    group("--mlir-print-ir-after-all", action="store_true", help="print IR to stderr after every pass")
-    group("--mlir-print-ir-after-failure", action="store_true", help="print IR to stderr when a pass failed")
-    group("--dump-dir", metavar="DIR", help="write the input and the IR after every pass to numbered files")
-    group(
-        "--reproducer",
-        metavar="FILE",
-        help="when a pass fails, write the module before it and the rest to run (FILE.running meanwhile)",
-    )
-    group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
-    group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
-    group("--fuse-print-estimates", action="store_true", help="print to stderr what each call costs")
-    group("--timing", action="store_true", help="print to stderr where the time went")
-    group("--debug", action="store_true", help="print tracebacks of exceptions inside passes")
-    return parser
-
-
 def run(arguments: list[str]) -> int:
     """Runs the tool; the exit code is 0, 1 when the input or a pass failed, 2 for a bad command line."""
-    options, flags = _parser().parse_known_args(arguments)
-    start = perf_counter()
-    if options.list_passes or options.show_dialects:
-        from ._listing import list_passes, show_dialects
+    options, flags = parser().parse_known_args(arguments)
+    return ended("fuse-opt", lambda: _run(options, flags), debug=options.debug)
 
-        sys.stdout.write(list_passes(all_passes()) if options.list_passes else show_dialects())
-        return OK
+
+def _run(options: argparse.Namespace, flags: list[str]) -> int:
+    start = perf_counter()
     try:
+        if options.list_passes or options.show_dialects:
+            from ._listing import list_passes, show_dialects
+
+            write_out(list_passes(all_passes()) if options.list_passes else show_dialects())
+            return OK
+        passes = [] if options.run_reproducer else passes_of(options, flags)
         source = read(options.input)
-        source, session = _session(options, flags, source)
-    except (UsageError, PipelineError, NotAReproducer) as error:
+        source, session = _session(options, flags, passes, source)
+    except (UsageError, PipelineError, PluginError, NotAReproducer) as error:
         return say(f"fuse-opt: error: {error}", USAGE)
     except (OSError, UnicodeDecodeError) as error:
         return say(f"fuse-opt: error: cannot read '{options.input}': {error}", FAILED)
@@ -139,9 +68,11 @@ def run(arguments: list[str]) -> int:
     return OK if all(good) else FAILED
 
 
-def _session(options: argparse.Namespace, flags: list[str], source: Source) -> tuple[Source, Session]:
+def _session(
+    options: argparse.Namespace, flags: list[str], passes: list[Pass], source: Source
+) -> tuple[Source, Session]:
     """The input, without what is not IR, and what to do with it."""
-    hardware = _hardware(options.hardware)
+    hardware = hardware_of(options.hardware)
     verify_each = options.verify_each != "off"
     if options.run_reproducer:
         if flags or options.pass_pipeline is not None or options.default_pipeline is not None:
@@ -149,8 +80,6 @@ def _session(options: argparse.Namespace, flags: list[str], source: Source) -> t
         reproducer = read_reproducer(source)
         source, verify_each = reproducer.source, verify_each and reproducer.verify_each
         passes = parse_pipeline(reproducer.pipeline)
-    else:
-        passes = _passes(options, flags)
     session = Session(
         passes,
         style=PrintStyle(options.mlir_print_debuginfo, options.mlir_print_op_generic),
@@ -167,47 +96,6 @@ def _session(options: argparse.Namespace, flags: list[str], source: Source) -> t
         session.analyses.append(partial(estimates_text, hardware=hardware))
     _watch(session, options)
     return source, session
-
-
-def _passes(options: argparse.Namespace, flags: list[str]) -> list[Pass]:
-    """From --pass-pipeline, from --default-pipeline, or else from the flags that name passes."""
-    given = [
-        n
-        for n in ("--pass-pipeline", "--default-pipeline")
-        if getattr(options, n[2:].replace("-", "_")) is not None
-    ]
-    if len(given) + bool(flags) > 1:
-        raise UsageError(
-            f"'{given[0]}' and '{(given[1:] + flags)[0]}' cannot be used together: both say what to run"
-        )
-    if options.pass_pipeline is not None:
-        return parse_pipeline(options.pass_pipeline)
-    if options.default_pipeline is not None:
-        return _default_passes(options.default_pipeline, options.hardware, options.rounding)
-    passes: list[Pass] = []
-    for flag in flags:
-        if not flag.startswith("--"):
-            raise UsageError(f"unexpected argument '{flag}'")
-        name, equals, rest = flag[2:].partition("=")
-        passes += parse_pipeline(f"{name}{{{rest}}}" if equals else name)
-    return passes
-
-
-def _hardware(name: str) -> Hardware:
-    try:
-        return hardware_named(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _default_passes(level: str, hardware: str, rounding: Rounding) -> list[Pass]:
-    from ..passes.pipeline import default_pipeline  # not read where other passes are named
-
-    try:
-        return default_pipeline(level, hardware, rounding=rounding)
-    except ValueError as error:
-        took_file = "; the file goes before --default-pipeline, or the level follows '='"
-        raise UsageError(f"{error}{took_file if Path(level).suffix else ''}") from None
 
 
 def _watch(session: Session, options: argparse.Namespace) -> None:
@@ -303,7 +191,6 @@ def _as_expected(source: Source, outcomes: list[Outcome], only_expected: bool) -
 
 def _write(path: str, text: str) -> None:
     if path == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        write_out(text)
     else:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_bytes(text.encode())

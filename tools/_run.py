@@ -5,9 +5,7 @@ is first lowered to the planned level where it is not there yet.
 """
 
 import argparse
-import os
 import pickle
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from ..compiler.runtime.interpreter.program import Program
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
-from ._exit import FAILED, OK, USAGE, UsageError, say
+from ._exit import FAILED, USAGE, UsageError, say, write_out
 from ._source import ParseError, Source, parse
 
 
@@ -35,17 +33,12 @@ def run(source: Source, options: argparse.Namespace) -> int:
     """
     diagnostics = Diagnostics()
     try:
-        code = _run(_module(source, diagnostics), options)
-        sys.stdout.flush()  # here, where it may fail
-        return code
+        return _run(_module(source, diagnostics), options)
     except UsageError as error:
         return say(f"fuse-run: error: {error}", USAGE)
     except (ParseError, VerificationError, ir.MLIRError) as error:
         lines = [line for d in diagnostics.items if d.severity != "remark" for line in d.lines()]
         return say("\n".join(lines) or f"fuse-run: error: {error}", FAILED)
-    except BrokenPipeError:  # who reads has had enough: `fuse-run FILE | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except (RunError, OutOfBounds, DeviceAssertError, OSError, ValueError) as error:
         return say(f"fuse-run: error: {error}", FAILED)
 
@@ -71,7 +64,7 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
     with torch.no_grad():
         torch.set_printoptions(profile="full" if options.full else "short")
         for number, result in enumerate(results):
-            print(f"result {number}: {describe(result)}")
+            write_out(f"result {number}: {describe(result)}\n")
     return 0
 
 
@@ -161,10 +154,8 @@ def _compare(results: list[Any], expected: Any, options: argparse.Namespace) -> 
                 and got.dtype == wanted.dtype
                 and torch.allclose(got, wanted, equal_nan=True, **tolerance)
             )
-        print(
-            f"result {number}: "
-            + ("agrees" if same else f"differs: got {describe(got)}, expected {describe(wanted)}")
-        )
+        differs = f"differs: got {describe(got)}, expected {describe(wanted)}"
+        write_out(f"result {number}: {'agrees' if same else differs}\n")
         agree &= bool(same)
     return 0 if agree else 1
 

@@ -1,5 +1,7 @@
 """Input of the tools: reading, splitting at ``// -----``, parsing with the locations of the file."""
 
+import errno
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,11 +33,11 @@ class Source:
 
 def read(path: str) -> Source:
     """The file ``path``, or stdin for ``-``.  Raises OSError or UnicodeDecodeError."""
-    return (
-        Source("<stdin>", sys.stdin.read())
-        if path == "-"
-        else Source(path, Path(path).read_text(encoding="utf-8"))
-    )
+    if path != "-":
+        return Source(path, Path(path).read_text(encoding="utf-8"))
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    return Source("<stdin>", sys.stdin.read())
 
 
 def split(source: Source) -> Iterator[Source]:

@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 
-from ._exit import FAILED, say
+from ._exit import FAILED, ended, say
 from ._source import read
 
 
@@ -15,6 +15,10 @@ def main(arguments: list[str] | None = None) -> int:
     command line.
     """
     options = _parser().parse_args(arguments)
+    return ended("fuse-run", lambda: _main(options), debug=options.debug)
+
+
+def _main(options: argparse.Namespace) -> int:
     try:
         source = read(options.file)
     except (OSError, UnicodeDecodeError) as error:
@@ -64,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "--atol", type=float, default=1e-6, help="absolute tolerance of --compare (float results)"
     )
     parser.add_argument("--full", action="store_true", help="prints every element")
+    parser.add_argument("--debug", action="store_true", help="prints tracebacks of exceptions")
     return parser
 
 

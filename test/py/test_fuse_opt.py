@@ -142,7 +142,7 @@ def test_debug_prints_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
         (["--default-pipeline", "--hardware=abacus"], "unknown hardware 'abacus': expected one of h200,"),
         (["--cse", "--hardware=abacus"], "unknown hardware 'abacus'"),
         (["--cse", "--dump-dir={file}"], "cannot write to folder '{file}': File exists"),
-        (["--csee"], "unknown pass 'csee'; did you mean 'cse'?"),
+        (["--csee"], "unknown pass '--csee'; did you mean '--cse'?"),
     ],
 )
 def test_a_bad_command_line_is_no_fault_of_the_input(tmp_path, capsys, arguments, said) -> None:

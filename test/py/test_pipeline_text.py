@@ -119,9 +119,9 @@ def test_another_package_cannot_take_a_name_in_use() -> None:
 
 def test_what_another_package_offers_must_be_the_pass_it_names() -> None:
     table = registry.all_passes([EntryPoint("other", Nothing), EntryPoint("function", print)])
-    with pytest.raises(TypeError, match="expected to be the pass 'other', it is named 'nothing'"):
+    with pytest.raises(registry.PluginError, match="expected to be the pass 'other', it is named 'nothing'"):
         table["other"]
-    with pytest.raises(TypeError, match="expected to be a pass"):
+    with pytest.raises(registry.PluginError, match="expected to be a pass"):
         table["function"]
 
 
