@@ -7,8 +7,8 @@ from typing import Any
 
 from .launch import line_text
 
-#: A line inside a location as MLIR prints it.
-_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
+#: A place inside a location as MLIR prints it.
+_PLACE = re.compile(r'"([^"]+)":(\d+):(\d+)')
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Remarks:
 
     def render(self, form: str) -> str:
         """All remarks as ``text`` (a line each, which names the lines of the program) or ``yaml`` (a document
-        each, in the form of LLVM's optimisation remarks).
+        each, in the form of LLVM's optimisation remarks, which `llvm-opt-report` and `opt-viewer` read).
         """
         return "\n".join(_text(r) if form == "text" else _yaml(r) for r in self.items)
 
@@ -78,25 +78,59 @@ def _text(remark: Remark) -> str:
     return f"{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
 
 
+def _places(location: str) -> list[tuple[str, int, int]]:
+    """(file, line, column) of each place inside a location as MLIR prints it, or of ``file:line``."""
+    if location.startswith("loc("):
+        return [(file, int(line), int(column)) for file, line, column in _PLACE.findall(location)]
+    file, _, line = location.rpartition(":")
+    return [(file, int(line), 0)] if file and line.isdecimal() else [(location, 0, 0)]
+
+
 def _lines(location: str) -> list[str]:
-    """``file:line`` of each place inside a location; one that is no text of MLIR's is a line already."""
-    if not location.startswith("loc("):
-        return [location]
-    return [line_text((file, int(line))) for file, line in _LINE.findall(location)]
+    """``file:line`` of each place inside a location."""
+    return [line_text((file, line)) for file, line, _ in _places(location)]
 
 
 def _yaml(remark: Remark) -> str:
+    """What ``YAMLRemarkParser`` of LLVM reads: it knows these keys and no others, and an argument is one key
+    with a value and, perhaps, a place.  The values together are the message, as LLVM's tools show it.
+    """
+    places = [place for location in remark.locations for place in _places(location)[:1]]
     lines = [
         f"--- !{remark.kind.capitalize()}",
-        f"Pass: {remark.pass_name}",
-        f"Name: {remark.rule}",
-        f"Message: {_quoted(remark.message)}",
+        f"Pass:            {remark.pass_name}",
+        f"Name:            {remark.rule}",
+        *(f"DebugLoc:        {_debug_loc(place)}" for place in places[:1]),
+        f"Function:        {_quoted(remark.ops[0] if remark.ops else 'main')}",
+        "Args:",
+        *_argument("String", remark.message),
     ]
-    lines += [f"Kernels: [{', '.join(map(_quoted, remark.ops))}]"] if remark.ops else []
-    lines += [f"Locations: [{', '.join(map(_quoted, remark.locations))}]"] if remark.locations else []
-    lines += ["Args:", *(f"  - {n}: {_quoted(str(v))}" for n, v in remark.numbers)] if remark.numbers else []
+    told = list(dict.fromkeys(place for location in remark.locations for place in _places(location)))
+    for number, op in enumerate(remark.ops):
+        own = places[number : number + 1] if len(places) == len(remark.ops) else []
+        lines += [*_argument("String", " + " if number else " ["), *_argument("Kernel", op, *own)]
+    lines += _argument("String", "]") if remark.ops else []
+    for name, value in remark.numbers:
+        lines += [*_argument("String", f", {name}="), *_argument(name, str(value))]
+    for number, place in enumerate(told):
+        lines += [
+            *_argument("String", ", " if number else " at "),
+            *_argument("Line", line_text(place[:2]), place),
+        ]
     return "\n".join([*lines, "..."])
 
 
+def _argument(key: str, value: str, *place: tuple[str, int, int]) -> list[str]:
+    return [
+        f"  - {key + ': ':<17}{_quoted(value)}",
+        *(f"    DebugLoc:        {_debug_loc(p)}" for p in place),
+    ]
+
+
+def _debug_loc(place: tuple[str, int, int]) -> str:
+    file, line, column = place
+    return f"{{ File: {_quoted(file)}, Line: {line}, Column: {column} }}"
+
+
 def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return "'" + " ".join(text.split("\n")).replace("'", "''") + "'"

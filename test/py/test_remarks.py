@@ -2,7 +2,11 @@
 
 import json
 import pickle
+import shutil
+import subprocess
 
+import pytest
+import yaml
 from fusion_checks import SCHEDULED, run_passes
 from fusion_modules import Graph
 
@@ -40,7 +44,92 @@ def test_the_text_names_each_line_once_and_no_location_without_one() -> None:
         "passed: fuse: fused: one kernel [a + c] at m.py:3, m.py:4, n.py:7",
         "passed: fuse: fused: one kernel [d]",
     ]
-    assert all(place.replace("'", "''") in remarks.render("yaml") for place in places)
+
+
+LLVM = """--- !Missed
+Pass:            fuse-vertical
+Name:            reduction-dims
+DebugLoc:        { File: 'm.py', Line: 2, Column: 4 }
+Function:        'mean'
+Args:
+  - String:          'mean and sub stay apart: it''s so'
+  - String:          ' ['
+  - Kernel:          'mean'
+    DebugLoc:        { File: 'm.py', Line: 2, Column: 4 }
+  - String:          ' + '
+  - Kernel:          'sub'
+    DebugLoc:        { File: 'n.py', Line: 7, Column: 0 }
+  - String:          ']'
+  - String:          ', over='
+  - over:            '[''d0'', ''d1'']: {x}'
+  - String:          ' at '
+  - Line:            'm.py:2'
+    DebugLoc:        { File: 'm.py', Line: 2, Column: 4 }
+  - String:          ', '
+  - Line:            'm.py:3'
+    DebugLoc:        { File: 'm.py', Line: 3, Column: 0 }
+  - String:          ', '
+  - Line:            'n.py:7'
+    DebugLoc:        { File: 'n.py', Line: 7, Column: 0 }
+..."""
+
+
+def two_remarks() -> Remarks:
+    remarks = Remarks()
+    remarks.add(
+        "fuse-vertical",
+        "missed",
+        "reduction-dims",
+        "mean and sub stay apart: it's so",
+        ops=("mean", "sub"),
+        locations=('loc(fused["a"("m.py":2:4), "b"("m.py":3:0)])', "n.py:7"),
+        over="['d0', 'd1']: {x}",
+    )
+    remarks.add("choose-tiling", "analysis", "tile", "no place,\nno kernel")
+    return remarks
+
+
+def test_yaml_has_the_keys_of_llvm_and_no_others() -> None:
+    remarks = two_remarks()
+    first, second = remarks.render("yaml").split("\n--- ")
+    assert first == LLVM
+    data = yaml.safe_load("--- " + second.replace("!Analysis", "") + "\n")
+    assert data == {
+        "Pass": "choose-tiling",
+        "Name": "tile",
+        "Function": "main",
+        "Args": [{"String": "no place, no kernel"}],
+    }
+    data = yaml.safe_load(first.replace("!Missed", ""))
+    told = "".join(next(iter(argument.values())) for argument in data["Args"])
+    assert told == (
+        "mean and sub stay apart: it's so [mean + sub], over=['d0', 'd1']: {x} at m.py:2, m.py:3, n.py:7"
+    )
+
+
+@pytest.mark.skipif(shutil.which("llvm-opt-report") is None, reason="needs LLVM's llvm-opt-report")
+def test_llvms_own_tool_reads_the_yaml(tmp_path) -> None:
+    """It shows what it knows (inlining is one such), and stops at a remark that it cannot read."""
+    (tmp_path / "m.py").write_text("x = 1\ny = x + 2\n", encoding="utf-8")
+    ours = "\n".join((two_remarks().render("yaml"), remarks_of_a_model().render("yaml")))
+    known = Remarks()
+    known.add("inline", "passed", "Inlined", "it is", ops=("f",), locations=('loc("m.py":2:4)',))
+
+    def report(text: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "remarks.yaml").write_text(text + "\n", encoding="utf-8")
+        command = ["llvm-opt-report", "remarks.yaml"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    done = report(f"{ours}\n{known.render('yaml')}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 I | y = x + 2" in done.stdout
+    assert report(ours.replace("Function:", "Kernels:")).returncode == 1
+
+
+def test_each_place_is_in_the_yaml() -> None:
+    remarks = Remarks()
+    remarks.add("fuse", "passed", "fused", "one kernel", locations=('loc("c"("m.py":3:0))', 'loc("copy_")'))
+    assert remarks.render("yaml").count("m.py") == 3 and "copy_" not in remarks.render("yaml")
 
 
 def test_no_decision_is_told_twice() -> None:
