@@ -22,7 +22,7 @@ from .frontend.rewrites.product_epilogues import fuse_epilogues
 from .frontend.rewrites.repeats import repeat_elements
 from .frontend.rewrites.rewriting import Rewriting
 from .frontend.saved_strides import ALL_KEPT, KeptStrides, result_strides
-from .options import Options
+from .options import OptionError, Options
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
 from .runtime.as_torch import run_as_torch
@@ -60,8 +60,7 @@ def compile_graph(
     timing = Timing(name)
     drop_tokens(gm)
     if options.fx_pass is not None:
-        options.fx_pass(gm.graph)
-        gm.recompile()
+        _run_fx_pass(gm, options.fx_pass, name)
     device = graph_device(gm)
     on_gpu = runs_on_gpu(device, options)
     static = static_placeholders(gm, name) if options.cudagraphs else frozenset()
@@ -80,6 +79,36 @@ def compile_graph(
         )
     report(compiled, options)
     return compiled
+
+
+def _run_fx_pass(gm: torch.fx.GraphModule, fx_pass: Callable[..., Any], name: str) -> None:
+    """The user's pass over the FX graph.  Raises ``OptionError`` where it leaves a graph that is none."""
+    before = _interface(gm.graph)
+    fx_pass(gm.graph)
+    what = None
+    if _interface(gm.graph) != before:
+        names = ("arguments", "output nodes", "results")
+        was, now = (
+            ", ".join(f"{n} {name}" for n, name in zip(counts, names, strict=True))
+            for counts in (before, _interface(gm.graph))
+        )
+        what = f"it had {was}, it has {now}"
+    else:
+        try:
+            gm.graph.lint()
+            gm.recompile()
+        except (RuntimeError, ValueError, TypeError, AttributeError) as error:
+            what = str(error)
+    if what is not None:
+        raise OptionError(f"the fx_pass {getattr(fx_pass, '__name__', fx_pass)} broke {name}: {what}")
+
+
+def _interface(graph: torch.fx.Graph) -> tuple[int, int, int]:
+    """How many arguments, output nodes and results a graph has."""
+    outputs = graph.find_nodes(op="output")
+    results = [node.args[0] for node in outputs if node.args]
+    listed = [r for r in results if isinstance(r, (tuple, list))]
+    return len(graph.find_nodes(op="placeholder")), len(outputs), sum(map(len, listed))
 
 
 def _key(

@@ -1,10 +1,15 @@
 """What can go wrong while a module runs.  Each error is one sentence and the location of the op it is
 about."""
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # errors are raised where MLIR is not loaded, too
     from ..mlir import ir
+
+
+#: File and line, and names, inside a location as MLIR prints it.
+_PLACE, _NAME = re.compile(r'"([^"]+)":(\d+):\d+'), re.compile(r'"([^"]+)"')
 
 
 class RunError(RuntimeError):
@@ -14,7 +19,14 @@ class RunError(RuntimeError):
     def __init__(self, message: str, location: "ir.Location | str | None" = None) -> None:
         self.message = message
         self.location = None if location is None else str(location)
-        super().__init__(message if self.location is None else f"{message} at {self.location}")
+        where = "" if self.location is None else place_text(self.location)
+        super().__init__(f"{message} at {where}" if where else message)
+
+
+def place_text(location: str) -> str:
+    """``m.py:12, n.py:3``: the lines inside a location as MLIR prints it; the names where it has no line."""
+    lines = [f"{file}:{line}" if line != "0" else file for file, line in _PLACE.findall(location)]
+    return ", ".join(dict.fromkeys(lines or _NAME.findall(location)))
 
 
 class OutOfBounds(RunError):

@@ -13,6 +13,25 @@ GOOD = torch.arange(1.0, 8.0)  # seven: the last lanes of every block assert not
 BAD = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -7.0])
 
 
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ('loc("m.py":3:1)', "no at m.py:3"),
+        (
+            'loc(fused["add"("m.py":3:1), "mul"("n.py":4:0), callsite("f"("m.py":3:9) at "g")])',
+            "no at m.py:3, n.py:4",
+        ),
+        ('loc("addmm"("module net.0 (Linear)":0:0))', "no at module net.0 (Linear)"),
+        ('loc("add_3")', "no at add_3"),
+        ("loc(unknown)", "no"),
+        (None, "no"),
+    ],
+)
+def test_a_location_is_told_as_lines_of_the_program(location, said):
+    error = DeviceAssertError("no", location)
+    assert str(error) == said and error.location == location
+
+
 def positive(x):
     torch._assert_async((x > 0).all(), "all are positive")
 
@@ -20,8 +39,9 @@ def positive(x):
 def fails(compiled, *args, message="all are positive", line=None):
     """The call raises, and says what and where."""
     line = positive.__code__.co_firstlineno + 1 if line is None else line
-    with pytest.raises(DeviceAssertError, match=rf"{message}.*{__file__}\W+{line}"):
+    with pytest.raises(DeviceAssertError, match=rf"{message}.* at .*{__file__}:{line}") as caught:
         compiled(*args)
+    assert "loc(" not in str(caught.value)
 
 
 @pytest.mark.parametrize("where", WHERE)

@@ -206,7 +206,7 @@ def test_device_assert_counts_only_guarded_points():
   "fuse.device_assert"(%c, %g) {message = "too large"} : (i1, i1) -> ()
   %r0 = "fuse.store"(%o0, %v, %true) {at = ["d0", "d1"], mode = "set"} : (O0, f32, i1) -> O0"""
     run_kernel([ROWS], [torch.empty(4, 6)], {"d0": 4, "d1": 6}, body.replace("GUARD", "%lim"))
-    with pytest.raises(DeviceAssertError, match="too large at loc"):
+    with pytest.raises(DeviceAssertError, match="too large at "):
         thirty = "%b = arith.constant 30.0 : f32\n  %c = "
         run_kernel(
             [ROWS],
@@ -236,5 +236,5 @@ def test_large_kernels_run_in_parts():
 
 
 def test_unknown_ops_are_refused():
-    with pytest.raises(RunError, match=r"scalar code cannot have: arith\.flush_denormals at loc"):
+    with pytest.raises(RunError, match=r"scalar code cannot have: arith\.flush_denormals at "):
         pointwise([torch.zeros(2)], torch.empty(2), "%v = arith.flush_denormals %a0 : f32")
