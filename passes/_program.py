@@ -41,7 +41,7 @@ class Program:
     def of(module: ir.Module) -> "Program":
         """Reads the module, unless the pass before left its program.
 
-        Raises PassError when there is no ``@main``, or a call of ``@main`` names no function.
+        Raises PassError when there is no graph ``@main``, or a call of ``@main`` names no function.
         """
         left = left_before(module, Program)
         if left is not None:
@@ -49,7 +49,10 @@ class Program:
         program = Program(module, functions_of(module), _nested=bool(modules_in(module)))
         if "main" not in program.functions:
             raise PassError("the module has no function @main", module.operation.location)
-        _references(program.main, program._named)
+        main = program.main
+        if "fuse.kernel" in main.attributes or not len(main.regions[0].blocks):
+            raise PassError("expected @main to be a graph, got a kernel or a declaration", main.location)
+        _references(main, program._named)
         program.callers = dict.fromkeys(program.functions, 0)
         for op in (o.operation for o in program.block.operations):
             if op.name != "func.call":

@@ -99,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
     group(
         "--reproducer",
         metavar="FILE",
-        help="when a pass fails, write the module before it and the rest to run (FILE.running meanwhile)",
+        help="when a pass fails, write the module before it and what is left to run (FILE.running meanwhile)",
     )
     group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
     group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")

@@ -43,7 +43,7 @@ def ended(tool: str, body: Callable[[], int], *, debug: bool = False) -> int:
     A reader that has had enough (``| head``) is no error.  ``debug`` also prints the traceback.
     """
     if sys.stderr is None:  # closed by the shell: `print` would take stdout instead
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (it stays open)
     try:
         return body()
     except KeyboardInterrupt:

@@ -76,7 +76,7 @@ class PrintIR(Watcher):
 class WriteReproducer(Watcher):
     """Keeps in ``path`` the module before the pass that failed, and the passes from there on.
 
-    Until a pass fails the text is in a new file beside it, ``path.running``, which is written before each pass
+    Until a pass fails the text is in a new file beside it, ``path.running``.  It is written before each pass
     and so is there even when the process dies in one.  What was at ``path`` stays where no pass fails.
     """
 

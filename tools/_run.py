@@ -6,6 +6,7 @@ is first lowered to the planned level where it is not there yet.
 
 import argparse
 import pickle
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..compiler.runtime.interpreter.program import Program
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
-from ._exit import FAILED, USAGE, UsageError, say, write_out
+from ._exit import FAILED, USAGE, UsageError, kind_and_text, say, write_out
 from ._source import ParseError, Source, parse
 
 
@@ -54,9 +55,18 @@ def _module(source: Source, diagnostics: Diagnostics) -> ir.Module:
 
 def _run(module: ir.Module, options: argparse.Namespace) -> int:
     inputs = _inputs(module, options)
-    results = (
-        Program(module)(inputs) if options.device == "cpu" else _run_on_gpu(module, inputs, options.device)
-    )
+    try:
+        results = (
+            Program(module)(inputs)
+            if options.device == "cpu"
+            else _run_on_gpu(module, inputs, options.device)
+        )
+    except (RunError, UsageError):
+        raise
+    except Exception as error:  # of torch, which computes what the module says
+        if options.debug:
+            traceback.print_exception(error)
+        raise RunError(f"@main cannot be executed: {kind_and_text(error)}") from error
     if options.save:
         _save(results, options.save)
     if options.compare:

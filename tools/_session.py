@@ -13,8 +13,9 @@ from ..compiler.mlir import ir
 from ..compiler.timing import Timing
 from ..passes.manager import Observer, PassManager
 from ..passes.pass_base import Pass, PassError
+from ._exit import kind_and_text
 from ._observers import Progress, Watcher
-from ._source import ParseError, Source, parse
+from ._source import ParseError, Source, parse, start_of
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,10 @@ class Session:
             with self.timing.measured("Parser"):
                 module = parse(source, context, outcome.diagnostics)
         except ParseError as error:
-            _ensure_error(outcome, str(error))
+            _ensure_error(outcome, str(error), start_of(source))
+            return outcome
+        except Exception as error:  # of the rules of single ops, which the parser asks
+            self._bug("the parser", error, start_of(source), outcome)
             return outcome
         with collecting(context, outcome.diagnostics):
             outcome.ok = self._verified(module, outcome) and self._run_passes(module, number, outcome)
@@ -81,7 +85,8 @@ class Session:
         for remark in outcome.remarks.items:
             outcome.diagnostics.items.append(remark_diagnostic(remark, context))
         if outcome.ok:
-            outcome.analyses = [analyse(module) for analyse in self.analyses]
+            outcome.ok = self._analysed(module, outcome)
+        if outcome.ok:
             with self.timing.measured("Output"):
                 outcome.output = self.style.text(module)
         return outcome
@@ -91,8 +96,20 @@ class Session:
             with self.timing.measured("Verifier"):
                 verify(module)
         except (VerificationError, ir.MLIRError) as error:
-            _ensure_error(outcome, str(error), module)
+            _ensure_error(outcome, str(error), module.operation.location)
             return False
+        except Exception as error:
+            self._bug("the verifier", error, module.operation.location, outcome)
+            return False
+        return True
+
+    def _analysed(self, module: ir.Module, outcome: Outcome) -> bool:
+        for analyse in self.analyses:
+            try:
+                outcome.analyses.append(analyse(module))
+            except Exception as error:
+                self._bug("an analysis", error, module.operation.location, outcome)
+                return False
         return True
 
     def _run_passes(self, module: ir.Module, number: int, outcome: Outcome) -> bool:
@@ -119,14 +136,23 @@ class Session:
     def _failed(self, error: Exception, running: Pass | None, module: ir.Module, outcome: Outcome) -> None:
         name = running.name if running is not None else "none"
         if isinstance(error, (VerificationError, ir.MLIRError)):
-            _ensure_error(outcome, f"pass '{name}' failed: {error}", module)
+            _ensure_error(outcome, f"pass '{name}' failed: {error}", module.operation.location)
             outcome.diagnostics.attach(f"after pass '{name}'")
             return
         location = _place(error, module)
+        if isinstance(error, OSError):  # of a dump, a reproducer, a table
+            outcome.diagnostics.add("error", f"pass '{name}': {error}", location)
+            return
         if isinstance(error, self.expected):
             outcome.diagnostics.add("error", str(error), location)
             return
-        outcome.diagnostics.add("error", f"pass '{name}' raised {type(error).__name__}: {error}", location)
+        self._bug(f"pass '{name}'", error, location, outcome)
+
+    def _bug(
+        self, what: str, error: Exception, place: ir.Location | Position | None, outcome: Outcome
+    ) -> None:
+        """An exception that nobody foresaw is one sentence, at the place that is known best."""
+        outcome.diagnostics.add("error", f"{what} raised {kind_and_text(error)}", place)
         if self.debug:
             traceback.print_exception(error)
 
@@ -157,10 +183,10 @@ def _place(error: Exception, module: ir.Module) -> ir.Location | Position | None
     return position or module.operation.location
 
 
-def _ensure_error(outcome: Outcome, message: str, module: ir.Module | None = None) -> None:
+def _ensure_error(outcome: Outcome, message: str, place: ir.Location | Position) -> None:
     """An exception that left no diagnostic becomes one."""
     if not outcome.diagnostics.failed:
-        outcome.diagnostics.add("error", message, None if module is None else module.operation.location)
+        outcome.diagnostics.add("error", message, place)
 
 
 def remark_diagnostic(remark: Remark, context: ir.Context) -> Diagnostic:

@@ -2,18 +2,22 @@
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..compiler.diagnostics import Diagnostics, collecting
+from ..compiler.diagnostics import Diagnostics, Position, collecting
 from ..compiler.mlir import ir
+from ._nesting import MOST, too_deep
 
 #: A line that starts so separates the parts of a split input.
 SEPARATOR = "// -----"
 #: What the parser calls a text whose name it was not told.
 _ANONYMOUS = "-"
+
+_CODE = re.compile(r"^[ \t]*(?!//)(\S)", re.MULTILINE)
 
 
 class ParseError(Exception):
@@ -60,6 +64,11 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
 
     Raises ``ParseError`` after adding to ``diagnostics`` what is wrong and where.
     """
+    deep = too_deep(source.text)
+    if deep is not None:
+        message = f"this nests deeper than {MOST} brackets, signs and aliases, the most that is read"
+        diagnostics.add("error", message, Position(source.name, deep.line, deep.column))
+        raise ParseError(f"{source.name} nests too deep")
     with collecting(context) as found:
         try:
             module = ir.Module.parse(source.text, context)
@@ -68,17 +77,28 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
     diagnostics.items += [d.renamed(_ANONYMOUS, source.name) for d in found.items]
     if module is None:
         raise ParseError(f"{source.name} is no valid module")
-    _relocate(module, source.name)
+    _relocate(module, source)
     return module
 
 
-def _relocate(module: ir.Module, name: str) -> None:
-    """Gives the file's name to all locations that the parser filled in."""
-    context = module.context
+def start_of(source: Source) -> Position:
+    """Where the first line is that holds more than a comment."""
+    found = _CODE.search(source.text)
+    before = source.text[: found.start(1)] if found else ""
+    return Position(source.name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def _relocate(module: ir.Module, source: Source) -> None:
+    """Gives the file's name to all locations that the parser filled in, and its start to a module that is not
+    spelled out.
+    """
+    context, name, start = module.context, source.name, start_of(source)
 
     def renamed(location: ir.Location) -> ir.Location:
         if not isinstance(location, ir.FileLineColLoc) or location.filename != _ANONYMOUS:
             return location
+        if location.start_line == 0:
+            return ir.Location.file(name, start.line, start.column, context)
         return ir.Location.file(name, location.start_line, location.start_col, context)
 
     def visit(op: ir.Operation) -> ir.WalkResult:

@@ -8,6 +8,10 @@ from .index_expr import ONE, Expr, const, sym
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_$][A-Za-z0-9_$.']*)|(\*\*|//|[-+*%()]))")
 _WORDS = {"floordiv": "//", "mod": "%", "ceildiv": "ceildiv"}
 _MAX_POWER = 16
+#: How deep parentheses and signs may nest: Python's stack ends at ten times that.
+_MAX_DEPTH = 50
+#: Offsets and sizes are 64-bit numbers.
+_MAX_NUMBER = (1 << 63) - 1
 
 
 class _Parser:
@@ -32,6 +36,7 @@ class _Parser:
             at = match.end()
         self.tokens.append(("end", "", end))
         self.next = 0
+        self.depth = 0
 
     def error(self, why: str, at: int) -> ValueError:
         return ValueError(f"bad index expression {self.text!r}: {why} at position {at}")
@@ -79,18 +84,22 @@ class _Parser:
                 value = (value + right - 1).floordiv(right)
 
     def unary(self) -> Expr:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise self.error(f"it nests deeper than {_MAX_DEPTH}", self.tokens[self.next][2])
         if self.take("-"):
-            return -self.unary()
-        if self.take("+"):
-            return self.unary()
-        return self.power()
+            value = -self.unary()
+        else:
+            value = self.unary() if self.take("+") else self.power()
+        self.depth -= 1
+        return value
 
     def power(self) -> Expr:
         base = self.primary()
         if not self.take("**"):
             return base
         kind, text, at = self.tokens[self.next]
-        if kind != "number" or int(text) > _MAX_POWER:
+        if kind != "number" or len(text) > 2 or int(text) > _MAX_POWER:
             raise self.error(f"a power must be a number of at most {_MAX_POWER}", at)
         self.next += 1
         value = ONE
@@ -102,6 +111,8 @@ class _Parser:
         kind, text, at = self.tokens[self.next]
         self.next += 1
         if kind == "number":
+            if len(text) > len(str(_MAX_NUMBER)) or int(text) > _MAX_NUMBER:
+                raise self.error(f"the number is larger than {_MAX_NUMBER}", at)
             return const(int(text))
         if kind == "name":
             return sym(text)

@@ -119,7 +119,7 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
         rule = _RULES.get(op.name)
         if rule is not None:
             report.check(op, rule, graph, op)
-        if op.name == "func.call":
+        if op.name == "func.call" or rule is None:
             typed += [(op, result.type) for result in op.results]
     for op, type_ in typed:
         report.check(op, _sizes_defined, graph, type_)

@@ -187,7 +187,10 @@ def _tile(func: ir.Operation, dims: dict[str, Expr]) -> Tile | None:
 
 def _reduced_in_whole_axes(tile: Tile, op: ir.Operation) -> None:
     over = _over_names(op)
-    for number in sorted({tile.axis_of(d) for d in over}):
+    placed = {
+        d for axis in tile.axes for d in axis.dims
+    }  # that `over` names dims of the kernel is a rule, too
+    for number in sorted({tile.axis_of(d) for d in over if d in placed}):
         axis = tile.axes[number]
         if axis.kind == "grid":
             raise Broken(f"reduces over {listed(over)}, which fuse.tile spreads over programs (a grid axis)")

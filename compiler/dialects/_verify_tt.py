@@ -18,6 +18,9 @@ def verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
                 complaint = check(self.operation)
             except (KeyError, ValueError) as error:  # an attribute that is missing or of another kind
                 complaint = str(error)
+            except IndexError:  # this runs before MLIR counts operands and results
+                op = self.operation
+                complaint = f"has too few operands or results: {len(op.operands)} and {len(op.results)}"
         if complaint is not None:
             self.operation.location.emit_error(f"'{self.operation.name}' op {complaint}")
         return complaint is None
@@ -92,6 +95,8 @@ def expand_dims(op: ir.Operation) -> str | None:
 
 def reduced(op: ir.Operation) -> str | None:
     axis = ir.IntegerAttr(op.attributes["axis"]).value
+    if len(op.operands) != len(op.results):
+        return f"expected a result for each of {len(op.operands)} operands, got {len(op.results)}"
     for operand, result in zip(op.operands, op.results, strict=True):
         shape = shape_of(operand.type)
         if not 0 <= axis < len(shape):
@@ -103,6 +108,8 @@ def reduced(op: ir.Operation) -> str | None:
 
 
 def scanned(op: ir.Operation) -> str | None:
+    if len(op.operands) != len(op.results):
+        return f"expected a result for each of {len(op.operands)} operands, got {len(op.results)}"
     for operand, result in zip(op.operands, op.results, strict=True):
         if operand.type != result.type:
             return f"expected a result of type {operand.type}, got {result.type}"

@@ -126,7 +126,7 @@ def lines(outcome: Any) -> list[str]:
 def test_a_bug_in_a_pass_names_the_pass_and_prints_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run(Nothing(), Crashes())
     assert not outcome.ok and outcome.output is None
-    assert lines(outcome) == ["model.mlir:0:0: error: pass 'crashes' raised KeyError: 'd7'"]
+    assert lines(outcome) == ["model.mlir:2:1: error: pass 'crashes' raised KeyError: 'd7'"]
     assert "Traceback" not in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from idle_pass import Nothing
 
 from fuse_mlir.passes import pipeline_text as pipelines
 from fuse_mlir.passes import registry
-from fuse_mlir.passes.pass_base import Pass
+from fuse_mlir.passes.pass_base import Count, Pass
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Typed(Pass):
     level: Literal["low", "high"] = "low"
     limit: int | None = None
     blocks: tuple[int, ...] = ()
+    number: Count = 1
 
 
 PASSES = {cls.name: cls for cls in (Nothing, Typed)}
@@ -40,6 +41,7 @@ PASSES = {cls.name: cls for cls in (Nothing, Typed)}
         ),
         ("typed{level=high limit=3 blocks=1,2,4}", Typed(level="high", limit=3, blocks=(1, 2, 4))),
         ("typed{limit=None blocks=}", Typed()),
+        ("typed{count=-7 number=0}", Typed(count=-7, number=0)),
     ],
 )
 def test_options_have_the_types_of_their_fields(text: str, made: Typed) -> None:
@@ -51,6 +53,8 @@ def test_options_have_the_types_of_their_fields(text: str, made: Typed) -> None:
     ("text", "message"),
     [
         ("typed{count=x}", "option 'count' of pass 'typed' takes int, got 'x'"),
+        ("typed{number=-1}", "option 'number' of pass 'typed' takes int at least 0, got '-1'"),
+        ("typed{number=x}", "option 'number' of pass 'typed' takes int at least 0, got 'x'"),
         ("typed{count}", "option 'count' of pass 'typed' takes int, got nothing"),
         ("typed{level=mid}", "option 'level' of pass 'typed' takes low or high, got 'mid'"),
         ("typed{limit=many}", "option 'limit' of pass 'typed' takes int or None, got 'many'"),
