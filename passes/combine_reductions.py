@@ -173,7 +173,7 @@ def _count(value: ir.Value) -> Expr | None:
     constant = defining_op(value, "arith.constant")
     if constant is not None:
         number = ir.FloatAttr(constant.attributes["value"]).value
-        return const(int(number)) if number == int(number) else None
+        return const(int(number)) if number.is_integer() else None  # an infinity is none, nor is a NaN
     converted = defining_op(value, "arith.sitofp")
     index = defining_op(converted.operands[0], "fuse.index") if converted is not None else None
     if index is None or len(index.operands):

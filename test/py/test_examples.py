@@ -160,7 +160,7 @@ def follows(shown: str, printed: list[str]) -> str | None:
 
 
 def test_readme_shows_what_fuse_opt_prints(monkeypatch, capsys):
-    """IR below a command is what the command prints, to the numbers of values, with `...` for what is left out."""
+    """IR below a command is what it prints, to the numbers of values, with `...` for what is left out."""
     fences = re.findall(
         r"^```(\w+)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )

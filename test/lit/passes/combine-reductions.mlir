@@ -175,12 +175,16 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: another value is subtracted from, the dims differ, the count differs.
+// Must not fire: another value is subtracted from, the dims differ, the count differs or is no number.
 // CHECK-LABEL: @other_value
 // CHECK-NOT: fuse.online_softmax
 // CHECK-LABEL: @other_dims
 // CHECK-NOT: fuse.online_softmax
 // CHECK-LABEL: @other_count
+// CHECK-NOT: fuse.welford
+// CHECK-LABEL: @nan_count
+// CHECK-NOT: fuse.welford
+// CHECK-LABEL: @infinite_count
 // CHECK-NOT: fuse.welford
 module attributes {fuse.device = "cpu"} {
   func.func private @other_value(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
@@ -213,6 +217,34 @@ module attributes {fuse.device = "cpu"} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : f32
     %n = arith.constant 63.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %mean = arith.divf %t, %n : f32
+    %d = arith.subf %v, %mean : f32
+    %d2 = arith.mulf %d, %d : f32
+    %m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @nan_count(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = arith.constant 0x7FC00000 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %mean = arith.divf %t, %n : f32
+    %d = arith.subf %v, %mean : f32
+    %d2 = arith.mulf %d, %d : f32
+    %m2 = "fuse.reduce"(%d2) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @infinite_count(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = arith.constant 0x7F800000 : f32
     %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
     %t = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
     %mean = arith.divf %t, %n : f32
