@@ -16,7 +16,7 @@
 // CHECK: "fuse.free"
 // NONE: arith.addi
 // UNKNOWN: fuse-opt: error: unknown pass 'plan-memori'; did you mean 'plan-memory'?
-// UPSTREAM: fuse-opt: error: unknown pass 'canonicalise'; did you mean 'canonicalize'?
+// UPSTREAM: fuse-opt: error: unknown pass '--canonicalise'; did you mean '--canonicalize'?
 // OPTION: fuse-opt: error: pass 'plan-memory' has no option 'resue'; did you mean 'reuse'?
 // VALUE: fuse-opt: error: option 'reuse' of pass 'plan-memory' takes bool, got 'maybe'
 // UNCLOSED: fuse-opt: error: the pipeline 'builtin.module(plan-memory' ends before a ')'
