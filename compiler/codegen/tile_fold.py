@@ -3,12 +3,16 @@ operands is added, and how they become the results.  It has two forms: over a wh
 accumulated over the iterations of a loop.  Masked lanes hold the neutral element before anything is folded.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..mlir import ir
 from .tile_builder import Shape, TileBuilder
 from .tile_reduce import Combine, Values, fold
+
+#: How many equal numbers, a power of two, have an exact sum if they are added one by one.
+SHORT = 4
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class Lanes:
     known; ``apart``: they lie a thread count apart, not side by side.  ``narrow``: an index operand fits in
     32 bits; ``ordered``: it grows from iteration to iteration.
     ``even``: no block of the reduced axes has masked lanes, so that each lane folds as many points.
+    ``threads``: of a program.
     """
 
     axes: tuple[int, ...]
@@ -32,6 +37,7 @@ class Lanes:
     narrow: bool = False
     ordered: bool = False
     even: bool = True
+    threads: int = 32
 
     @property
     def owned(self) -> Shape:
@@ -52,6 +58,13 @@ class Lanes:
         if self.own == 1:
             return self.shape
         return (*self.owned[: self.own_axis], 1, *self.owned[self.own_axis + 1 :])
+
+    def tree(self, shape: Shape) -> bool:
+        """Whether a fold of a tile of ``shape`` along ``axes`` adds up to ``SHORT`` elements of a thread one
+        by one, and all threads as a tree.
+        """
+        alone = all(extent == 1 for i, extent in enumerate(shape) if i not in self.axes)
+        return alone and math.prod(shape) <= SHORT * self.threads
 
 
 #: The operands of one of several parts of what is reduced, and where they lie.

@@ -10,23 +10,26 @@ from dataclasses import dataclass
 from ..dialects import tt
 from ..mlir import ir
 from .tile_builder import TileBuilder, exact_inverse, ordinary_constant, shape_of
-from .tile_fold import Fold, Lanes, Part, filled, fold_parts
+from .tile_fold import SHORT, Fold, Lanes, Part, filled, fold_parts
+from .tile_math import quotient_by_row
 from .tile_reduce import Values, combine_kind, fold, fold_tree, reshaped
 
 
 @dataclass(frozen=True)
 class Welford(Fold):
     """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it, ``_corrected`` where
-    the sum of equal elements is not ``exact``.  Looped: of what one thread holds of a block the mean, and the
+    the sum of equal elements is not exact.  Looped: of what one thread holds of a block the mean, and the
     deviations from it, which Chan's formula adds to the running pair (of one element that is Welford's
     update); then all lanes at once, each with a mean and an m2 of its n points: a mean, and
-    M2 = sum(m2 + n*(mean - M)^2), corrected too.
+    M2 = sum(m2 + n*(mean - M)^2), corrected where the mean of equal lanes is not exact.
 
-    Of equal elements all deviations are 0.  A thread folds its own elements of a block, a power of two, as a
-    tree: each sum in a tree of equal numbers is one of them times a power of two, so that it is exact.
+    ``exact``: of how many equal elements, at most, all sums are exact.  A tree of a power of two has an
+    exact sum besides, as each of its sums is one element times a power of two; so have four, added one by
+    one: the sum of three is wrong by up to half a unit in the last place of four times the element, and
+    where it is just that half, the tie is rounded back.
     """
 
-    exact: bool = False
+    exact: int = 2
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         return self.of_parts(builder, [(operands, lanes)])
@@ -36,12 +39,13 @@ class Welford(Fold):
         add, count = combine_kind("sum"), parts[0][1].count(tt.element_of(values[0].type))
         held = [[filled(builder, v, 0.0, lanes)] for v, (_, lanes) in zip(values, parts, strict=True)]
         [total] = fold_parts(builder, held, parts, add)
-        mean = _divide(builder, total, count, self.exact)
+        exact = self._holds(ordinary_constant(count))
+        mean = _divide(builder, total, count, exact)
         apart = [_minus(builder, v, mean) for v in values]
-        if self.exact:
+        if exact:
             apart = [_square(builder, v) for v in apart]
         apart = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(apart, parts, strict=True)]
-        if self.exact:
+        if exact:
             return [mean, *fold_parts(builder, [[v] for v in apart], parts, add)]
         held = [[v, _square(builder, v)] for v in apart]
         return _corrected(builder, mean, fold_parts(builder, held, parts, _both), count)
@@ -63,11 +67,11 @@ class Welford(Fold):
         mean, m2 = state
         if lanes.own > 1:
             own, add = lanes.own_axis, combine_kind("sum")
-            center = _times(
-                builder,
-                fold_tree(builder, value, own, add),
-                builder.constant(1.0 / lanes.own, element),
-            )
+            if lanes.own <= max(self.exact, SHORT):
+                [total] = fold(builder, [value], [own], add)
+            else:
+                total = fold_tree(builder, value, own, add)
+            center = _times(builder, total, builder.constant(1.0 / lanes.own, element))
             squares = _square(builder, _minus(builder, value, center))
             [spread] = fold(builder, [squares], [own], add)
             deviation = _minus(builder, center, mean)
@@ -95,8 +99,8 @@ class Welford(Fold):
         mean, m2 = lane_by_lane(builder, state, lanes)
         element = tt.element_of(mean.type)
         count = lanes.count(element)
-        if lanes.own > 1 and lanes.even:
-            held = math.prod(shape_of(mean)[axis] for axis in lanes.axes)
+        add, held = combine_kind("sum"), math.prod(shape_of(mean)[axis] for axis in lanes.axes)
+        if lanes.even:
             weight = _times(builder, count, builder.constant(1.0 / held, element))
         elif lanes.own > 1:
             trips = [reshaped(builder, seen(element), lanes.owned)]
@@ -104,13 +108,24 @@ class Welford(Fold):
             weight = _times(builder, trips[0], builder.fill(float(lanes.own), trips[0]))
         else:
             weight = seen(element)
-        [total] = fold(builder, [_times(builder, mean, weight)], lanes.axes, combine_kind("sum"))
-        first = _divide(builder, total, count)
+        known = ordinary_constant(count)
+        if known is not None and lanes.even and lanes.tree(shape_of(mean)):
+            [total] = fold(builder, [mean], lanes.axes, add)
+            first, exact = _times(builder, total, builder.constant(1.0 / held, element)), True
+        else:
+            exact = self._holds(known)
+            [total] = fold(builder, [_times(builder, mean, weight)], lanes.axes, add)
+            first = _divide(builder, total, count, exact)
         apart = _minus(builder, mean, first)
         weighted = _times(builder, apart, weight)
         squares = _plus(builder, m2, _times(builder, weighted, apart))
-        sums = fold(builder, [weighted, squares], lanes.axes, _both)
-        return _corrected(builder, first, sums, count)
+        if exact:
+            return [first, *fold(builder, [squares], lanes.axes, add)]
+        return _corrected(builder, first, fold(builder, [weighted, squares], lanes.axes, _both), count)
+
+    def _holds(self, points: float | None) -> bool:
+        """Whether sums of equal elements are exact; None: of an unknown number of them."""
+        return points is not None and points <= self.exact
 
 
 #: What is left of a sum of squares where nothing but rounding is: at least the error of two sums of squares
@@ -134,6 +149,10 @@ def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Va
     2 * h * u * squares: what is below that, or negative, becomes 0.  It is the m2 of a row whose elements
     differ from these by less than half a unit in the last place.
 
+    The mean itself is corrected where it is at least the standard deviation only.  Below, deviations cannot
+    tell it better: x - first drops the same bits of first from all x of one exponent, so that their mean is
+    wrong by up to u * mean(|x|), which is many units of a mean near 0.  The first mean is as good as its sum.
+
     A sum of deviations that is no number or infinite corrects nothing: the mean of a row is then as infinite
     as its sum.
     """
@@ -146,8 +165,10 @@ def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Va
     m2 = _minus(builder, squares, _times(builder, total, correction))
     rounding = _ROUNDING[str(tt.element_of(squares.type))]
     least = _times(builder, squares, builder.fill(rounding, squares))
-    nothing = builder.cmpf("olt", m2, least)
-    return [_plus(builder, first, correction), builder.select(nothing, builder.fill(0.0, m2), m2)]
+    nothing, zero = builder.cmpf("olt", m2, least), builder.fill(0.0, m2)
+    far = builder.cmpf("oge", _times(builder, _square(builder, first), count), squares)
+    mean = _plus(builder, first, builder.select(far, correction, zero))
+    return [mean, builder.select(nothing, zero, m2)]
 
 
 def _both(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
@@ -189,8 +210,9 @@ def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value, precise: bool = Fals
     inverse = exact_inverse(b)
     if inverse is not None:
         return _times(builder, a, builder.fill(inverse, b))
-    precise = precise and str(tt.element_of(a.type)) == "f32"
-    return builder.elementwise("tt.precise_divf" if precise else "arith.divf", [a, b])
+    if precise and str(tt.element_of(a.type)) == "f32":
+        return quotient_by_row(builder, a, b)
+    return builder.elementwise("arith.divf", [a, b])
 
 
 @dataclass(frozen=True)

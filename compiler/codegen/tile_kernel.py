@@ -2,12 +2,11 @@
 of the looped axis.
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
 from ..analysis.index import Expr, const, parse
-from ..analysis.kernel import REDUCTIONS, Kernel, string, strings
+from ..analysis.kernel import REDUCTIONS, Kernel, string
 from ..analysis.row_start import PLAIN_FOLDS
 from ..analysis.tile import Tile
 from ..dialects import tt
@@ -31,8 +30,8 @@ __all__ = ["TileKernel", "TilingError"]
 #: Blocks from which on a loop is worth code of its own for the blocks at its ends, and where masks cost a
 #: fold that counts its points more than others.
 _LONG_LOOP, _SHORT_LOOP = 8, 2
-#: Bits of the significands of float types.
-_SIGNIFICAND = {"f32": 24, "f16": 11, "bf16": 8}
+#: Bits of the significands of f32 and of the types of 16 bits, the narrowest first.
+_F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
 
@@ -319,22 +318,18 @@ class TileKernel(TileAccesses):
     def _fold_of(self, op: ir.Operation) -> Fold:
         """The fold of a ``fuse`` reduction."""
         if op.name == "fuse.welford":
-            return Welford(exact=self._sums_equals_exactly(op))
+            return self._welford(op.operands[0])
         return _fold_of(op)
 
-    def _sums_equals_exactly(self, op: ir.Operation) -> bool:
-        """Whether the sum of what ``op`` folds is exact where its elements are equal: they were widened from
-        16 bits, and f32 has enough bits for their number besides.
+    def _welford(self, value: ir.Value) -> Welford:
+        """The fold of a value: of elements widened from 16 bits, f32 holds the sum of as many equal ones as
+        its bits besides count.
         """
-        points = math.prod([self.kernel.dims[dim] for dim in strings(op.attributes["over"])], start=const(1))
-        if points.constant is None or str(op.operands[0].type) != "f32":
-            return False
-        return any(
-            points.constant <= 2 ** (_SIGNIFICAND["f32"] - bits)
-            and self.rounding.is_exact(op.operands[0], self.builder.type(name))
-            for name, bits in _SIGNIFICAND.items()
-            if name != "f32"
-        )
+        if str(value.type) == "f32":
+            for name, bits in _SIGNIFICAND.items():
+                if self.rounding.is_exact(value, self.builder.type(name)):
+                    return Welford(exact=1 << (_F32_SIGNIFICAND - bits))
+        return Welford()
 
 
 def _fold_of(op: ir.Operation) -> Fold:

@@ -32,7 +32,9 @@ class ReductionLanes:
         own, apart = self._own(op, shape)
         narrow, ordered = self._index_facts(op)
         size, even = lambda element: self._number(count, element), all(map(self.index.exact, axes))
-        return Lanes(positions, mask, shape, size, own, apart, narrow, ordered, even)
+        return Lanes(
+            positions, mask, shape, size, own, apart, narrow, ordered, even, 32 * self.tile.num_warps
+        )
 
     def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
         """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by

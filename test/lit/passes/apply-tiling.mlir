@@ -224,7 +224,11 @@ module attributes {fuse.device = "cpu"} {
 // CHECK: arith.mulf %[[REST]], %[[MOVED]] : f32
 // CHECK: %[[M2:.*]] = arith.subf %[[SUMS]]#1, %
 // CHECK: arith.cmpf olt, %[[M2]], %
-// CHECK: arith.addf %[[FIRST]], %[[MOVED]] : f32
+// CHECK: %[[TO:.*]] = arith.mulf %[[FIRST]], %[[FIRST]] : f32
+// CHECK: %[[ALL:.*]] = arith.mulf %[[TO]], %
+// CHECK: %[[FAR:.*]] = arith.cmpf oge, %[[ALL]], %[[SUMS]]#1 : f32
+// CHECK: %[[REST2:.*]] = arith.select %[[FAR]], %[[MOVED]], %
+// CHECK: arith.addf %[[FIRST]], %[[REST2]] : f32
 func.func private @spread_of_f32(%x: tensor<8x1000xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "1000"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
   %true = arith.constant true
@@ -242,7 +246,7 @@ func.func private @spread_of_f32(%x: tensor<8x1000xf32>, %o: tensor<8xf32>, %q: 
 // CHECK-LABEL: @spread_of_f16
 // CHECK-NOT: tt.reduce_2
 // CHECK: "tt.reduce"(
-// CHECK: "tt.precise_divf"(
+// CHECK: math.fma
 // CHECK: "tt.reduce"(
 // CHECK-NOT: arith.cmpf
 func.func private @spread_of_f16(%x: tensor<8x1000xf16>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
@@ -276,21 +280,127 @@ func.func private @spread_of_many_f16(%x: tensor<8x8193xf16>, %o: tensor<8xf32>,
 
 // -----
 
-// In a loop a thread adds up its four elements as a tree; the lanes are corrected after it.
+// In a loop a thread adds up its four elements one by one; of lanes that hold as many points each, the mean is the
+// sum of a tree times a power of two, and is not corrected.
 // CHECK-LABEL: @spread_in_a_loop
 // CHECK: scf.for
-// CHECK: "tt.reshape"(%{{.*}}) : (tensor<512xf32>) -> tensor<128x4xf32>
-// CHECK: %[[HALVES:.*]] = "tt.reshape"(%{{.*}}) : (tensor<128x4xf32>) -> tensor<128x2x2xf32>
-// CHECK-NEXT: "tt.reduce"(%[[HALVES]])
-// CHECK: : (tensor<128x2x2xf32>) -> tensor<128x2xf32>
-// CHECK: : (tensor<128x2x1xf32>) -> tensor<128x1xf32>
+// CHECK: %[[OWN:.*]] = "tt.reshape"(%{{.*}}) : (tensor<512xf32>) -> tensor<128x4xf32>
+// CHECK-NOT: tt.reshape
+// CHECK: "tt.reduce"(%[[OWN]])
 // CHECK: scf.yield
-// CHECK: "tt.reduce_2"(
+// CHECK-NOT: tt.reduce_2
+// CHECK: %[[MEANS:.*]] = "tt.reduce"(%{{.*}}) ({
+// CHECK: arith.mulf %[[MEANS]], %
+// CHECK-NOT: tt.reduce_2
+// CHECK: "tt.reduce"(
+// CHECK-NOT: arith.cmpf
+// CHECK: "tt.store"(
 func.func private @spread_in_a_loop(%x: tensor<8x4096xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4096"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4096xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A thread adds up eight squares as a tree: the sum of eight equal numbers of f32, one by one, is not exact.
+// CHECK-LABEL: @spread_of_eight_in_a_loop
+// CHECK: scf.for
+// CHECK: "tt.reshape"(%{{.*}}) : (tensor<1024xf32>) -> tensor<128x8xf32>
+// CHECK: %[[HALVES:.*]] = "tt.reshape"(%{{.*}}) : (tensor<128x8xf32>) -> tensor<128x2x4xf32>
+// CHECK-NEXT: "tt.reduce"(%[[HALVES]])
+// CHECK: scf.yield
+func.func private @spread_of_eight_in_a_loop(%x: tensor<8x4096xf16>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4096"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4096xf16>, i1, f16) -> f16
+  %w = arith.extf %h : f16 to f32
+  %v = arith.mulf %w, %w : f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Must not fire: f32 holds the sum of eight equal elements of f16.
+// CHECK-LABEL: @spread_of_f16_in_a_loop
+// CHECK: scf.for
+// CHECK: %[[OWN:.*]] = "tt.reshape"(%{{.*}}) : (tensor<1024xf32>) -> tensor<128x8xf32>
+// CHECK-NOT: tt.reshape
+// CHECK: "tt.reduce"(%[[OWN]])
+// CHECK: scf.yield
+func.func private @spread_of_f16_in_a_loop(%x: tensor<8x4096xf16>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4096"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4096xf16>, i1, f16) -> f16
+  %v = arith.extf %h : f16 to f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Lanes that hold different numbers of points are corrected.
+// CHECK-LABEL: @spread_of_an_uneven_loop
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK: "tt.reduce_2"(
+func.func private @spread_of_an_uneven_loop(%x: tensor<8x4000xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4000"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4000xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// So are those of which a thread holds more than four: it adds them up one by one.
+// CHECK-LABEL: @spread_of_many_lanes
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK: "tt.reduce_2"(
+func.func private @spread_of_many_lanes(%x: tensor<8x16384xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "16384"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 8192 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x16384xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Must not fire: f32 holds the sum of 4000 equal elements of f16, in whichever order.
+// CHECK-LABEL: @spread_of_uneven_f16
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK-NOT: tt.reduce_2
+// CHECK: math.fma
+// CHECK-NOT: tt.reduce_2
+// CHECK: "tt.store"(
+func.func private @spread_of_uneven_f16(%x: tensor<8x4000xf16>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4000"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %h = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4000xf16>, i1, f16) -> f16
+  %v = arith.extf %h : f16 to f32
   %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
   %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
