@@ -32,6 +32,9 @@ class Welford(Fold):
     exact: int = 2
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        """Beside the results, where they are corrected: the deviations from the first mean, and what the mean
+        is more than that.  Their difference is x - mean, 0 for equal elements, and x is not needed for it.
+        """
         return self.of_parts(builder, [(operands, lanes)])
 
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
@@ -41,14 +44,15 @@ class Welford(Fold):
         [total] = fold_parts(builder, held, parts, add)
         exact = self._holds(ordinary_constant(count))
         mean = _divide(builder, total, count, exact)
-        apart = [_minus(builder, v, mean) for v in values]
+        deviations = apart = [_minus(builder, v, mean) for v in values]
         if exact:
             apart = [_square(builder, v) for v in apart]
         apart = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(apart, parts, strict=True)]
         if exact:
             return [mean, *fold_parts(builder, [[v] for v in apart], parts, add)]
         held = [[v, _square(builder, v)] for v in apart]
-        return _corrected(builder, mean, fold_parts(builder, held, parts, _both), count)
+        corrected, m2 = _corrected(builder, mean, fold_parts(builder, held, parts, _both), count)
+        return [corrected, m2, deviations[0], _minus(builder, corrected, mean)]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         zero = builder.constant(0.0, elements[0], lanes.folded)

@@ -43,6 +43,8 @@ class TileKernel(TileAccesses):
         self.rounding = Rounding(self.builder, self._operand)
         self.iteration: ir.Value | None = None
         self.carries: dict[ir.Operation, ir.Value] = {}
+        #: Of an operand and its mean, what is in scope with a mean: ``Welford.whole``'s further results.
+        self.deviations: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, Sequence[ir.Value]]] = {}
 
     def rewrite(self) -> list[Expr]:
         """Replaces the body by tile code and gives the grid: up to three expressions over sizes.  Raises
@@ -241,6 +243,8 @@ class TileKernel(TileAccesses):
                     if op.name == "arith.extf":
                         rounding = self.rounding
                         wide = self._wide_row(op) or rounding.undone(op) or rounding.in_pairs(op)
+                    elif op.name == "arith.subf":
+                        wide = self._deviation(op)
                     operands = [] if wide is not None else [self._operand(v) for v in op.operands]
                     self._set(op, [wide] if wide is not None else tile_ops.emit(self.builder, op, operands))
             except (UnsupportedOp, ValueError) as error:
@@ -292,10 +296,21 @@ class TileKernel(TileAccesses):
             for part in self.parts:
                 with self._within(part):
                     held.append(([self._operand(v) for v in op.operands], self.lanes.of(op)))
-            self._set(op, self._fold_of(op).of_parts(self.builder, held))
+            self._set(op, self._fold_of(op).of_parts(self.builder, held)[: len(op.results)])
             return
         operands = [self._operand(v) for v in op.operands]
-        self._set(op, self._fold_of(op).whole(self.builder, operands, self.lanes.of(op)))
+        results = self._fold_of(op).whole(self.builder, operands, self.lanes.of(op))
+        count = len(op.results)
+        self._set(op, results[:count])
+        if len(results) > count:
+            self.deviations[op.operands[0], op.results[0]] = results[0], results[count:]
+
+    def _deviation(self, op: ir.Operation) -> ir.Value | None:
+        """x - mean of a row in registers whose mean was corrected; None of other differences."""
+        mean, known = self.deviations.get((op.operands[0], op.operands[1]), (None, ()))
+        if mean is None or self.values.get(op.operands[1]) != mean:
+            return None
+        return self.builder.elementwise("arith.subf", known)
 
     def _scan(self, op: ir.Operation) -> None:
         builder, kind = self.builder, string(op.attributes["kind"])

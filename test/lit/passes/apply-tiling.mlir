@@ -242,6 +242,33 @@ func.func private @spread_of_f32(%x: tensor<8x1000xf32>, %o: tensor<8xf32>, %q: 
 
 // -----
 
+// x - mean is the difference of the deviation and of what the mean moved; that of another value is not.
+// CHECK-LABEL: @moved_deviations
+// CHECK: %[[FIRST:.*]] = arith.divf
+// CHECK: %[[D:.*]] = arith.subf %{{.*}} : tensor<1024xf32>
+// CHECK: "tt.reduce_2"(
+// CHECK: %[[MEAN:.*]] = arith.addf %[[FIRST]], %
+// CHECK: %[[SHIFT:.*]] = arith.subf %[[MEAN]], %[[FIRST]] : f32
+// CHECK: %[[SPLAT:.*]] = "tt.splat"(%[[SHIFT]])
+// CHECK-NEXT: arith.subf %[[D]], %[[SPLAT]]
+// CHECK: %[[SPLAT:.*]] = "tt.splat"(%[[MEAN]])
+// CHECK-NEXT: arith.subf %{{.*}}, %[[SPLAT]]
+func.func private @moved_deviations(%x: tensor<8x1000xf32>, %y: tensor<8x1000xf32>, %o: tensor<8x1000xf32>, %q: tensor<8x1000xf32>) -> (tensor<8x1000xf32>, tensor<8x1000xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "1000"}, fuse.ties = array<i64: 2, 3>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x1000xf32>, i1, f32) -> f32
+  %w = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x1000xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %a = arith.subf %v, %m : f32
+  %b = arith.subf %w, %m : f32
+  %r = "fuse.store"(%o, %a, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x1000xf32>, f32, i1) -> tensor<8x1000xf32>
+  %s = "fuse.store"(%q, %b, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x1000xf32>, f32, i1) -> tensor<8x1000xf32>
+  return %r, %s : tensor<8x1000xf32>, tensor<8x1000xf32>
+}
+
+// -----
+
 // Must not fire: f32 holds the sum of 1000 equal elements of f16, so that their mean is exact without a correction.
 // CHECK-LABEL: @spread_of_f16
 // CHECK-NOT: tt.reduce_2
