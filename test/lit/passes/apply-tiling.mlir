@@ -414,6 +414,42 @@ func.func private @spread_of_many_lanes(%x: tensor<8x16384xf32>, %o: tensor<8xf3
 
 // -----
 
+// So are columns: which rows of a block a thread holds is the layout's to say.
+// CHECK-LABEL: @spread_of_columns
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK: "tt.reduce_2"(
+func.func private @spread_of_columns(%x: tensor<4096x64xf32>, %o: tensor<64xf32>, %q: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "64"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "looped"}, {dims = ["d1"], block = 32 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x64xf32>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d0"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d1"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d1"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+  return %r, %s : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// And rows of an unknown number of whole blocks, which may be none.
+// CHECK-LABEL: @spread_of_unknown_length
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK: "tt.reduce_2"(
+func.func private @spread_of_unknown_length(%n: index {fuse.sym = "s0"}, %x: tensor<8x?xf32, #fuse.layout<"8,512*s0", "512*s0,1", "0", "">>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "512*s0"}, fuse.ties = array<i64: 2, 3>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x?xf32, #fuse.layout<"8,512*s0", "512*s0,1", "0", "">>, i1, f32) -> f32
+  %m, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %s = "fuse.store"(%q, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // Must not fire: f32 holds the sum of 4000 equal elements of f16, in whichever order.
 // CHECK-LABEL: @spread_of_uneven_f16
 // CHECK: scf.for
