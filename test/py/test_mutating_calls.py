@@ -126,6 +126,28 @@ def test_like_eager(program, level):
     torch.testing.assert_close((found, own), (want, eager))
 
 
+def part_of_an_argument(x, y):
+    add_twice_(x[1:, 1::2], y[1:, :2])
+    return x + 1
+
+
+def no_part_of_an_argument(x, y):
+    add_twice_(x[4:], y[4:])
+    return x + 1
+
+
+@pytest.mark.parametrize("verify", ["on", "numeric"])
+@pytest.mark.parametrize("program", [part_of_an_argument, no_part_of_an_argument, views])
+def test_the_argument_of_the_next_call_begins_elsewhere_in_its_storage(program, verify):
+    """AOTAutograd says where a view begins from where the storage does, which no guard keeps."""
+    compiled = Compiled(program, {"verify": verify})
+    for offset in (3, 0, 5):
+        mine, eager = (torch.arange(30.0)[offset : offset + 16].view(4, 4) for _ in range(2))
+        with torch.no_grad():
+            torch.testing.assert_close((compiled(mine, Y), mine), (program(eager, Y), eager))
+    assert len(compiled.graphs) == 1
+
+
 def launches(program, **options):
     compiled = Compiled(program, options)
     compiled(*cloned([X, Y]))

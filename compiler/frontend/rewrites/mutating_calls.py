@@ -19,6 +19,7 @@ Calls are left as they are where they write several views of one storage, where 
 original, where the op is a higher-order one or has results for arguments (``out=``), and inside sub-graphs.
 """
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -192,7 +193,7 @@ def _op_call(node: Node, values: list[Node]) -> Node:
         given.pop(f"{prefix}_alias", None)
         if f"{prefix}_storage_offset" in given:
             layout = [given.pop(f"{prefix}_{part}") for part in ("size", "stride", "storage_offset")]
-            return computed_node(node, _aten.as_strided.default, base, *layout)
+            return _strided(node, base, *layout)
         if f"{prefix}_slice_dim" in given:
             bounds = [given.pop(f"{prefix}_slice_{part}") for part in ("dim", "start", "end")]
             return computed_node(node, _aten.slice.Tensor, base, *bounds)
@@ -214,6 +215,25 @@ def _op_call(node: Node, values: list[Node]) -> Node:
     made = new_node(node.graph, op, like=node, **given)
     made.meta["val"] = val
     return made
+
+
+def _strided(like: Node, base: Node, size: Any, stride: Any, offset: Any) -> Node:
+    """The view of ``base`` that begins at ``offset`` of its storage, as a view that counts from the first element
+    of ``base``: no guard says that the next call's begins at the same element of its storage, unless the place
+    is a symbol.
+    """
+    begin = base.meta["val"].storage_offset()
+    if not isinstance(begin, int):
+        return computed_node(like, _aten.as_strided.default, base, size, stride, offset)
+    if isinstance(offset, Node):
+        offset = computed_node(like, operator.sub, offset, begin) if begin else offset
+    else:
+        offset -= begin
+    if offset != 0 and 0 not in size:  # where nothing is viewed, it does not matter where
+        end = computed_node(like, operator.add, offset, 1) if isinstance(offset, Node) else offset + 1
+        before = computed_node(like, _aten.as_strided.default, base, [end], [1])
+        base = computed_node(like, _aten.slice.Tensor, before, 0, offset)
+    return computed_node(like, _aten.as_strided.default, base, size, stride)
 
 
 def _kernel_call(call: _Call, values: list[Node]) -> Node:
