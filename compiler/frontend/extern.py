@@ -130,6 +130,9 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
             "fuse.args": ir.ArrayAttr.get([encoder.encode(a) for a in args]),
             "fuse.kwargs": ir.DictAttr.get({k: encoder.encode(v) for k, v in kwargs.items()}),
         }
+        if _counts_from_storage(node):
+            for root in {tensor.root for tensor in encoder.tensors.values()} - {None}:
+                importer.arguments.say_storage(root)
         taken = len(encoder.operands)
         for read in importer.held.get(node, ()):
             encoder.encode(importer.resolve(read))
@@ -145,6 +148,14 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
         callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)
         values = builder.call(callee, encoder.operands, types, location)
     return results.accept(callee, values, location)
+
+
+def _counts_from_storage(node: fx.Node) -> bool:
+    """Whether a call says where something lies by its distance from where a storage begins."""
+    given = dict(node.kwargs)
+    if isinstance(node.target, torch._ops.OpOverload):
+        given |= zip((a.name for a in node.target._schema.arguments), node.args, strict=False)
+    return any(name.endswith("storage_offset") and value is not None for name, value in given.items())
 
 
 def _computed_sizes(

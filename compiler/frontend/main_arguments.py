@@ -26,6 +26,7 @@ class MainArguments:
         self._builder, self._symbols, self._values = importer.builder, importer.symbols, importer.values
         self.attributes: list[dict[str, ir.Attribute]] = []
         self.positions: dict[ir.Value, int] = {}
+        self._fakes: dict[int, torch.Tensor] = {}
         self.constants: dict[str, torch.Tensor] = {}
         self.constant_tensors: dict[str, Tensor] = {}
 
@@ -72,8 +73,20 @@ class MainArguments:
         spec = self._importer.spec(fake, name, fresh=True, argument=True)
         number = len(self.attributes)
         value = self._add(self._builder.tensor_type(spec), attributes, location)
-        self.positions[value] = number
+        self.positions[value], self._fakes[number] = number, fake
         return Tensor(value, spec, fake.dtype, fake, self._symbols.spell(fake.storage_offset()), number)
+
+    def say_storage(self, number: int) -> None:
+        """Gives argument ``number`` the attribute ``fuse.storage``: the element of its storage where the example
+        began, and how many elements that had.  Something counts from where the storage begins, so an input that
+        is made for a check has to lie in such a one.
+        """
+        fake = self._fakes[number]
+        numbers = (fake.storage_offset(), fake.untyped_storage().nbytes())
+        known = [n.node.hint if isinstance(n, torch.SymInt) else n for n in numbers]
+        if self._importer.nesting is None and None not in known:
+            place = (known[0], known[1] // fake.element_size())
+            self.attributes[number]["fuse.storage"] = self._builder.int64s(place)
 
     def _bind_symbols(self, nodes: Sequence[fx.Node], fakes: Sequence[Any]) -> None:
         """Sizes that no SymInt argument is are read off the arguments that have them."""

@@ -315,6 +315,13 @@ def test_as_strided_reads_what_is_outside_of_a_part_of_a_storage(layout, dynamic
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
+def test_the_numeric_check_has_what_is_outside_of_a_part_of_a_storage(dynamic):
+    part = torch.arange(30.0)[5:11]
+    compiled = check(lambda x: x.as_strided((3,), (2,), 8) * 2, part, dynamic=dynamic, verify="numeric")
+    assert "fuse.storage = array<i64: 5, 30>" in str(compiled.graphs[0].module)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
 def test_an_offset_counts_from_where_the_storage_of_this_call_begins(dynamic):
     """No guard of Dynamo is on where in its storage an argument begins."""
 

@@ -148,6 +148,23 @@ def test_the_argument_of_the_next_call_begins_elsewhere_in_its_storage(program, 
     assert len(compiled.graphs) == 1
 
 
+def part_between(x, y):
+    """The contents between two calls have a reader after the second, and a copy would lie otherwise."""
+    add_twice_(x[1:, 1::2], y[1:, :2])
+    between = x.clone()
+    add_twice_(x[1:, 1::2], y[1:, :2])
+    return between + x
+
+
+def test_the_numeric_check_has_what_is_around_an_argument():
+    """A call that is left as it is finds its view by where the storage of the argument begins."""
+    compiled = Compiled(part_between, {"verify": "numeric"})
+    mine, eager = (torch.arange(50.0)[5:45].view(4, 10)[:, ::2] for _ in range(2))
+    with torch.no_grad():
+        torch.testing.assert_close((compiled(mine[:, :4], Y), mine), (part_between(eager[:, :4], Y), eager))
+    assert "fuse.storage = array<i64: 5, 50>" in str(compiled.graphs[0].module)
+
+
 def launches(program, **options):
     compiled = Compiled(program, options)
     compiled(*cloned([X, Y]))

@@ -11,6 +11,9 @@ After::
 
     op(x=x, y=y)                                         # readers of `new` read `x`
 
+A view that the op takes of such an argument is described by where it begins in its storage; what is made of that
+counts from the first element of the argument, as the next call's may begin elsewhere.
+
 In place of a value of the graph that nobody reads afterwards, and of an argument whose new contents the call
 makes (the copy into it, at the end of the graph, goes).  Any other value is copied first, by a kernel that
 others fuse with.

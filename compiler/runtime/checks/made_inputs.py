@@ -92,7 +92,8 @@ class InputMaker:
     otherwise; ``fuse.multiple`` is kept.  Floats are normal (``positive``: their absolute value plus 0.1;
     ``special``: with some NaN, infinities and zeros).  Integers are in [0, ``bound``), by default the
     smallest extent above 1 of any argument, so that they can index; ``distinct``: 0, 1, .. and again from
-    ``bound``, so that no two indices of a scatter are equal where they need not be.
+    ``bound``, so that no two indices of a scatter are equal where they need not be.  A tensor fills a storage of
+    its own, but lies where ``fuse.storage`` says, if its argument has that.
     """
 
     seed: int = 0
@@ -120,7 +121,7 @@ class InputMaker:
         return [
             self._scalar(type_, named, environment)
             if spec is None
-            else self._tensor(spec, environment, bound, generator)
+            else self._tensor(spec, named, environment, bound, generator)
             for type_, spec, named in zip(types, specs, facts, strict=True)
         ]
 
@@ -135,16 +136,23 @@ class InputMaker:
         return table[str(type_)]
 
     def _tensor(
-        self, spec: TensorSpec, environment: Mapping[str, int], bound: int, generator: torch.Generator
+        self,
+        spec: TensorSpec,
+        facts: Mapping[str, ir.Attribute],
+        environment: Mapping[str, int],
+        bound: int,
+        generator: torch.Generator,
     ) -> Tensor:
         shape, strides, offset = layout_of(spec, environment)
+        begin, elements = _place(facts)
+        offset += begin
         extent = (
             offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
             if 0 not in shape
             else 0
         )
         dtype = memory_dtype(spec.element)
-        memory = self._memory(max(extent, 0), dtype, bound, generator)
+        memory = self._memory(max(extent, elements), dtype, bound, generator)
         return torch.as_strided(memory, shape, strides, offset if extent else 0)
 
     def _memory(self, count: int, dtype: torch.dtype, bound: int, generator: torch.Generator) -> Tensor:
@@ -171,6 +179,17 @@ def _function(module: ir.Module, name: str) -> ir.Operation:
         if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == name:
             return op.operation
     raise RunError(f"the module has no function @{name}")
+
+
+def _place(facts: Mapping[str, ir.Attribute]) -> tuple[int, int]:
+    """Where an argument begins in its storage and how many elements that has, by ``fuse.storage``."""
+    place = facts.get("fuse.storage")
+    if place is None:
+        return 0, 0
+    numbers = list(place) if isinstance(place, ir.DenseI64ArrayAttr) else []
+    if len(numbers) != 2 or not 0 <= numbers[0] <= numbers[1]:
+        raise RunError(f"expected fuse.storage to be the first element and the number of elements, got {place}")
+    return numbers[0], numbers[1]
 
 
 def copy_inputs(inputs: Sequence[Any]) -> list[Any]:
