@@ -95,7 +95,11 @@ def parser() -> argparse.ArgumentParser:
     group("--mlir-print-ir-before-all", action="store_true", help="print IR to stderr before every pass")
     group("--mlir-print-ir-after-all", action="store_true", help="print IR to stderr after every pass")
     group("--mlir-print-ir-after-failure", action="store_true", help="print IR to stderr when a pass failed")
-    group("--dump-dir", metavar="DIR", help="write the input and the IR after every pass to numbered files")
+    group(
+        "--dump-dir",
+        metavar="DIR",
+        help="write the input and the IR after every pass to numbered files in a new or empty folder",
+    )
     group(
         "--reproducer",
         metavar="FILE",

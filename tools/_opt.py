@@ -108,10 +108,7 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
     if options.reproducer:
         _check_reproducer(options)
     if options.dump_dir:
-        try:
-            Path(options.dump_dir).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot write to folder '{options.dump_dir}': {error.strerror}") from None
+        _make_empty(options.dump_dir)
 
     def watchers(number: int) -> list[Watcher]:
         made: list[Watcher] = []
@@ -150,6 +147,17 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         from ..compiler.runtime.errors import RunError
 
         session.expected = (*session.expected, NumericMismatch, RunError)
+
+
+def _make_empty(folder: str) -> None:
+    """Makes the folder of the dumps, which would write over what lies there, if only over dumps of another run."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        kept = next(Path(folder).iterdir(), None)
+    except OSError as error:
+        raise UsageError(f"cannot write to folder '{folder}': {error.strerror}") from None
+    if kept is not None:
+        raise UsageError(f"cannot write to folder '{folder}': it is not empty")
 
 
 def _check_reproducer(options: argparse.Namespace) -> None:

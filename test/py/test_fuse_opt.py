@@ -142,14 +142,17 @@ def test_debug_prints_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
         (["--default-pipeline", "--hardware=abacus"], "unknown hardware 'abacus': expected one of h200,"),
         (["--cse", "--hardware=abacus"], "unknown hardware 'abacus'"),
         (["--cse", "--dump-dir={file}"], "cannot write to folder '{file}': File exists"),
+        (["--cse", "--dump-dir={folder}"], "cannot write to folder '{folder}': it is not empty"),
         (["--csee"], "unknown pass '--csee'; did you mean '--cse'?"),
     ],
 )
 def test_a_bad_command_line_is_no_fault_of_the_input(tmp_path, capsys, arguments, said) -> None:
     file = tmp_path / "model.mlir"
     file.write_text(FILL, encoding="utf-8")
-    assert _opt.run([str(file), *(a.format(file=file) for a in arguments)]) == _opt.USAGE
-    assert f"fuse-opt: error: {said.format(file=file)}" in capsys.readouterr().err
+    names = {"file": file, "folder": tmp_path}
+    assert _opt.run([str(file), *(a.format(**names) for a in arguments)]) == _opt.USAGE
+    assert f"fuse-opt: error: {said.format(**names)}" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file] and file.read_text(encoding="utf-8") == FILL
 
 
 @pytest.mark.parametrize("kind", ["pass", "compile"])

@@ -1,5 +1,7 @@
 // Every dump parses back to the same bytes, and running the rest of the pipeline on it gives the next one.
 // RUN: rm -rf %t && fuse-opt %s --canonicalize --plan-memory --cse --dump-dir=%t -o %t.out
+// RUN: not fuse-opt %s --cse --dump-dir=%t 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN: fuse-opt: error: cannot write to folder '{{.*}}': it is not empty
 // RUN: fuse-opt %t/00-input.mlir --mlir-print-debuginfo -o %t/replayed.mlir && cmp %t/00-input.mlir %t/replayed.mlir
 // RUN: fuse-opt %t/00-input.mlir --canonicalize --mlir-print-debuginfo -o %t/replayed.mlir && cmp %t/01-canonicalize.mlir %t/replayed.mlir
 // RUN: fuse-opt %t/01-canonicalize.mlir --plan-memory --mlir-print-debuginfo -o %t/replayed.mlir && cmp %t/02-plan-memory.mlir %t/replayed.mlir
