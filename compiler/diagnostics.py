@@ -61,9 +61,11 @@ class Diagnostic:
     position: Position | None = None
     notes: tuple["Diagnostic", ...] = ()
 
-    def lines(self) -> Iterator[str]:
-        """``file:line:col: error: message`` and the same for each note."""
-        where = "" if self.position is None else f"{self.position}: "
+    def lines(self, file: str = "") -> Iterator[str]:
+        """``file:line:col: error: message`` and the same for each note; a message without a place is about
+        ``file``, if that is known.
+        """
+        where = f"{self.position or file}: " if self.position or file else ""
         yield f"{where}{self.severity}: {self.message}"
         for note in self.notes:
             yield from note.lines()

@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
     if options.verify_diagnostics:
         good = _as_expected(source, outcomes, options.verify_diagnostics == "only-expected")
     else:
-        good = [_reported(outcome) for outcome in outcomes]
+        good = [_reported(outcome, source.name) for outcome in outcomes]
     if options.remarks:
         for outcome in outcomes:
             if outcome.remarks.items:
@@ -150,7 +150,7 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
 
 
 def _make_empty(folder: str) -> None:
-    """Makes the folder of the dumps, which would write over what lies there, if only over dumps of another run."""
+    """Makes the folder of the dumps, which would write over those of another run."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         kept = next(Path(folder).iterdir(), None)
@@ -172,10 +172,10 @@ def _check_reproducer(options: argparse.Namespace) -> None:
             raise UsageError(f"cannot write the reproducer to '{options.reproducer}': it is the {what}")
 
 
-def _reported(outcome: Outcome) -> bool:
+def _reported(outcome: Outcome, file: str) -> bool:
     for diagnostic in outcome.diagnostics.items:
         if diagnostic.severity != "remark":
-            print("\n".join(diagnostic.lines()), file=sys.stderr)
+            print("\n".join(diagnostic.lines(file)), file=sys.stderr)
     return outcome.ok
 
 

@@ -38,7 +38,7 @@ def run(source: Source, options: argparse.Namespace) -> int:
     except UsageError as error:
         return say(f"fuse-run: error: {error}", USAGE)
     except (ParseError, VerificationError, ir.MLIRError) as error:
-        lines = [line for d in diagnostics.items if d.severity != "remark" for line in d.lines()]
+        lines = [line for d in diagnostics.items if d.severity != "remark" for line in d.lines(source.name)]
         return say("\n".join(lines) or f"fuse-run: error: {error}", FAILED)
     except (RunError, OutOfBounds, DeviceAssertError, OSError, ValueError) as error:
         return say(f"fuse-run: error: {error}", FAILED)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..compiler.diagnostics import Diagnostics, Position, collecting
 from ..compiler.mlir import ir
-from ._nesting import MOST, too_deep
+from ._nesting import too_much
 
 #: A line that starts so separates the parts of a split input.
 SEPARATOR = "// -----"
@@ -64,11 +64,11 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
 
     Raises ``ParseError`` after adding to ``diagnostics`` what is wrong and where.
     """
-    deep = too_deep(source.text)
-    if deep is not None:
-        message = f"this nests deeper than {MOST} brackets, signs and aliases, the most that is read"
-        diagnostics.add("error", message, Position(source.name, deep.line, deep.column))
-        raise ParseError(f"{source.name} nests too deep")
+    limit = too_much(source.text)
+    if limit is not None:
+        message = f"this {limit.why}, the most that is read"
+        diagnostics.add("error", message, Position(source.name, limit.line, limit.column))
+        raise ParseError(f"{source.name} holds too much")
     with collecting(context) as found:
         try:
             module = ir.Module.parse(source.text, context)

@@ -131,8 +131,9 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
             "fuse.kwargs": ir.DictAttr.get({k: encoder.encode(v) for k, v in kwargs.items()}),
         }
         if _counts_from_storage(node):
-            for root in {tensor.root for tensor in encoder.tensors.values()} - {None}:
-                importer.arguments.say_storage(root)
+            for tensor in encoder.tensors.values():
+                if tensor.root is not None:
+                    importer.arguments.say_storage(tensor.root)
         taken = len(encoder.operands)
         for read in importer.held.get(node, ()):
             encoder.encode(importer.resolve(read))

@@ -77,9 +77,9 @@ class MainArguments:
         return Tensor(value, spec, fake.dtype, fake, self._symbols.spell(fake.storage_offset()), number)
 
     def say_storage(self, number: int) -> None:
-        """Gives argument ``number`` the attribute ``fuse.storage``: the element of its storage where the example
-        began, and how many elements that had.  Something counts from where the storage begins, so an input that
-        is made for a check has to lie in such a one.
+        """Gives argument ``number`` the attribute ``fuse.storage``: the element of its storage where the
+        example began, and how many elements that had.  Something counts from where the storage begins, so an
+        input that is made for a check has to lie in such a one.
         """
         fake = self._fakes[number]
         numbers = (fake.storage_offset(), fake.untyped_storage().nbytes())

@@ -3,19 +3,22 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 
-from fuse_mlir.tools import fuse_run
+from fuse_mlir.tools import fuse_opt, fuse_run
 
 SOFTMAX = Path(__file__).parents[2] / "examples" / "softmax.mlir"
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:
+def run(
+    capsys: pytest.CaptureFixture[str], *arguments: str | Path, tool: ModuleType = fuse_run
+) -> tuple[int, str]:
     """The exit code and what was written to stderr."""
     try:
-        code = fuse_run.main([str(a) for a in arguments])
+        code = tool.main([str(a) for a in arguments])
     except SystemExit as stopped:  # argparse
         code = stopped.code
     return code, capsys.readouterr().err
@@ -89,6 +92,33 @@ def test_inputs_that_do_not_fit(capsys):
     assert code == 1 and "argument 0 of @main is a tensor, got int" in error
     code, error = run(capsys, "nowhere.mlir")
     assert code == 1 and "cannot read 'nowhere.mlir'" in error
+
+
+@pytest.mark.parametrize(("argument", "made"), [(2**40, 8), (8, 2**40)], ids=["argument", "value"])
+def test_what_no_memory_holds_is_refused_before_it_is_made(capsys, tmp_path, argument, made):
+    text = """func.func @main(%x: tensor<ARGUMENTxf32>, %y: tensor<ARGUMENTxf64>) -> tensor<MADExf32> {
+  %o = "fuse.empty"() {syms = []} : () -> tensor<MADExf32>
+  return %o : tensor<MADExf32>
+}"""
+    file = tmp_path / "large.mlir"
+    file.write_text(text.replace("ARGUMENT", str(argument)).replace("MADE", str(made)), encoding="utf-8")
+    code, error = run(capsys, file)
+    gib = "1.23e+04" if argument > 8 else "4.1e+03"
+    assert code == 1 and error.startswith(f"fuse-run: error: {gib} GiB are needed, but the machine has ")
+
+
+def test_an_op_of_an_unknown_place_is_said_to_be_in_the_file(capsys, tmp_path):
+    file = tmp_path / "bad.mlir"
+    text = SOFTMAX.read_text(encoding="utf-8")
+    wrong = text.replace(
+        '{kind = "max", over = ["d1"]} : (f32) -> f32',
+        '{kind = "max", over = ["d7"]} : (f32) -> f32 loc(unknown)',
+    )
+    file.write_text(wrong, encoding="utf-8")
+    for tool in (fuse_run, fuse_opt):
+        code, error = run(capsys, file, tool=tool)
+        assert code == 1 and error.startswith(f"{file}: error: 'fuse.reduce' op expected over to name")
+        assert "loc(" not in error
 
 
 def test_help_and_a_missing_file_do_not_wait_for_torch():

@@ -149,14 +149,16 @@ def test_made_inputs_leave_numbers():
 
 def test_a_made_tensor_lies_where_its_storage_says():
     def made(place):
-        text = MODULE.replace(f"%x: tensor<?x4xf32, {T}>, %s0", f"%x: tensor<?x4xf32, {T}> {{fuse.storage = {place}}}, %s0", 1)
+        text = MODULE.replace(
+            f"%x: tensor<?x4xf32, {T}>, %s0", f"%x: tensor<?x4xf32, {T}> {{fuse.storage = {place}}}, %s0", 1
+        )
         return InputMaker().make(ir.Module.parse(text, make_context()))[0]
 
     for elements, there in ((40, 40), (10, 27)):  # the latter has no room for what another size needs
         x = made(f"array<i64: 3, {elements}>")
         assert (x.shape, x.storage_offset(), x.untyped_storage().nbytes()) == ((6, 4), 3, 4 * there)
     for wrong in ("array<i64: 3>", "array<i64: 4, 3>", "array<i64: -1, 3>", "3 : i64"):
-        with pytest.raises(RunError, match="expected fuse.storage to be the first element and the number"):
+        with pytest.raises(RunError, match=r"expected fuse\.storage to be the first element and the number"):
             made(wrong)
 
 

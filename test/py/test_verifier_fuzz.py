@@ -15,7 +15,7 @@ from fuse_mlir.compiler.diagnostics import collecting
 from fuse_mlir.compiler.dialects.verifier import VerificationError, verify
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.tools import fuse_opt
-from fuse_mlir.tools._nesting import MOST, too_deep
+from fuse_mlir.tools._nesting import LARGEST, MOST, too_much
 from fuse_mlir.tools._source import Source, start_of
 
 DIALECT = Path(__file__).parents[1] / "lit" / "dialect"
@@ -230,12 +230,28 @@ def test_a_main_that_is_no_graph(answers: Answers, main: str) -> None:
 
 def test_what_is_long_is_not_deep() -> None:
     brackets = "([{<"
-    assert too_deep("({}, [<>], () -> ())\n" * 9000) is None
-    assert too_deep(f'"{brackets * 90}" // {brackets * 90}\n' * 9) is None
-    assert too_deep("() -> " * 9000) is None and too_deep("-1, " * 9000) is None
-    assert too_deep("!a = f32\n#a = [1]\n" + "f(!a, #a, #b)\n" * 9000) is None
-    place = too_deep("{\n " * (MOST + 5))
+    assert too_much("({}, [<>], () -> ())\n" * 9000) is None
+    assert too_much(f'"{brackets * 90}" // {brackets * 90}\n' * 9) is None
+    assert too_much("() -> " * 9000) is None and too_much("-1, " * 9000) is None
+    assert too_much("!a = f32\n#a = [1]\n" + "f(!a, #a, #b)\n" * 9000) is None
+    place = too_much("{\n " * (MOST + 5))
     assert (place.line, place.column) == (MOST + 1, 2)
+    for row in ("(" * MOST + ")" * MOST, "-" * MOST):
+        assert too_much(row) is None and too_much(row[0] + row) is not None
+
+
+def test_aliases_that_stand_for_more_than_memory_holds(answers: Answers) -> None:
+    """Each names the one before twice; what the text nests is little."""
+    rows = ["#a0 = [1]", *(f"#a{n + 1} = [#a{n}, #a{n}]" for n in range(40))]
+    code, said = answers.of("\n".join([*rows, "module attributes {x = #a40} {}"]))
+    assert (
+        code == 1 and f":19:15: error: this defines an alias for more than {LARGEST} brackets and nam" in said
+    )
+    assert too_much("\n".join([*rows[:18], "module attributes {x = #a17, y = [#a17]} {}"])) is None
+    long = "#b = [" + "#a, " * 1000 + "1]"
+    assert too_much("#a = 1\n" + long + "\n#a1 = 2" + f"\n{long}".replace("#a", "#a1") * 20) is None
+    wide = [f"#b{n + 1} = [" + f"#b{n}, " * 1000 + "1]" for n in range(3)]
+    assert too_much("\n".join(["#b0 = 1", *wide])).line == 3
 
 
 def test_a_long_chain_of_values_is_no_deep_text(answers: Answers) -> None:

@@ -11,8 +11,8 @@ After::
 
     op(x=x, y=y)                                         # readers of `new` read `x`
 
-A view that the op takes of such an argument is described by where it begins in its storage; what is made of that
-counts from the first element of the argument, as the next call's may begin elsewhere.
+A view that the op takes of such an argument is described by where it begins in its storage; what is made of
+that counts from the first element of the argument, as the next call's may begin elsewhere.
 
 In place of a value of the graph that nobody reads afterwards, and of an argument whose new contents the call
 makes (the copy into it, at the end of the graph, goes).  Any other value is copied first, by a kernel that
@@ -221,9 +221,9 @@ def _op_call(node: Node, values: list[Node]) -> Node:
 
 
 def _strided(like: Node, base: Node, size: Any, stride: Any, offset: Any) -> Node:
-    """The view of ``base`` that begins at ``offset`` of its storage, as a view that counts from the first element
-    of ``base``: no guard says that the next call's begins at the same element of its storage, unless the place
-    is a symbol.
+    """The view of ``base`` that begins at ``offset`` of its storage, as one that counts from the first
+    element of ``base``: no guard says that the next call's begins at the same element of its storage, unless
+    the place is a symbol.
     """
     begin = base.meta["val"].storage_offset()
     if not isinstance(begin, int):

@@ -13,7 +13,7 @@ from ...analysis.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
 from ..interpreter.dtypes import memory_dtype
-from ..interpreter.graph_values import layout_of
+from ..interpreter.graph_values import check_room, layout_of
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class InputMaker:
     otherwise; ``fuse.multiple`` is kept.  Floats are normal (``positive``: their absolute value plus 0.1;
     ``special``: with some NaN, infinities and zeros).  Integers are in [0, ``bound``), by default the
     smallest extent above 1 of any argument, so that they can index; ``distinct``: 0, 1, .. and again from
-    ``bound``, so that no two indices of a scatter are equal where they need not be.  A tensor fills a storage of
-    its own, but lies where ``fuse.storage`` says, if its argument has that.
+    ``bound``, so that no two indices of a scatter are equal where they need not be.  A tensor fills a storage
+    of its own, or lies in one as ``fuse.storage`` of its argument says.
     """
 
     seed: int = 0
@@ -116,7 +116,13 @@ class InputMaker:
         if unknown := sorted(set(self.sizes) - set(environment)):
             raise RunError(f"no argument of @{entry} has a size symbol {', '.join(unknown)}")
         specs = [TensorSpec.of(t) if isinstance(t, ir.RankedTensorType) else None for t in types]
-        extents = [n for s in specs if s is not None for n in layout_of(s, environment)[0] if n > 1]
+        layouts = [
+            (memory_dtype(s.element).itemsize, *_layout(s, named, environment))
+            for s, named in zip(specs, facts, strict=True)
+            if s is not None
+        ]
+        check_room(sum(size * elements for size, *_, elements in layouts))
+        extents = [n for _, shape, *_ in layouts for n in shape if n > 1]
         bound = self.bound or min(extents, default=2)
         return [
             self._scalar(type_, named, environment)
@@ -143,17 +149,9 @@ class InputMaker:
         bound: int,
         generator: torch.Generator,
     ) -> Tensor:
-        shape, strides, offset = layout_of(spec, environment)
-        begin, elements = _place(facts)
-        offset += begin
-        extent = (
-            offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-            if 0 not in shape
-            else 0
-        )
-        dtype = memory_dtype(spec.element)
-        memory = self._memory(max(extent, elements), dtype, bound, generator)
-        return torch.as_strided(memory, shape, strides, offset if extent else 0)
+        shape, strides, begin, elements = _layout(spec, facts, environment)
+        memory = self._memory(elements, memory_dtype(spec.element), bound, generator)
+        return torch.as_strided(memory, shape, strides, begin)
 
     def _memory(self, count: int, dtype: torch.dtype, bound: int, generator: torch.Generator) -> Tensor:
         if dtype == torch.bool:
@@ -181,6 +179,19 @@ def _function(module: ir.Module, name: str) -> ir.Operation:
     raise RunError(f"the module has no function @{name}")
 
 
+def _layout(
+    spec: TensorSpec, facts: Mapping[str, ir.Attribute], environment: Mapping[str, int]
+) -> tuple[tuple[int, ...], tuple[int, ...], int, int]:
+    """(shape, strides, offset, elements of its storage) of an argument."""
+    shape, strides, offset = layout_of(spec, environment)
+    begin, elements = _place(facts)
+    begin += offset
+    if 0 in shape:
+        return shape, strides, 0, elements
+    extent = begin + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return shape, strides, begin, max(extent, elements, 0)
+
+
 def _place(facts: Mapping[str, ir.Attribute]) -> tuple[int, int]:
     """Where an argument begins in its storage and how many elements that has, by ``fuse.storage``."""
     place = facts.get("fuse.storage")
@@ -188,7 +199,9 @@ def _place(facts: Mapping[str, ir.Attribute]) -> tuple[int, int]:
         return 0, 0
     numbers = list(place) if isinstance(place, ir.DenseI64ArrayAttr) else []
     if len(numbers) != 2 or not 0 <= numbers[0] <= numbers[1]:
-        raise RunError(f"expected fuse.storage to be the first element and the number of elements, got {place}")
+        raise RunError(
+            f"expected fuse.storage to be the first element and the number of elements, got {place}"
+        )
     return numbers[0], numbers[1]
 
 

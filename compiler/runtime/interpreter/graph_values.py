@@ -1,5 +1,6 @@
 """What the parts of the graph interpreter share: the state of a run, layouts as numbers, fresh memory."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from ...analysis.layout import TensorSpec
 from ...mlir import ir
+from ..errors import RunError
 from ..rng import RngState
 from .dtypes import memory_dtype, poison
 
@@ -71,11 +73,25 @@ def layout_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[tuple[int, ..
     return shape, tuple(int(e.evaluate(sizes)) for e in spec.strides), int(spec.offset.evaluate(sizes))
 
 
+#: Bytes of memory that the machine has.
+MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_room(size: int) -> None:
+    """Raises RunError if ``size`` bytes are more than the machine has.  To ask for them might succeed, and to
+    write them end other processes.
+    """
+    if size > MEMORY:
+        raise RunError(f"{size / 2**30:.3g} GiB are needed, but the machine has {MEMORY / 2**30:.3g} GiB")
+
+
 def allocate(spec: TensorSpec, sizes: Mapping[str, int], shadow: bool, poisoned: bool = True) -> Tensor:
     """Fresh memory with the layout of ``spec``."""
     shape, strides, offset = layout_of(spec, sizes)
     extent = 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    memory = torch.zeros(extent, dtype=memory_dtype(spec.element, shadow))
+    dtype = memory_dtype(spec.element, shadow)
+    check_room(extent * dtype.itemsize)
+    memory = torch.zeros(extent, dtype=dtype)
     if poisoned:
         poison(memory)
     return torch.as_strided(memory, shape, strides, offset if extent else 0)

@@ -419,3 +419,21 @@ func.func private @no_dim(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %r = "fuse.store"(%o, %m2, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// Bad input: the quotient would be a mean beside Welford's, had that the dim d1 too.
+func.func private @no_dim_beside_variance(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 8.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  // expected-error @+1 {{expected over to name dims of the operand (d0), got d1}}
+  %w:2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+  %t = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %mean = arith.divf %t, %n : f32
+  %y = arith.mulf %mean, %w#1 : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
