@@ -100,6 +100,15 @@ func.func @main(%x: tensor<8x4xf32>) {
 
 // -----
 
+// view: one of the rows, by a size that its layout leaves out
+func.func @main(%x: tensor<64x8xf32>, %s0: index {fuse.sym = "s0"}) {
+  // expected-error@+1 {{'fuse.view' op the layout addresses element v0 of the storage where the map addresses}}
+  %y = "fuse.view"(%x, %s0) {map = ["s0 mod 64", "v0"], syms = ["s0"]} : (tensor<64x8xf32>, index) -> tensor<8xf32>
+  return
+}
+
+// -----
+
 // sym: an expression over sizes that are no operands
 func.func @main(%s0: index {fuse.sym = "s0"}) {
   // expected-error@+1 {{'fuse.sym' op needs the size s1}}

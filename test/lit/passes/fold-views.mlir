@@ -79,23 +79,24 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// So do the bounds that @main has for it: tile code divides a number that may be negative in another way.
+// So do the bounds that @main has for it, as it may be negative.
 // CHECK-LABEL: func.func @main
 // CHECK: call @copy(%arg0, %{{.*}}, %arg1)
 // CHECK-LABEL: func.func private @copy
-// CHECK-SAME: index {fuse.max = 63 : i64, fuse.min = -64 : i64, fuse.sym = "s0"}
+// CHECK-SAME: index {fuse.max = 63 : i64, fuse.min = -8 : i64, fuse.sym = "s0"}
+// CHECK: "fuse.load"({{.*}}) {at = ["1", "d0"]}
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<64x8xf32>, %n: index {fuse.sym = "s0", fuse.min = -64 : i64, fuse.max = 63 : i64}) -> tensor<8xf32> {
-    %v = "fuse.view"(%x, %n) {map = ["(s0 + 64) floordiv 2", "v0"], syms = ["s0"]} : (tensor<64x8xf32>, index) -> tensor<8xf32>
+  func.func @main(%x: tensor<?x8xf32, #fuse.layout<"s0 + 64,8", "8,1", "0", "">>, %n: index {fuse.sym = "s0", fuse.min = -8 : i64, fuse.max = 63 : i64, fuse.hint = 4 : i64}) -> tensor<8xf32> {
+    %v = "fuse.view"(%x) {map = ["1", "v0"], syms = []} : (tensor<?x8xf32, #fuse.layout<"s0 + 64,8", "8,1", "0", "">>) -> tensor<8xf32, #fuse.layout<"8", "1", "8", "">>
     %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
-    %y = call @copy(%v, %o) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %y = call @copy(%v, %o) : (tensor<8xf32, #fuse.layout<"8", "1", "8", "">>, tensor<8xf32>) -> tensor<8xf32>
     return %y : tensor<8xf32>
   }
-  func.func private @copy(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+  func.func private @copy(%x: tensor<8xf32, #fuse.layout<"8", "1", "8", "">>, %o: tensor<8xf32>) -> tensor<8xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : f32
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32, #fuse.layout<"8", "1", "8", "">>, i1, f32) -> f32
     %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
     return %r : tensor<8xf32>
   }
@@ -103,22 +104,21 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: a size, of which @main says nothing, is at least 0 without bounds, and a hint is no bound.
+// Must not fire: of a size that has no bounds there are none to copy, and its hint is none.
 // CHECK-LABEL: func.func private @copy
 // CHECK-SAME: index {fuse.sym = "s0"}
-// CHECK-NOT: fuse.hint
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<64x8xf32>, %n: index {fuse.sym = "s0", fuse.hint = 4 : i64}) -> tensor<8xf32> {
-    %v = "fuse.view"(%x, %n) {map = ["s0 mod 64", "v0"], syms = ["s0"]} : (tensor<64x8xf32>, index) -> tensor<8xf32>
+  func.func @main(%x: tensor<?x8xf32, #fuse.layout<"s0 + 2,8", "8,1", "0", "">>, %n: index {fuse.sym = "s0", fuse.hint = 4 : i64}) -> tensor<8xf32> {
+    %v = "fuse.view"(%x) {map = ["1", "v0"], syms = []} : (tensor<?x8xf32, #fuse.layout<"s0 + 2,8", "8,1", "0", "">>) -> tensor<8xf32, #fuse.layout<"8", "1", "8", "">>
     %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
-    %y = call @copy(%v, %o) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %y = call @copy(%v, %o) : (tensor<8xf32, #fuse.layout<"8", "1", "8", "">>, tensor<8xf32>) -> tensor<8xf32>
     return %y : tensor<8xf32>
   }
-  func.func private @copy(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+  func.func private @copy(%x: tensor<8xf32, #fuse.layout<"8", "1", "8", "">>, %o: tensor<8xf32>) -> tensor<8xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : f32
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32, #fuse.layout<"8", "1", "8", "">>, i1, f32) -> f32
     %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
     return %r : tensor<8xf32>
   }
