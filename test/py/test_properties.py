@@ -12,7 +12,7 @@ import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_ops import EXACT, OPS
-from random_programs import LEVELS, Input, Program, Step, check_program, programs
+from random_programs import ALL_LEVELS, LEVELS, Input, Program, Step, check_program, programs
 from random_updates import READS, VIEWS, WRITES, Index, Updates, updates
 
 QUICK, LONG = 16, 600
@@ -68,7 +68,7 @@ def _update(kind: str, program: Updates) -> None:
     that is returned from a graph with dynamic sizes or of arguments that share storage.
     """
     whole = kind in ("dynamic", "shared")
-    check_program(replace(program, views=()) if whole else program, **KINDS[kind])
+    check_program(replace(program, views=()) if whole else program, **KINDS[kind], levels=ALL_LEVELS)
 
 
 @examples(QUICK // 2)
@@ -98,7 +98,7 @@ def test_every_update_by_itself(name):
     _, values = program.run(args)
     changed = any(not torch.equal(a, b) for a, b in zip(args, before, strict=True))
     assert changed == (name in WRITES) and len(values) > 5 - (name in WRITES)
-    assert check_program(program) is not None
+    assert check_program(program, levels=ALL_LEVELS) is not None
 
 
 @examples(QUICK // 2)

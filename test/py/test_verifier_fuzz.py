@@ -90,13 +90,14 @@ def test_wrong_attributes_of_functions() -> None:
     )  # fmt: skip
     module = ir.Module.parse((DIALECT / "fuse-ops.mlir").read_text(encoding="utf-8"), make_context())
     with module.context, ir.Location.unknown(module.context):
+        odd = [ir.Attribute.parse(text) for text in ODD]
         for op in operations(module):
             if op.name != "func.func":
                 continue
             for name in names:
                 old = op.attributes.get(name)
-                for text in ODD:
-                    op.attributes[name] = ir.Attribute.parse(text)
+                for attribute in odd:
+                    op.attributes[name] = attribute
                     complaint(module)
                 if old is None:
                     del op.attributes[name]
