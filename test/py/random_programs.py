@@ -27,8 +27,8 @@ from fuse_mlir.compiler.graph_compilation import compile_graph
 from fuse_mlir.compiler.options import Options
 from fuse_mlir.compiler.program import CompiledGraph
 
-#: Kernels before fusion run as those after it do, so most programs run from ``scheduled`` on; of what updates a
-#: table, later passes take copies away.
+#: Kernels before fusion run as those after it do, so most programs run from ``scheduled`` on; of what updates
+#: a table, later passes take copies away.
 LEVELS = ("scheduled", "tiled", "planned")
 ALL_LEVELS = ("graph", *LEVELS)
 

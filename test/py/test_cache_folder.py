@@ -219,6 +219,13 @@ def test_a_folder_of_files_with_our_names_is_adopted(tmp_path: Path, told: Any) 
     assert MARKER in files(tmp_path) and told() == []
 
 
+def test_a_marker_is_written_once(tmp_path: Path) -> None:
+    CacheFolder(tmp_path).write(KEYS[0], b"abc")
+    first = (tmp_path / MARKER).stat().st_ino
+    CacheFolder(tmp_path).write(KEYS[1], b"abc")
+    assert (tmp_path / MARKER).stat().st_ino == first
+
+
 def test_a_marker_of_others_is_none(tmp_path: Path, told: Any) -> None:
     (tmp_path / MARKER).write_text("Signature: 8a477f597d28d172789f06886806bc55\n# a build folder\n")
     CacheFolder(tmp_path).write(KEYS[0], b"abc")

@@ -1,6 +1,8 @@
 """Collectives of several processes: what a wait gives is what it was given, and what a collective reads stays
-as it is until then.
+as it is until then (``frontend/collectives.py``, ``in_flight.py``).
 """
+
+import operator
 
 import pytest
 import torch
@@ -426,8 +428,10 @@ def test_a_wait_that_runs_whole_holds_what_is_read(group):
     assert "_c10d_functional.wait_tensor.default" not in str(compiled.graphs[0].module)
 
 
-def chained(*names: str):
-    """An ``fx_pass``: ops, each of which reads the one before, become one group behind the first product."""
+def chained(*names: str, every: bool = False):
+    """An ``fx_pass``: ops, each of which reads the one before, become one group behind the first product,
+    which gives the last value or ``every`` one.
+    """
 
     def order(graph: fx.Graph) -> None:
         named = {node.name: node for node in graph.nodes}
@@ -438,13 +442,21 @@ def chained(*names: str):
         copies = {first: given}
         for node in nodes:
             copies[node] = inner.node_copy(node, copies.__getitem__)
-        inner.output(copies[last])
+        inner.output(tuple(copies[node] for node in nodes) if every else copies[last])
         graph.owning_module.chain = fx.GraphModule(torch.nn.Module(), inner)
         with graph.inserting_before(last):
             arguments = ((named["mm"],), graph.get_attr("chain"), first)
             group = graph.call_function(control_deps, arguments)
         group.meta = dict(last.meta)
-        last.replace_all_uses_with(group)
+        if every:
+            group.meta["val"] = tuple(node.meta["val"] for node in nodes)
+            for number, node in enumerate(nodes):
+                with graph.inserting_after(group):
+                    one = graph.call_function(operator.getitem, (group, number))
+                one.meta = dict(node.meta)
+                node.replace_all_uses_with(one, delete_user_cb=lambda user: user not in nodes)
+        else:
+            last.replace_all_uses_with(group)
         for node in nodes[::-1]:
             graph.erase_node(node)
 
@@ -456,6 +468,20 @@ def test_what_only_a_group_has_cannot_be_held(group):
     compiled = check_overlap(lambda x, y: beside(x, y, gather(group)), chained("mul", START), whole=True)
     (graph,) = compiled.graphs
     assert "reads what only the sub-graph has" in graph.remarks.render("text")
+    assert waits_of(compiled) == 1
+
+
+def test_only_what_is_in_flight_is_waited_for(group):
+    """Of what a group gives that starts a collective."""
+
+    def started(x: Tensor) -> tuple[Tensor, ...]:
+        product, twice = x @ x, x * 2
+        gathered = c10d.all_gather_into_tensor(twice, 1, group)
+        return gathered, twice + 1, product
+
+    compiled = Compiled(started, {"fx_pass": chained("mul", START, every=True)})
+    for mine, theirs in zip(compiled(random(8, 8)), started(random(8, 8)), strict=True):
+        torch.testing.assert_close(mine, theirs)
     assert waits_of(compiled) == 1
 
 

@@ -1,5 +1,6 @@
 """What is wrong with a command line, its streams or a plugin is one sentence, never a traceback."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -49,6 +50,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
         (["--default-pipeline", "--default-pipeline=tiled"], "--default-pipeline is given twice"),
         (["--pass-pipeline=cse", "--pass-pipeline=cse"], "--pass-pipeline is given twice"),
         (["-o", "a", "-o", "b"], "-o is given twice"),
+        (["--cse", "--pass-pipeline=cse"], "'--pass-pipeline' and '--cse' cannot be used together"),
         (["--fuse-vertical=max-ops=-5"], "option 'max-ops' of pass 'fuse-vertical' takes int at"),
     ],
 )  # fmt: skip
@@ -61,6 +63,14 @@ def test_passes_are_read_before_the_input_is(capsys) -> None:
     """A value that a misspelt option leaves behind is not taken for the name of the input."""
     code, error = run(capsys, "--pass-pipelin", "builtin.module(cse)")
     assert code == 2 and "unknown option '--pass-pipelin'" in error
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--pass-pipeline=zzz"], ["--default-pipeline=tiled", "--pass-pipeline=cse"]]
+)
+def test_a_pipeline_is_what_runs(capsys, file, arguments) -> None:
+    assert run(capsys, file, *arguments)[0] == 2
+    assert run(capsys, file, "--pass-pipeline=builtin.module(cse)", "-o", os.devnull) == (0, "")
 
 
 def test_options_that_may_come_again_do(capsys, file) -> None:

@@ -147,6 +147,13 @@ def test_made_inputs_leave_numbers():
     assert special.isnan().any() and special.isinf().any()
 
 
+def test_where_no_inputs_leave_numbers_the_first_are_taken():
+    module = ir.Module.parse(MODULE.replace("math.sqrt %s", "arith.divf %zero, %zero"), make_context())
+    verifier = NumericVerifier()
+    verifier.before_pass(0, Replace("", ""), module)
+    assert torch.equal(verifier.inputs[0], InputMaker().make(module)[0])
+
+
 def test_a_made_tensor_lies_where_its_storage_says():
     def made(place):
         text = MODULE.replace(

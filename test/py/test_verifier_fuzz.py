@@ -237,7 +237,7 @@ def test_what_is_long_is_not_deep() -> None:
     assert too_much("!a = f32\n#a = [1]\n" + "f(!a, #a, #b)\n" * 9000) is None
     place = too_much("{\n " * (MOST + 5))
     assert (place.line, place.column) == (MOST + 1, 2)
-    for row in ("(" * MOST + ")" * MOST, "-" * MOST):
+    for row in ("(" * MOST + " -> " + ")" * MOST, "-" * MOST):
         assert too_much(row) is None and too_much(row[0] + row) is not None
 
 
