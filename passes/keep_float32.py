@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from ..compiler.analysis.defining import defining_op
 from ..compiler.analysis.kernel import string
-from ..compiler.analysis.precision import IMPLICIT
+from ..compiler.analysis.precision import COARSE, IMPLICIT, coarse_ops
 from ..compiler.analysis.remarks import Remarks
 from ..compiler.mlir import ir
-from ._kernels import kernel_body
+from ._kernels import WITHOUT_DIMS, kernel_body
 from ._program import Program
 from .pass_base import Numerics, Pass
 
@@ -27,8 +27,11 @@ class KeepFloat32(Pass):
 
     After::
 
-        %p = arith.mulf %x, %y : f32
+        %p = arith.mulf %x, %y {fuse.coarse} : f32
         %s = arith.addf %p, %z : f32
+
+    ``fuse.coarse`` stays behind where all that reads a value reads it rounded: an approximation that serves
+    beside that rounding (``compiler/analysis/precision.py``) serves without it, too.
 
     A rounded number that is selected (what a guard masks, a concatenation) is selected before it is rounded.
     What is stored is rounded as before: memory holds what its dtype says.
@@ -66,7 +69,7 @@ def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int,
 
 def _widen(func: ir.Operation) -> int:
     """Gives readers of rounded numbers those from before; how many roundings they read before."""
-    before = _Before()
+    before = _Before(coarse_ops(func.regions[0].blocks[0]))
     for op in kernel_body(func):
         if op.name == "arith.extf":
             exact = before.rounding(op.operands[0], op.results[0].type)
@@ -84,6 +87,7 @@ def _reads_rounded(op: ir.Operation) -> bool:
 class _Before:
     """What numbers of 16 bits were before they were rounded, in a wider type."""
 
+    coarse: frozenset[ir.Operation]  #: those of which only rounded numbers are read
     roundings: set[ir.Value] = field(default_factory=set)  #: those that were passed by
     known: dict[tuple[ir.Value, ir.Type], ir.Value | None] = field(default_factory=dict)
 
@@ -98,6 +102,7 @@ class _Before:
         rounding = defining_op(narrow, "arith.truncf")
         if rounding is not None and IMPLICIT in rounding.attributes:
             self.roundings.add(narrow)
+            self._mark(rounding.operands[0])
             return _as(rounding.operands[0], wide, rounding)
         choice = defining_op(narrow, "arith.select")
         if choice is None:
@@ -111,6 +116,12 @@ class _Before:
             for old, new in zip(sides, exact, strict=True)
         ]
         return _made("arith.select", wide, [condition, *filled], choice)
+
+    def _mark(self, value: ir.Value) -> None:
+        """Says of a number that is read as it is now what it was beside its rounding."""
+        maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if maker in self.coarse and maker.name.startswith(WITHOUT_DIMS):
+            maker.attributes[COARSE] = ir.UnitAttr.get()
 
 
 def _as(value: ir.Value, wide: ir.Type, after: ir.Operation) -> ir.Value:

@@ -6,6 +6,9 @@ that keep a relative error as it is (products, quotients, selections); a sum or 
 exponential multiplies the error, and a comparison or a reduction shows it.  An error function or hyperbolic
 tangent to which 1 is added (GELU and its gradient) needs no more than an error relative to 1, as that sum has
 one already, if what follows up to the rounding are such operations and sums.
+
+Where eager rounds between two ops and the kernel does not (``keep-float32``), the value that was rounded keeps
+the mark ``fuse.coarse``: its error need not be smaller than beside the rounding that eager makes.
 """
 
 from ..mlir import ir
@@ -13,6 +16,9 @@ from ..mlir import ir
 #: The attribute of an ``arith.truncf`` to 16 bits that no cast of the program's asks for: eager rounds there
 #: since an op ends.
 IMPLICIT = "fuse.implicit"
+#: The attribute of an op whose f32 result is rounded to 16 bits in eager mode for all that reads it, whether
+#: the kernel rounds it or not.
+COARSE = "fuse.coarse"
 #: Results whose relative error is about the sum of the operands' errors.
 _KEEPS = frozenset(
     ("arith.mulf", "arith.divf", "arith.negf", "arith.maximumf", "arith.minimumf", "math.absf")
@@ -25,7 +31,9 @@ _COARSE_FLOATS = ("f16", "bf16", "f8E4M3FN", "f8E5M2")
 
 
 def coarse_ops(block: ir.Block) -> frozenset[ir.Operation]:
-    """The f32 operations of a kernel's block all of whose uses end in a rounding to 16 bits or fewer."""
+    """The f32 operations of a kernel's block all of whose uses end in a rounding to 16 bits or fewer, or in
+    one that eager makes.
+    """
     return _reaching(block, _KEEPS)
 
 
@@ -49,14 +57,18 @@ def beside_one_ops(block: ir.Block) -> frozenset[ir.Operation]:
 
 
 def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Operation]:
-    """The f32 operations all of whose uses reach a rounding to 16 bits or fewer ``through`` operations."""
+    """The f32 operations that are marked or all of whose uses reach a rounding to 16 bits or fewer ``through``
+    operations.
+    """
     found: set[ir.Operation] = set()
     for view in reversed(list(block.operations)):
         op = view.operation
         if len(op.results) != 1 or str(op.results[0].type) != "f32":
             continue
         uses = list(op.results[0].uses)
-        if uses and all(_rounded(u.owner.operation, u.operand_number, found, through) for u in uses):
+        if COARSE in op.attributes or (
+            uses and all(_rounded(u.owner.operation, u.operand_number, found, through) for u in uses)
+        ):
             found.add(op)
     return frozenset(found)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..analysis.index import Expr, parse
 from ..analysis.index_facts import is_indirect
-from ..analysis.precision import IMPLICIT
+from ..analysis.precision import COARSE, IMPLICIT
 from ..analysis.tile import Tile
 from ..mlir import ir
 from ._rules import (
@@ -123,6 +123,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
                 )
                 continue
             rule = _scalar
+        report.check(op, _coarse, op)
         dims_of_results = report.check(op, rule, body, op)
         if dims_of_results:
             for result in op.results:
@@ -262,6 +263,14 @@ def _rounding(body: _Body, op: ir.Operation) -> frozenset[str]:
     if IMPLICIT in op.attributes and types not in (("f32", "f16"), ("f32", "bf16")):
         raise Broken(f"expected {IMPLICIT} to round f32 to f16 or bf16, got {' to '.join(types)}")
     return _scalar(body, op)
+
+
+def _coarse(op: ir.Operation) -> None:
+    types = [str(result.type) for result in op.results]
+    scalar = op.name.startswith(("arith.", "math."))
+    if COARSE in op.attributes and not (scalar and types == ["f32"]):
+        expected = f"expected {COARSE} on an arith or math op with one result of f32"
+        raise Broken(f"{expected}, got {op.name} with {', '.join(types) or 'none'}")
 
 
 def _coordinates(

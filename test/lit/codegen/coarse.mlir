@@ -353,3 +353,49 @@ func.func private @erf_compared(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf1
   %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xbf16>, bf16, i1) -> tensor<64x4096xbf16>
   return %r : tensor<64x4096xbf16>
 }
+
+// -----
+
+// Eager rounds the gate, which is read in float32: approximations that serve beside that rounding serve here.
+// CHECK-LABEL: @gelu_in_float32
+// CHECK-NOT: math.erf
+// CHECK: symbol = "__nv_copysignf"
+// CHECK-NOT: tt.precise_divf
+// CHECK: math.sin
+func.func private @gelu_in_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %e = math.erf %v : f32
+  %p = arith.addf %e, %one : f32
+  %g = arith.mulf %p, %v {fuse.coarse} : f32
+  %c = math.cos %g : f32
+  %q = arith.divf %g, %c {fuse.coarse} : f32
+  %s = math.sin %q : f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// Nothing says so here.
+// CHECK-LABEL: @gelu_for_float32
+// CHECK: math.erf
+// CHECK: tt.precise_divf
+func.func private @gelu_for_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %e = math.erf %v : f32
+  %p = arith.addf %e, %one : f32
+  %g = arith.mulf %p, %v : f32
+  %c = math.cos %g : f32
+  %q = arith.divf %g, %c : f32
+  %s = math.sin %q : f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}

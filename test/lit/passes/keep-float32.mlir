@@ -2,9 +2,9 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(keep-float32,keep-float32)" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(keep-float32)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 
-// The product is added as it is; what is stored is rounded.
+// The product is added as it is, and says that eager rounds it; what is stored is rounded.
 // CHECK-LABEL: func.func private @between
-// CHECK: %[[P:.*]] = arith.mulf
+// CHECK: %[[P:.*]] = arith.mulf %{{.*}}, %{{.*}} {fuse.coarse} : f32
 // CHECK-NEXT: %[[S:.*]] = arith.addf %[[P]]
 // CHECK-NEXT: %[[R:.*]] = arith.truncf %[[S]] {fuse.implicit} : f32 to bf16
 // CHECK-NEXT: "fuse.store"({{.*}}, %[[R]]
@@ -39,7 +39,7 @@ module attributes {fuse.device = "cpu"} {
 // A choice is made before the rounding: of the exact number, another one, a number from memory, a constant.
 // CHECK-LABEL: func.func private @select
 // CHECK: %[[Y:.*]] = arith.extf %{{.*}} : f16 to f32
-// CHECK: %[[E:.*]] = math.exp %[[Y]] : f32
+// CHECK: %[[E:.*]] = math.exp %[[Y]] {fuse.coarse} : f32
 // CHECK: %[[A:.*]] = arith.select %{{.*}}, %[[E]], %[[Y]] : f32
 // CHECK: %[[B:.*]] = arith.select %{{.*}}, %[[A]], %{{.*}} : f32
 // CHECK: math.sin %[[B]] : f32
@@ -167,6 +167,41 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// No mark where eager reads the number before it is rounded, too, or a rounding is asked for; nor on what is no op of arith or math.
+// CHECK-LABEL: func.func private @read_exactly
+// CHECK: "fuse.reduce"(%{{.*}}) {kind = "sum", over = ["d1"]} : (f32) -> f32
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK: math.exp %{{.*}} : f32
+// CHECK-NOT: fuse.coarse
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x4xf32>
+    %o2 = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y:2 = call @read_exactly(%x, %o, %o2) : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+    return %y#0, %y#1 : tensor<8x4xf32>, tensor<8xf32>
+  }
+  func.func private @read_exactly(%x: tensor<8x4xf32>, %o: tensor<8x4xf32>, %o2: tensor<8xf32>) -> (tensor<8x4xf32>, tensor<8xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %sq = arith.truncf %s {fuse.implicit} : f32 to f16
+    %sw = arith.extf %sq : f16 to f32
+    %p = arith.mulf %v, %v : f32
+    %q = arith.truncf %p {fuse.implicit} : f32 to f16
+    %w = arith.extf %q : f16 to f32
+    %d = arith.subf %w, %p : f32
+    %e = math.exp %d : f32
+    %k = arith.truncf %e : f32 to f16
+    %l = arith.extf %k : f16 to f32
+    %r = "fuse.store"(%o, %l, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+    %r2 = "fuse.store"(%o2, %sw, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r, %r2 : tensor<8x4xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
 // Bad input: nothing is rounded from float64 to 16 bits at once.
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<8xf64>) -> tensor<8xf16> {
@@ -182,5 +217,27 @@ module attributes {fuse.device = "cpu"} {
     %q = arith.truncf %v {fuse.implicit} : f64 to f16
     %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<8xf16>, f16, i1) -> tensor<8xf16>
     return %r : tensor<8xf16>
+  }
+}
+
+// -----
+
+// Bad input: no error is allowed to float64, nor to a number that is read from memory.
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf64> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf64>
+    %y = call @bad(%x, %o) : (tensor<8xf32>, tensor<8xf64>) -> tensor<8xf64>
+    return %y : tensor<8xf64>
+  }
+  func.func private @bad(%x: tensor<8xf32>, %o: tensor<8xf64>) -> tensor<8xf64> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    // expected-error@+1 {{expected fuse.coarse on an arith or math op with one result of f32, got fuse.load with f32}}
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"], fuse.coarse} : (tensor<8xf32>, i1, f32) -> f32
+    // expected-error@+1 {{expected fuse.coarse on an arith or math op with one result of f32, got arith.extf with f64}}
+    %w = arith.extf %v {fuse.coarse} : f32 to f64
+    // expected-error@+1 {{expected fuse.coarse on an arith or math op with one result of f32, got fuse.store with tensor<8xf64>}}
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set", fuse.coarse} : (tensor<8xf64>, f64, i1) -> tensor<8xf64>
+    return %r : tensor<8xf64>
   }
 }
