@@ -220,13 +220,21 @@ class TileBuilder:
 
     def rounded(self, value: ir.Value) -> ir.Value:
         """A tile of f32 rounded to bf16, in f32."""
+        return self._of_pairs(value, tt.ROUNDED_TEXT, tt.ROUNDED_CONSTRAINTS)
+
+    def widened(self, value: ir.Value) -> ir.Value:
+        """A tile of bf16 in f32."""
+        return self._of_pairs(value, tt.WIDENED_TEXT, tt.WIDENED_CONSTRAINTS)
+
+    def _of_pairs(self, value: ir.Value, text: str, constraints: str) -> ir.Value:
+        """What PTX for two elements at once makes of a tile: f32."""
         return self.create(
             "tt.elementwise_inline_asm",
-            [value.type],
+            [tt.tile_type(shape_of(value), ir.F32Type.get())],
             [value],
             {
-                "asm_string": ir.StringAttr.get(tt.ROUNDED_TEXT),
-                "constraints": ir.StringAttr.get(tt.ROUNDED_CONSTRAINTS),
+                "asm_string": ir.StringAttr.get(text),
+                "constraints": ir.StringAttr.get(constraints),
                 "packed_element": self.attribute(2),
                 "pure": ir.BoolAttr.get(True),
             },

@@ -9,7 +9,8 @@ Nor is anything rounded that is rounded to the same type again behind a ReLU: of
 same before and after rounding, where the other one has the narrow type.
 
 What is rounded to bfloat16 and computed with in float32 next is rounded in pairs: one conversion of two
-numbers, which is as fast as a sum, instead of one of each at a quarter of the speed.
+numbers, which is as fast as a sum, instead of one of each at a quarter of the speed.  What is read as bfloat16
+is widened in pairs, which takes two instructions instead of three.
 """
 
 import math
@@ -26,6 +27,8 @@ _NARROW = ("bf16", "f16")
 _ARITHMETIC = ("arith.mulf", "arith.addf", "arith.subf")
 #: Results that are an operand, but for its sign.
 _CHOOSE = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.negf", "math.absf")
+#: Through which a number of a narrow type stays one, in a narrow or a wide type.
+_STAY_NARROW = (*_CHOOSE, "arith.select", "arith.truncf", "arith.extf")
 
 
 class Rounding:
@@ -51,13 +54,19 @@ class Rounding:
         return self._wide(narrow, wide)
 
     def in_pairs(self, op: ir.Operation) -> ir.Value | None:
-        """The tile of an ``arith.extf`` from bfloat16 to f32 whose operand was rounded for nothing else, with
-        one conversion for each two elements.  None where the compiler packs pairs by itself: for a store, and
+        """The tile of an ``arith.extf`` from bfloat16 to f32, in PTX for each two elements, whose operand was
+        read, or rounded for nothing else.  None where the compiler packs pairs by itself: for a store, and
         for sums and products of numbers of 16 bits that are rounded, which it does on pairs of them.
         """
+        if (str(op.operands[0].type), str(op.results[0].type)) != ("bf16", "f32"):
+            return None
+        if defining_op(op.operands[0], "fuse.load") is not None:
+            value = self.tile(op.operands[0])
+            if not shape_of(value) or self._packed_next(op.results[0], op.operands[0].type):
+                return None
+            return self.builder.widened(value)
         rounding = defining_op(op.operands[0], "arith.truncf")
-        types = str(op.operands[0].type), str(op.results[0].type)
-        if rounding is None or types != ("bf16", "f32") or str(rounding.operands[0].type) != "f32":
+        if rounding is None or str(rounding.operands[0].type) != "f32":
             return None
         if any(use.owner.operation.name != "arith.extf" for use in rounding.results[0].uses):
             return None
@@ -74,6 +83,18 @@ class Rounding:
         if not any(defining_op(source, name) for name in _ARITHMETIC):
             return True
         return all(self.is_exact(operand, narrow) for operand in source.owner.operation.operands)
+
+    def _packed_next(self, value: ir.Value, narrow: ir.Type) -> bool:
+        """Whether a value, or what is chosen from it, is an operand of a sum or product of numbers of
+        ``narrow`` that is rounded.
+        """
+
+        def packs(user: ir.Operation) -> bool:
+            if user.name in _STAY_NARROW:
+                return self._packed_next(user.results[0], narrow)
+            return _is_rounded(user) and all(self.is_exact(operand, narrow) for operand in user.operands)
+
+        return any(packs(use.owner.operation) for use in value.uses)
 
     def _rounded_again(self, value: ir.Value, narrow: ir.Type) -> bool:
         """Whether all that becomes of a value is rounded to ``narrow``, and chosen before, at most, among

@@ -346,7 +346,7 @@ class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
 
 
 class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[ext.Pure]):
-    """PTX text on each element.  Emitted for two things only: ``parameter_text`` and ``ROUNDED_TEXT``."""
+    """PTX text on each element.  Emitted for ``parameter_text``, ``ROUNDED_TEXT`` and ``WIDENED_TEXT`` only."""
 
     srcs: Sequence[Operand[Any]]
     asm_string: ir.StringAttr
@@ -375,6 +375,10 @@ ROUNDED_TEXT = (
     "{ .reg .b32 both; cvt.rn.bf16x2.f32 both, $3, $2; shl.b32 $0, both, 16; and.b32 $1, both, 0xffff0000; }"
 )
 ROUNDED_CONSTRAINTS = "=r,=r,r,r"
+#: PTX that widens two bfloat16 of one register to float32, with an instruction for each: conversions take two
+#: for the upper one.
+WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"
+WIDENED_CONSTRAINTS = "=r,=r,r"
 
 
 def first_parameter(text: str) -> int | None:

@@ -228,6 +228,12 @@ def test_what_is_rounded_and_used_is_rounded_in_pairs(shape: str) -> None:
     assert "cvt.rn.bf16.f32" not in kernel.ptx and "cvt.rn.bf16x2.f32" in kernel.ptx
 
 
+def test_what_is_read_is_widened_in_pairs() -> None:
+    """A shift or a mask for each bfloat16, where a conversion takes two instructions for every other one."""
+    [kernel] = compiled("swiglu_8192x4096", torch.bfloat16)
+    assert "cvt.f32.bf16" not in kernel.ptx and "0xffff0000" in kernel.ptx.replace("-65536", "0xffff0000")
+
+
 def test_quantising_takes_no_conversion_or_comparison_for_each_element() -> None:
     """int8: no rounding and conversion, each a quarter as fast as a sum; fp8: no flags packed into bits."""
     [to_int8] = compiled("layer_norm_int8_token_16384x4096", torch.bfloat16)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...analysis.index import parse
 from ...analysis.kernel import kernel_ties, named_sizes, string, strings
-from ...dialects.tt import ROUNDED_TEXT, first_parameter
+from ...dialects.tt import ROUNDED_TEXT, WIDENED_TEXT, first_parameter
 from ...mlir import ir
 from ..errors import RunError
 from .dtypes import value_dtype
@@ -333,6 +333,9 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if text == ROUNDED_TEXT:
         dtype = torch.float64 if reader.shadow else torch.bfloat16  # a shadow is not rounded
         return lambda batch, values, operands: (operands[0].to(dtype).to(operands[0].dtype),)
+    if text == WIDENED_TEXT:
+        wide = torch.float64 if reader.shadow else torch.float32
+        return lambda batch, values, operands: (operands[0].to(wide),)
     first = first_parameter(text)
     if first is None:
         raise RunError(f"the meaning of this PTX is not known: {text}", op.location)
