@@ -13,7 +13,7 @@ from typing import Any, Literal
 #: Values of the option ``rounding``.
 Rounding = Literal["eager", "float32"]
 #: The one that holds where nothing is said.
-DEFAULT_ROUNDING: Rounding = "eager"
+DEFAULT_ROUNDING: Rounding = "float32"
 
 #: Values of ``torch.compile(mode=...)`` and the options each one sets.
 MODES: dict[str, dict[str, Any]] = {
@@ -64,10 +64,10 @@ class Options:
     epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, and add to
         residual sums in place; ``generated`` leaves both to kernels of ours, ``auto`` is ``library`` on a
         GPU.
-    rounding: what happens, inside a kernel, to the 16-bit result of an op that the next op reads: ``eager``
-        rounds it, so that the kernel computes what eager mode does; ``float32`` reads it as it was before
-        (pass ``keep-float32``), which is nearer to a computation in float32.  Inductor says the same with
-        ``emulate_precision_casts``, True and False.  With both, what memory holds has its dtype, casts that
+    rounding: what happens, inside a kernel, to the 16-bit result of an op that the next op reads: ``float32``
+        reads it as it was before it was rounded (pass ``keep-float32``), which is nearer to a computation in
+        float32; ``eager`` reads it rounded, so that the kernel computes what eager mode does.  Inductor says
+        the same with ``emulate_precision_casts``, False and True.  With both, what memory holds has its dtype, casts that
         the program asks for round, and so does what decides an integer or a bool.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
         before import.

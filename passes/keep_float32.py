@@ -55,7 +55,7 @@ class KeepFloat32(Pass):
             left = len({op.operands[0] for op in kernel_body(func) if _reads_rounded(op)})
             if left:
                 reason = "roundings that the program asks for, that decide, or that are saved"
-                _say(remarks, func, "missed", "asked-for", left, reason)
+                _say(remarks, func, "analysis", "asked-for", left, reason)
         program.leave()
 
 

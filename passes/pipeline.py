@@ -73,7 +73,9 @@ def default_pipeline(
             RecomputeProducers(hardware=hardware),  # what stayed apart may still cost less than to store
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
-            *((KeepFloat32(),) if rounding == "float32" else ()),  # if asked for: float32 in registers
+            *(
+                (KeepFloat32(),) if rounding == "float32" else ()
+            ),  # 16 bits are rounded to in memory, not in registers
             NarrowStores(),  # of an argument only the part that changes, once nothing fuses with the whole
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             LowerDeviceAssert(),  # guards become part of the condition

@@ -8,7 +8,9 @@ from types import ModuleType
 import pytest
 import torch
 
-from fuse_mlir.tools import fuse_opt, fuse_run
+from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.tools import _run, fuse_opt, fuse_run
 
 SOFTMAX = Path(__file__).parents[2] / "examples" / "softmax.mlir"
 
@@ -129,6 +131,13 @@ def test_help_and_a_missing_file_do_not_wait_for_torch():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ran.stdout.split() == ["1", "False"], ran.stderr
+
+
+def test_a_gpu_computes_with_the_roundings_of_the_file():
+    """As the interpreter does: what is not lowered yet is lowered, and no rounding is left out."""
+    module = ir.Module.parse(SOFTMAX.read_text(encoding="utf-8"), make_context())
+    names = [p.name for p in _run._missing_passes(module, "h200")]
+    assert names[-1] == "lower-to-tt" and "fuse-vertical" in names and "keep-float32" not in names
 
 
 #: What it prints is written at the end, with nothing left to print.

@@ -61,8 +61,20 @@ def test_roundings_of_eager_are_further_from_float32():
     assert wrong("unary of positive", F16, "eager") == []  # one op rounds once
 
 
-def test_float32_in_tile_code():
-    assert wrong("mixed", F16, "float32", interpret_level="planned") == []
+@pytest.mark.parametrize("dtype", [F16, BF16])
+def test_float32_in_tile_code(dtype):
+    assert wrong("mixed", dtype, "float32", interpret_level="planned") == []
+
+
+@pytest.mark.parametrize("rounding", ["eager", "float32"])
+def test_both_take_the_short_functions(rounding):
+    """An erf and quotients whose readers see them rounded in eager mode are approximated in float32, too."""
+    compiled = Compiled(
+        lambda x, y: F.gelu(x * y) * y.sigmoid() + x, {"rounding": rounding, "interpret_level": "planned"}
+    )
+    compiled(*arguments(BF16))
+    text = str(compiled.graphs[0].module)
+    assert "math.erf" not in text and "tt.precise_divf" not in text and "__nv_fast_fdividef" in text
 
 
 def test_eager_rounds_as_eager_does():

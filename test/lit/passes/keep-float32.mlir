@@ -12,7 +12,7 @@
 // SAID: passed: keep-float32: kept, roundings=1: @between keeps results in float32 that eager rounds between ops
 // SAID: passed: keep-float32: kept, roundings=1: @select keeps
 // SAID: passed: keep-float32: kept, roundings=1: @reduced keeps
-// SAID: missed: keep-float32: asked-for, roundings=1: @asked_for keeps roundings that the program asks for, that decide, or that are saved
+// SAID: analysis: keep-float32: asked-for, roundings=1: @asked_for keeps roundings that the program asks for, that decide, or that are saved
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<8xbf16>) -> tensor<8xbf16> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8xbf16>
