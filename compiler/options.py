@@ -67,8 +67,8 @@ class Options:
     rounding: what happens, inside a kernel, to the 16-bit result of an op that the next op reads: ``float32``
         reads it as it was before it was rounded (pass ``keep-float32``), which is nearer to a computation in
         float32; ``eager`` reads it rounded, so that the kernel computes what eager mode does.  Inductor says
-        the same with ``emulate_precision_casts``, False and True.  With both, what memory holds has its dtype, casts that
-        the program asks for round, and so does what decides an integer or a bool.
+        the same with ``emulate_precision_casts``, False and True.  With both, what memory holds has its
+        dtype, casts that the program asks for round, and so does what decides an integer or a bool.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
         before import.
     on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).

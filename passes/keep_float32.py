@@ -120,7 +120,7 @@ class _Before:
     def _mark(self, value: ir.Value) -> None:
         """Says of a number that is read as it is now what it was beside its rounding."""
         maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if maker in self.coarse and maker.name.startswith(WITHOUT_DIMS):
+        if maker is not None and maker in self.coarse and maker.name.startswith(WITHOUT_DIMS):
             maker.attributes[COARSE] = ir.UnitAttr.get()
 
 

@@ -73,9 +73,7 @@ def default_pipeline(
             RecomputeProducers(hardware=hardware),  # what stayed apart may still cost less than to store
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
-            *(
-                (KeepFloat32(),) if rounding == "float32" else ()
-            ),  # 16 bits are rounded to in memory, not in registers
+            *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
             NarrowStores(),  # of an argument only the part that changes, once nothing fuses with the whole
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             LowerDeviceAssert(),  # guards become part of the condition

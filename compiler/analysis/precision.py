@@ -7,7 +7,7 @@ exponential multiplies the error, and a comparison or a reduction shows it.  An 
 tangent to which 1 is added (GELU and its gradient) needs no more than an error relative to 1, as that sum has
 one already, if what follows up to the rounding are such operations and sums.
 
-Where eager rounds between two ops and the kernel does not (``keep-float32``), the value that was rounded keeps
+Where eager rounds between two ops and the kernel does not (``keep-float32``), the value that was rounded has
 the mark ``fuse.coarse``: its error need not be smaller than beside the rounding that eager makes.
 """
 
@@ -57,8 +57,8 @@ def beside_one_ops(block: ir.Block) -> frozenset[ir.Operation]:
 
 
 def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Operation]:
-    """The f32 operations that are marked or all of whose uses reach a rounding to 16 bits or fewer ``through``
-    operations.
+    """The f32 operations that are marked, or all of whose uses reach a rounding to 16 bits or fewer
+    ``through`` operations.
     """
     found: set[ir.Operation] = set()
     for view in reversed(list(block.operations)):

@@ -9,8 +9,8 @@ Nor is anything rounded that is rounded to the same type again behind a ReLU: of
 same before and after rounding, where the other one has the narrow type.
 
 What is rounded to bfloat16 and computed with in float32 next is rounded in pairs: one conversion of two
-numbers, which is as fast as a sum, instead of one of each at a quarter of the speed.  What is read as bfloat16
-is widened in pairs, which takes two instructions instead of three.
+numbers, which is as fast as a sum, instead of one of each at a quarter of the speed.  What is read as
+bfloat16 is widened in pairs, which takes two instructions instead of three.
 """
 
 import math

@@ -346,7 +346,7 @@ class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
 
 
 class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[ext.Pure]):
-    """PTX text on each element.  Emitted for ``parameter_text``, ``ROUNDED_TEXT`` and ``WIDENED_TEXT`` only."""
+    """PTX text on each element.  Only ``parameter_text``, ``ROUNDED_TEXT``, ``WIDENED_TEXT`` are emitted."""
 
     srcs: Sequence[Operand[Any]]
     asm_string: ir.StringAttr
