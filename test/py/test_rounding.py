@@ -1,4 +1,6 @@
-"""The option ``rounding``: 16-bit results between the ops of a kernel, as eager has them or in float32."""
+"""The option ``rounding``: 16-bit results between the ops of a kernel, as eager has them or in float32
+(``passes/keep_float32.py``, ``compiler/frontend/roundings.py``).
+"""
 
 import copy
 from typing import Any
