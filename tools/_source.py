@@ -1,14 +1,15 @@
 """Input of the tools: reading, splitting at ``// -----``, parsing with the locations of the file."""
 
+import contextlib
 import errno
 import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..compiler.diagnostics import Diagnostics, Position, collecting
+from ..compiler.diagnostics import Diagnostic, Diagnostics, Position, collecting
 from ..compiler.mlir import ir
 from ._nesting import too_much
 
@@ -18,6 +19,10 @@ SEPARATOR = "// -----"
 _ANONYMOUS = "-"
 
 _CODE = re.compile(r"^[ \t]*(?!//)(\S)", re.MULTILINE)
+#: Where a location begins, or the line of an alias for one.
+_LOCATION = re.compile(r"^#[\w$.-]+\s*=\s*loc\(|\bloc\(", re.MULTILINE)
+#: What ends a location: strings may hold parentheses.
+_PARENTHESIS = re.compile(r'"(?:[^"\\\n]|\\.)*"|[()]')
 
 
 class ParseError(Exception):
@@ -74,11 +79,42 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
             module = ir.Module.parse(source.text, context)
         except ir.MLIRError:
             module = None
-    diagnostics.items += [d.renamed(_ANONYMOUS, source.name) for d in found.items]
+    items = found.items if module is not None else _placed(found.items, source, context)
+    diagnostics.items += [d.renamed(_ANONYMOUS, source.name) for d in items]
     if module is None:
         raise ParseError(f"{source.name} is no valid module")
     _relocate(module, source)
     return module
+
+
+def _placed(items: list[Diagnostic], source: Source, context: ir.Context) -> list[Diagnostic]:
+    """The messages, each with a place: an op whose text says ``loc("mul")`` has no line of its own, so its
+    line is where the same is said of the text without locations.
+    """
+    if all(item.position is not None for item in items):
+        return items
+    with collecting(context) as bare, contextlib.suppress(ir.MLIRError):
+        ir.Module.parse(_without_locations(source.text), context)
+    places = {item.message: item.position for item in bare.items}
+    return [replace(item, position=item.position or places.get(item.message)) for item in items]
+
+
+def _without_locations(text: str) -> str:
+    """The text with blanks for its locations, so that the rest stands where it stood."""
+    kept: list[str] = []
+    end = 0
+    for location in _LOCATION.finditer(text):
+        if location.start() < end:
+            continue
+        kept.append(text[end : location.start()])
+        end, depth = location.end(), 1
+        for token in _PARENTHESIS.finditer(text, location.end()):
+            depth += {"(": 1, ")": -1}.get(token[0], 0)
+            end = token.end()
+            if depth == 0:
+                break
+        kept.append(re.sub(r"[^\n]", " ", text[location.start() : end]))
+    return "".join((*kept, text[end:]))
 
 
 def start_of(source: Source) -> Position:

@@ -1,5 +1,6 @@
 """What lit cannot say of fuse-opt: passes that crash or lie, diagnostics, costs."""
 
+import io
 import os
 import subprocess
 import sys
@@ -400,3 +401,15 @@ def test_output_does_not_differ_between_processes() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
+
+
+def test_an_op_whose_location_is_a_name_has_its_line(monkeypatch, capsys) -> None:
+    text = (
+        "func.func @main(%x: tensor<64xf32>, %t: i1, %z: f32) {\n"
+        '  %v = "fuse.load"(%x, %t, %z) {} : (tensor<64xf32>, i1, f32) -> f32 loc("m)ul")\n'
+        "  return loc(#loc)\n}\n"
+        '#loc = loc("a"("b.py":1:2))\n'
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert _opt.run([]) == 1
+    assert "<stdin>:2:8: error: 'fuse.load' op attribute" in capsys.readouterr().err
