@@ -22,13 +22,13 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
+from ..compiler.base.collector import collector_paused
 from ..compiler.codegen.launches import kernel_sources
-from ..compiler.collector import collector_paused
-from ..compiler.context import make_context
-from ..compiler.frontend.decompositions import decomposition_table
-from ..compiler.frontend.importer import import_graph
-from ..compiler.frontend.partition import partition
-from ..compiler.frontend.rewrites.attention import fuse_attention
+from ..compiler.frontend.autograd.decompositions import decomposition_table
+from ..compiler.frontend.autograd.partition import partition
+from ..compiler.frontend.importer.importer import import_graph
+from ..compiler.ir.context import make_context
+from ..compiler.rewrites.captured.attention import fuse_attention
 from ..passes.manager import PassManager
 from ..passes.pipeline import default_pipeline, level_ends
 from .models.gpt2_small import GPT2, GPT2Config

@@ -1,8 +1,8 @@
 """What a compiler schedules for a function: launches, and the bytes that each one moves, by one rule for all.
 
-The rule is `compiler/analysis/traffic.py`: an element of a storage counts once for a launch that reads it and
-once for one that writes it; index maps of one storage count together at most as its elements; what is read
-at loaded indices counts as another element at each point. The compiler's own launches carry the count.
+The rule is `compiler/analysis/cost/traffic.py`: an element of a storage counts once for a launch that reads
+it and once for one that writes it; index maps of one storage count together at most as its elements; what is
+read at loaded indices counts as another element at each point. The compiler's own launches carry the count.
 Inductor's scheduler is read after its fusion: its nodes hold the index maps. A node that makes nothing on the
 device (views, outputs of an op with several) is no launch. Inductor's own count, which takes the whole of
 each buffer that a fused node touches, is given beside it.

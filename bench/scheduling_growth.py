@@ -22,10 +22,10 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from ..compiler.analysis.provenance import launches
-from ..compiler.collector import collector_paused
-from ..compiler.context import make_context
-from ..compiler.frontend.importer import import_graph
+from ..compiler.analysis.program.provenance import launches
+from ..compiler.base.collector import collector_paused
+from ..compiler.frontend.importer.importer import import_graph
+from ..compiler.ir.context import make_context
 from ..passes.manager import PassManager
 from ..passes.pipeline import default_pipeline, level_ends
 

@@ -16,9 +16,11 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from .analysis.remarks import Remarks
-from .collector import collector_paused
-from .direct_call import (
+from .base.collector import collector_paused
+from .base.options import Options
+from .base.remarks import Remarks
+from .base.timing import Timing
+from .driver.direct_call import (
     differentiable_results,
     direct_call,
     has_subclasses,
@@ -27,17 +29,12 @@ from .direct_call import (
     share_storage,
     written_inputs,
 )
-from .frontend.decompositions import decomposition_table
-from .frontend.graph_text import NotCacheable
-from .frontend.partition import partition
-from .frontend.rewrites.attention import fuse_attention
-from .frontend.rewrites.attention_layout import lay_out_queries
-from .frontend.rewrites.attention_mask_layout import lay_out_masks
-from .frontend.rewrites.attention_masks import simplify_masks
-from .frontend.rewrites.batch_norms import keep_batch_norms
-from .frontend.rewrites.rewriting import Rewriting
-from .frontend.saved_strides import keep_saved_tensors, kept_strides, report_strides
-from .frontend.stand_in import (
+from .driver.graph_compilation import compile_graph, graph_device, load_program, report, runs_on_gpu
+from .driver.program import CompiledGraph, GpuProgram
+from .driver.program_cache import ProgramCache, captured_key
+from .frontend.autograd.decompositions import decomposition_table
+from .frontend.autograd.partition import partition
+from .frontend.autograd.stand_in import (
     StandInMismatch,
     StoredStep,
     TrainingStep,
@@ -47,14 +44,17 @@ from .frontend.stand_in import (
     stand_in,
     training_step,
 )
-from .graph_compilation import compile_graph, graph_device, load_program, report, runs_on_gpu
-from .options import Options
-from .program import CompiledGraph, GpuProgram
-from .program_cache import ProgramCache, captured_key
+from .fx.graph_text import NotCacheable
+from .fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
+from .rewrites.captured.attention import fuse_attention
+from .rewrites.captured.attention_layout import lay_out_queries
+from .rewrites.captured.attention_mask_layout import lay_out_masks
+from .rewrites.captured.attention_masks import simplify_masks
+from .rewrites.captured.batch_norms import keep_batch_norms
+from .rewrites.rewriting import Rewriting
 from .runtime.cache.places import check_cache_dir
 from .runtime.deterministic import deterministic_algorithms
 from .runtime.plans.bound_plan import LaunchPlan
-from .timing import Timing
 
 log = logging.getLogger(__name__)
 

@@ -28,9 +28,9 @@ from fuse_mlir.bench.models.case import Draw
 from fuse_mlir.bench.models.gpt2_small import GPT2, GPT2Config
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import TensorError, judge_all
-from fuse_mlir.compiler.analysis.kernel import string
-from fuse_mlir.compiler.analysis.provenance import Line
-from fuse_mlir.compiler.analysis.provenance import lines as source_lines
+from fuse_mlir.compiler.analysis.program.provenance import Line
+from fuse_mlir.compiler.analysis.program.provenance import lines as source_lines
+from fuse_mlir.compiler.ir.kernel import string
 from fuse_mlir.compiler.mlir import ir
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,6 +1,6 @@
 """What conditions in a kernel say of each other.  Helpers of passes, not a pass."""
 
-from ..compiler.analysis.defining import defining_op, is_true
+from ..compiler.ir.defining import defining_op, is_true
 from ..compiler.mlir import ir
 
 #: ``predicate`` of arith.cmpi -> its negation.

@@ -7,8 +7,8 @@ With m and s, the maximum and the sum of exponentials of x, ``sum(exp(x - m - lo
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ..compiler.analysis.defining import defining_op
-from ..compiler.analysis.kernel import REDUCTIONS, Kernel, over
+from ..compiler.ir.defining import defining_op
+from ..compiler.ir.kernel import REDUCTIONS, Kernel, over
 from ..compiler.mlir import ir
 
 _SOFTMAX, _EXPECTATION = "fuse.online_softmax", "fuse.online_expectation"

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
-from ..compiler.analysis.dependences import Node
-from ..compiler.analysis.fusion_graph import GroupGraph
-from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal, judge
-from ..compiler.analysis.fusion_score import Gain
-from ..compiler.analysis.hardware import Hardware
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal, judge
+from ..compiler.analysis.fusion.score import Gain
+from ..compiler.analysis.program.dependences import Node
+from ..compiler.base.hardware import Hardware
+from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from ._left import leave, left_before
 from ._program import Program

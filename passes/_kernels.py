@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ..compiler.analysis.dependences import Dependences
-from ..compiler.analysis.index import Expr, Facts, parse
-from ..compiler.analysis.kernel import (
+from ..compiler.analysis.program.dependences import Dependences
+from ..compiler.index import Expr, Facts, parse
+from ..compiler.ir.kernel import (
     Kernel,
     bounds_of,
     natural,
@@ -12,7 +12,7 @@ from ..compiler.analysis.kernel import (
     string,
     strings,
 )
-from ..compiler.analysis.layout import TensorSpec
+from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import ir
 from .pass_base import PassError
 

@@ -5,7 +5,7 @@ pass.
 import re
 from collections.abc import Iterable
 
-from ..compiler.analysis.provenance import node_names
+from ..compiler.analysis.program.provenance import node_names
 from ..compiler.mlir import ir
 
 #: Longest part of a kernel's name that lists what it does.

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..compiler.analysis.dependences import symbol
-from ..compiler.analysis.index import Facts
-from ..compiler.analysis.kernel import (
+from ..compiler.analysis.program.dependences import symbol
+from ..compiler.index import Facts
+from ..compiler.ir.kernel import (
     argument_attributes,
     is_kernel,
     is_tiled,
@@ -14,8 +14,8 @@ from ..compiler.analysis.kernel import (
     program_facts,
     string,
 )
-from ..compiler.analysis.nesting import modules_in
-from ..compiler.analysis.storage import functions_of
+from ..compiler.ir.nesting import modules_in
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir, passmanager
 from ._kernels import adding_dims, keep_dims
 from ._left import leave, left_before

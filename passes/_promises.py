@@ -7,8 +7,8 @@ that lie 16 bytes apart, and what they read is shuffled before it is stored.
 
 import math
 
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.dialects import tt
+from ..compiler.ir.dialects import tt
+from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import ir
 
 #: Bytes of the widest access.

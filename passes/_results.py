@@ -1,8 +1,8 @@
 """A kernel that gives fewer results.  Helpers of ``eliminate-dead`` and ``recompute-producers``."""
 
-from ..compiler.analysis.dependences import ASSERTS
-from ..compiler.analysis.kernel import argument_attributes, kernel_ties
-from ..compiler.analysis.provenance import node_names
+from ..compiler.analysis.program.dependences import ASSERTS
+from ..compiler.analysis.program.provenance import node_names
+from ..compiler.ir.kernel import argument_attributes, kernel_ties
 from ..compiler.mlir import ir
 from ._kernels import kernel_body, result_types, set_signature
 from ._names import bare, gone, listed, without

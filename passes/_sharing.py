@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..compiler.analysis.dependences import Dependences
+from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.mlir import ir
 
 

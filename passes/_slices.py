@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..compiler.analysis.index import Expr, const, sym
-from ..compiler.analysis.kernel import Kernel, argument_attributes, natural, over, string
-from ..compiler.analysis.kernel_shape import KernelShape
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.slicing import Slicing
+from ..compiler.analysis.kernel.shape import KernelShape
+from ..compiler.analysis.tiling.slicing import Slicing
+from ..compiler.index import Expr, const, sym
+from ..compiler.ir.kernel import Kernel, argument_attributes, natural, over, string
+from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import func, ir
 from ._kernels import dims_attribute, rewrite_dims, text_list
 from ._names import gone, without

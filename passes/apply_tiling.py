@@ -38,11 +38,11 @@ error.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.tile import Tile
-from ..compiler.analysis.traffic import ATTRIBUTE, traffic_of
+from ..compiler.analysis.cost.traffic import ATTRIBUTE, traffic_of
+from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_kernel import TileKernel, TilingError
+from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled
+from ..compiler.ir.tile import Tile
 from ..compiler.mlir import ir
 from .pass_base import Numerics, Pass, PassError
 

@@ -2,7 +2,8 @@
 
 What: ``table`` is a JSON file, kernel key -> ``fuse.tile`` as text, that the search of
 ``options={"autotune": True}`` recorded.  Each kernel that has its default tile and whose key
-(``compiler/analysis/tile_candidates.py``) is in the table gets the tile there; each such change is a remark.
+(``compiler/analysis/tiling/candidates.py``) is in the table gets the tile there; each such change is a
+remark.
  The same table gives the same bytes: nothing is measured here.
 
 Before, and a table that holds ``{axes = [{block = 512 : i64, ..}], num_stages = 1 : i64, num_warps = 8 :
@@ -28,10 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled, string
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.tile import Tile
-from ..compiler.analysis.tile_candidates import kernel_key
+from ..compiler.analysis.tiling.candidates import kernel_key
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
+from ..compiler.ir.tile import Tile
 from ..compiler.mlir import ir
 from .pass_base import Numerics, Pass, PassError
 

@@ -1,7 +1,7 @@
 """``choose-tiling``: sets ``fuse.tile`` on every kernel.
 
 What: reads a kernel's dims, accesses and size hints and a model of the GPU
-(``compiler/analysis/hardware.py``), and applies the rules of ``compiler/analysis/tiling_rules.py``.  Each
+(``compiler/base/hardware.py``), and applies the rules of ``compiler/analysis/tiling/rules.py``.  Each
 decision is an ``analysis`` remark with the rule's name and its numbers.
 
 Before::
@@ -22,11 +22,11 @@ and kernels that are tiled. ``hardware``: ``h100``, ``h200``, ``a100`` or ``gene
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled
-from ..compiler.analysis.kernel_shape import KernelShape
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.tiling_choice import NoTiling
-from ..compiler.analysis.tiling_rules import choose
+from ..compiler.analysis.kernel.shape import KernelShape
+from ..compiler.analysis.tiling.choice import NoTiling
+from ..compiler.analysis.tiling.rules import choose
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled
 from ..compiler.mlir import ir
 from .pass_base import Pass, PassError, hardware_of
 

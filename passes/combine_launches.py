@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import Dependences, Node
-from ..compiler.analysis.hardware import Hardware
-from ..compiler.analysis.index import parse
-from ..compiler.analysis.kernel import argument_attributes, is_tiled, strings
-from ..compiler.analysis.launch_groups import Part, refusal
-from ..compiler.analysis.launch_order import LaunchOrder
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.program_order import FLOATING
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.sizes import estimate, hints_of
-from ..compiler.analysis.tile import Tile
-from ..compiler.analysis.traffic import ATTRIBUTE, combined_traffic
+from ..compiler.analysis.cost.traffic import ATTRIBUTE, combined_traffic
+from ..compiler.analysis.program.dependences import Dependences, Node
+from ..compiler.analysis.program.launch_groups import Part, refusal
+from ..compiler.analysis.program.launch_order import LaunchOrder
+from ..compiler.analysis.program.program_order import FLOATING
+from ..compiler.base.hardware import Hardware
+from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
+from ..compiler.index import parse
+from ..compiler.ir.kernel import argument_attributes, is_tiled, strings
+from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.sizes import estimate, hints_of
+from ..compiler.ir.tile import Tile
 from ..compiler.mlir import func, ir
 from ._kernels import require_unplanned, text_list
 from ._program import Program
@@ -61,8 +61,8 @@ class CombineLaunches(Pass):
 
     The code of equal kernels is there once.  A call moves up to an earlier launch, or a launch down to a
     later call, as far as dependences allow and unless more bytes would be alive than the peak of the order as
-    it was.  Rules of profit: ``compiler/analysis/launch_groups.py``; ``max_ops`` bounds the code of one
-    launch.
+    it was.  ``compiler/analysis/program/launch_groups.py`` has the rules of profit; ``max_ops`` bounds the
+    code of one launch.
 
     Does not fire on kernels that are not tiled, whose grid is empty, that ask for the number of programs, or
     that take long enough alone; nor on calls that differ in stages, or in warps where one fills the chip.  A

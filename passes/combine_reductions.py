@@ -13,7 +13,7 @@ What, over the same dims of the same value:
 
 The first three always fire: where the axis is looped over, a read of the row is saved; where it is resident,
 code generation gives the same two reductions as before, or one less.  Equal elements less their mean are then
-0, and not what rounding their sum leaves (``codegen/tile_fold_online.py``).  The last one fires where nothing
+0, and not what rounding their sum leaves (``codegen/folds/online.py``).  The last one fires where nothing
 else reads the row after its softmax.  Sums are taken in another order, so numbers change by rounding; weights
 times the length of the row must be finite, and probabilities below 2**-126 count as 0.
 
@@ -39,10 +39,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from ..compiler.analysis.defining import defining_op
-from ..compiler.analysis.index import Expr, const, parse
-from ..compiler.analysis.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import Expr, const, parse
+from ..compiler.ir.defining import defining_op
+from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
 from ..compiler.mlir import ir
 from ._expectations import combine_expectation
 from .pass_base import Numerics, Pass

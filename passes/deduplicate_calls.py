@@ -4,11 +4,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.defining import defining_op
-from ..compiler.analysis.dependences import callee_kind, extern_mutated, has_effect
-from ..compiler.analysis.kernel import code_of, kernel_ties, string
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.storage import aliased_operands, callee_name
+from ..compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.defining import defining_op
+from ..compiler.ir.kernel import code_of, kernel_ties, string
+from ..compiler.ir.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
 from ._program import Program, named_attributes
 from ._sharing import Sharing

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import code_of
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import code_of
 from ..compiler.mlir import ir
 from ._program import Program
 from .pass_base import Pass

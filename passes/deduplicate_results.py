@@ -4,9 +4,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.defining import defining_op
-from ..compiler.analysis.kernel import kernel_ties, string
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.defining import defining_op
+from ..compiler.ir.kernel import kernel_ties, string
 from ..compiler.mlir import ir
 from ._program import Program
 from ._sharing import Sharing

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.accesses import Summary
-from ..compiler.analysis.defining import defining_op
-from ..compiler.analysis.dependences import extern_mutated
-from ..compiler.analysis.fusion_graph import summarise
-from ..compiler.analysis.kernel import is_kernel, kernel_ties, string
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.sizes import estimate, hints_of
-from ..compiler.analysis.storage import aliased_operands
+from ..compiler.analysis.fusion.graph import summarise
+from ..compiler.analysis.kernel.accesses import Summary
+from ..compiler.analysis.program.dependences import extern_mutated
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.defining import defining_op
+from ..compiler.ir.kernel import is_kernel, kernel_ties, string
+from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.sizes import estimate, hints_of
+from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
 from ._program import Program
 from .pass_base import Count, Pass

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import callee_kind, extern_mutated, has_effect
-from ..compiler.analysis.kernel import kernel_ties, string
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.storage import aliased_operands
-from ..compiler.dialects import fuse
+from ..compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.dialects import fuse
+from ..compiler.ir.kernel import kernel_ties, string
+from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
 from ._kernels import type_symbols
 from ._program import Program

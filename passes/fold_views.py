@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.defining import defining_op
-from ..compiler.analysis.index import Expr, Facts, parse, simplify, solve, sym
-from ..compiler.analysis.kernel import argument_attributes, kernel_dims, kernel_ties, strings
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import Expr, Facts, parse, simplify, solve, sym
+from ..compiler.ir.defining import defining_op
+from ..compiler.ir.kernel import argument_attributes, kernel_dims, kernel_ties, strings
+from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import ir
 from ._kernels import (
     add_symbols,

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.fusion_graph import GroupGraph
-from ..compiler.analysis.fusion_memory import LiveBytes
-from ..compiler.analysis.fusion_rules import Candidate, Limits, Refusal
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.memory import LiveBytes
+from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal
+from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from ._fusing import Fuser, assign, read_groups
 from .pass_base import Count, Pass, hardware_of
@@ -35,7 +35,7 @@ class FuseHorizontal(Pass):
     Runs after ``fuse-vertical``, whose groups it starts from and only merges.  The pair that saves most
     time goes first.
 
-    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses, where one group needs what
+    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses, where one group needs what
     the other makes, where they share few of their bytes (rule ``little-shared``: what is left to save is a
     launch, and ``combine-launches`` saves it without holding the values of both at once), nor (rule
     ``memory``) where running the later one early, or the earlier one late, would raise the most bytes that

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import Node
-from ..compiler.analysis.fusion_graph import GroupGraph
-from ..compiler.analysis.fusion_rules import Limits, Refusal
-from ..compiler.analysis.kernel import string
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.rules import Limits, Refusal
+from ..compiler.analysis.program.dependences import Node
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
 from ._fusing import Fuser, assign, read_groups
 from .pass_base import Count, Pass, hardware_of
@@ -29,10 +29,10 @@ class FuseVertical(Pass):
         %e = call @exp_sub(%x, %m, %o1) {fuse.group = 0 : i64}
 
     Pairs of groups of which one reads what the other made are tried to a fixed point: most time saved first
-    (``compiler/analysis/fusion_score.py``), then the nearest, then program order.  Calls that have the same
+    (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that have the same
     ``fuse.group`` already start together.
 
-    Does not fire where a rule of ``compiler/analysis/fusion_rules.py`` refuses; each refused pair leaves a
+    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses; each refused pair leaves a
     ``missed`` remark with the rule, its numbers and both locations.  Extern ops and tile code are never
     grouped; an extern op and a kernel of which one reads what the other made leave such a remark, too.
     """

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..compiler.analysis.defining import defining_op
-from ..compiler.analysis.kernel import string
-from ..compiler.analysis.precision import COARSE, IMPLICIT, coarse_ops
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.analysis.kernel.precision import COARSE, IMPLICIT, coarse_ops
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.defining import defining_op
+from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
 from ._kernels import WITHOUT_DIMS, kernel_body
 from ._program import Program
@@ -31,13 +31,13 @@ class KeepFloat32(Pass):
         %s = arith.addf %p, %z : f32
 
     ``fuse.coarse`` stays behind where all that reads a value reads it rounded: an approximation that serves
-    beside that rounding (``compiler/analysis/precision.py``) serves without it, too.
+    beside that rounding (``compiler/analysis/kernel/precision.py``) serves without it, too.
 
     A rounded number that is selected (what a guard masks, a concatenation) is selected before it is rounded.
     What is stored is rounded as before: memory holds what its dtype says.
 
     Does not fire on a rounding without ``fuse.implicit``: a cast of the program's, what decides an integer or
-    a bool, what the backward graph reads (``compiler/frontend/roundings.py``).
+    a bool, what the backward graph reads (``compiler/fx/roundings.py``).
     """
 
     name: ClassVar[str] = "keep-float32"

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import argument_attributes, string
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.dialects import fuse
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.dialects import fuse
+from ..compiler.ir.kernel import argument_attributes, string
 from ..compiler.mlir import ir
 from ._kernels import result_types
 from ._program import Program

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.defining import is_true
-from ..compiler.analysis.kernel import is_kernel, string
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.defining import is_true
+from ..compiler.ir.kernel import is_kernel, string
 from ..compiler.mlir import ir
 from .pass_base import Pass, PassError
 

@@ -35,10 +35,10 @@ constant memory, by number: its sources must be consecutive arguments behind no 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.kernel import attribute_items, is_kernel, is_tiled
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.dialects import tt
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.dialects import tt
+from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled
+from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import func, ir
 from ._promises import Promises, aligned
 from .pass_base import Pass, PassError

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
-from ..compiler.analysis.nesting import nested_modules
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.dialects.verifier import Verifier
+from ..compiler.base.remarks import Remarks
+from ..compiler.base.timing import PassTime
+from ..compiler.ir.nesting import nested_modules
 from ..compiler.mlir import ir
-from ..compiler.timing import PassTime
+from ..compiler.verifier.verifier import Verifier
 from ._left import leaving
 from .pass_base import Pass
 

@@ -4,14 +4,14 @@ import heapq
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..compiler.analysis.fusion_graph import GroupGraph
-from ..compiler.analysis.fusion_placement import plan_group
-from ..compiler.analysis.fusion_plan import Plan, Refusal
-from ..compiler.analysis.index import sym
-from ..compiler.analysis.kernel import argument_attributes
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.storage import functions_of
-from ..compiler.dialects import fuse
+from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.placement import plan_group
+from ..compiler.analysis.fusion.plan import Plan, Refusal
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import sym
+from ..compiler.ir.dialects import fuse
+from ..compiler.ir.kernel import argument_attributes
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from ._fused_body import Body, Rewrites
 from ._fusing import read_groups
@@ -34,7 +34,7 @@ class MaterializeFusion(Pass):
 
         %b = call @fused_exp_neg_0(%x, %o1)                  // stores -exp(x) at ["d0"]
 
-    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion_placement.py``); a
+    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion/placement.py``); a
     load of a tensor that the group makes becomes the stored value, ``select``ed by the load's guard; where it
     may lie outside, its guard is ANDed into the loads of the copy.  A store stays only when something outside
     the group uses the tensor or owns its storage. Operations move: groups are scheduled by their first call,

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..compiler.analysis.index import Expr, Facts, const, parse, sym
-from ..compiler.analysis.kernel import is_kernel, is_tiled, kernel_facts, string, strings
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.storage import functions_of
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import Expr, Facts, const, parse, sym
+from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_facts, string, strings
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from ._conditions import comparison, negates
 from ._kernels import kernel_body, text_list

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.defining import defining_op, is_true
-from ..compiler.analysis.kernel import string
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.defining import defining_op, is_true
+from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
 from ._conditions import negates
 from ._kernels import kernel_body

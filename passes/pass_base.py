@@ -5,8 +5,8 @@ name.
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from ..compiler.analysis.hardware import Hardware, hardware_named
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.hardware import Hardware, hardware_named
+from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 
 #: How a pass may change the numbers: not at all, by reordering sums, or by computing in another precision.

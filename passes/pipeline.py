@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..compiler.options import DEFAULT_ROUNDING, Rounding
+from ..compiler.base.options import DEFAULT_ROUNDING, Rounding
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
 from .choose_tiling import ChooseTiling

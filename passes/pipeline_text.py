@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir, new_context, passmanager
 from .pass_base import Count, Pass
 from .registry import PASSES, all_passes

@@ -39,12 +39,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.lifetimes import Lifetime, LiveBytes, storage_bytes
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.sizes import hints_of
-from ..compiler.analysis.storage import Storage
-from ..compiler.dialects import fuse
+from ..compiler.analysis.program.lifetimes import Lifetime, LiveBytes, storage_bytes
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.dialects import fuse
+from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.sizes import hints_of
+from ..compiler.ir.storage import Storage
 from ..compiler.mlir import ir
 from .pass_base import Pass, PassError
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.accesses import Summary, slots
-from ..compiler.analysis.fusion_graph import GroupGraph
-from ..compiler.analysis.fusion_rules import Candidate, Limits, judge
-from ..compiler.analysis.fusion_score import Gain
-from ..compiler.analysis.hardware import Hardware
-from ..compiler.analysis.kernel import kernel_ties
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.sizes import estimate
+from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.rules import Candidate, Limits, judge
+from ..compiler.analysis.fusion.score import Gain
+from ..compiler.analysis.kernel.accesses import Summary, slots
+from ..compiler.base.hardware import Hardware
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import kernel_ties
+from ..compiler.ir.sizes import estimate
 from ..compiler.mlir import ir
 from ._fusing import read_groups
 from ._kernels import kernel_body
@@ -52,7 +52,7 @@ class RecomputeProducers(Pass):
     reduction, a scan or random numbers, on producers with asserts, or that write into storage of others;
     where something later overwrites what the producer reads, or an extern op writes to the tensor; where
     inputs would live longer by more bytes than the tensor takes; nor where a rule of
-    ``compiler/analysis/fusion_rules.py`` keeps the copy and the reader apart.
+    ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader apart.
     """
 
     name: ClassVar[str] = "recompute-producers"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..compiler.analysis.defining import defining_op, is_true
-from ..compiler.analysis.dependences import Dependences
-from ..compiler.analysis.index import const, sym
-from ..compiler.analysis.kernel import Kernel, is_kernel, kernel_ties, string
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.storage import callee_name
+from ..compiler.analysis.program.dependences import Dependences
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import const, sym
+from ..compiler.ir.defining import defining_op, is_true
+from ..compiler.ir.kernel import Kernel, is_kernel, kernel_ties, string
+from ..compiler.ir.storage import callee_name
 from ..compiler.mlir import ir
 from ._program import Program
 from .pass_base import Pass

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.dependences import Dependences
-from ..compiler.analysis.peak_order import PeakOrder
-from ..compiler.analysis.program_order import sequence
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.sizes import hints_of
+from ..compiler.analysis.program.dependences import Dependences
+from ..compiler.analysis.program.peak_order import PeakOrder
+from ..compiler.analysis.program.program_order import sequence
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
 from ._kernels import require_unplanned
 from ._program import Program
@@ -33,7 +33,7 @@ class ReorderForPeak(Pass):
         %t = call @sum(%b, %e3) : (..) -> tensor<1xf32>
 
     No launch, no byte that moves and no dependence changes, so it costs no time.  Which orders are tried and
-    how they are judged: ``compiler/analysis/peak_order.py``.
+    how they are judged: ``compiler/analysis/program/peak_order.py``.
 
     Does not fire where the peak would fall by less than ``least`` percent: in the program's own order, what
     was just written is still in the cache.  A module whose memory is planned is an error.

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from ..compiler.analysis.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
-from ..compiler.analysis.kernel import (
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
+from ..compiler.ir.kernel import (
     is_kernel,
     is_tiled,
     kernel_dims,
@@ -16,9 +17,8 @@ from ..compiler.analysis.kernel import (
     string,
     strings,
 )
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.storage import functions_of
+from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from ._kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
 from .pass_base import Numerics, Pass, PassError

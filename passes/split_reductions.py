@@ -31,12 +31,12 @@ number of slices.  Results of slices beyond the end are neutral.
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..compiler.analysis.hardware import Hardware
-from ..compiler.analysis.kernel import REDUCTIONS, Kernel, code_of
-from ..compiler.analysis.kernel_shape import KernelShape
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.slicing import Refusal, Slicing, plan_slices
-from ..compiler.analysis.storage import functions_of
+from ..compiler.analysis.kernel.shape import KernelShape
+from ..compiler.analysis.tiling.slicing import Refusal, Slicing, plan_slices
+from ..compiler.base.hardware import Hardware
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import REDUCTIONS, Kernel, code_of
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from ._kernels import kernel_body
 from ._program import Program

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
-from ..compiler.analysis.index import Expr
-from ..compiler.analysis.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
-from ..compiler.analysis.remarks import Remarks
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import Expr
+from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.mlir import ir
 from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from ._program import Program

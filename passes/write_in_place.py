@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..compiler.analysis.in_place import REFUSALS, why_not_in_place
-from ..compiler.analysis.index import Facts, const, offset, simplify, sym
-from ..compiler.analysis.kernel import Kernel, argument_attributes, kernel_ties, string
-from ..compiler.analysis.layout import TensorSpec
-from ..compiler.analysis.lifetimes import storage_bytes
-from ..compiler.analysis.remarks import Remarks
-from ..compiler.analysis.sizes import hints_of
-from ..compiler.analysis.storage import Storage
+from ..compiler.analysis.kernel.in_place import REFUSALS, why_not_in_place
+from ..compiler.analysis.program.lifetimes import storage_bytes
+from ..compiler.base.remarks import Remarks
+from ..compiler.index import Facts, const, offset, simplify, sym
+from ..compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, string
+from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.sizes import hints_of
+from ..compiler.ir.storage import Storage
 from ..compiler.mlir import ir
 from ._kernels import kernel_body, result_types, set_signature, text_list
 from ._program import Program
@@ -36,7 +36,7 @@ class WriteInPlace(Pass):
 
     Two tensors of the size are then never there at a time, and the cache holds one of them.  The kernel may
     reduce: it reads a row, and then writes it.  Which of its results may go where: the rules of
-    ``compiler/analysis/in_place.py``, with a remark where one refuses.
+    ``compiler/analysis/kernel/in_place.py``, with a remark where one refuses.
 
     Does not fire on what something reads later, through any view; on arguments of ``@main``, which the caller
     owns; on a tensor that the call has as another operand, too; on another element type, device or number of

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..compiler.options import OptionError, Options
+from ..compiler.base.options import OptionError, Options
 from ..compiler.runtime.cache.cache_contents import SUFFIXES, Entry, adopt, entries, prune
 from ..compiler.runtime.cache.owned_files import Untrusted, open_folder
 from ..compiler.runtime.cache.places import cache_directory

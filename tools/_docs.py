@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..compiler.dialects import fuse, tt
+from ..compiler.ir.dialects import fuse, tt
 from ..passes import pipeline
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import option_name, option_text, option_types

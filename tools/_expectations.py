@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..compiler.diagnostics import Diagnostic, Position
+from ..compiler.base.diagnostics import Diagnostic, Position
 
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<re>-re)? *"

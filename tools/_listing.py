@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from ..compiler.dialects import fuse, tt
+from ..compiler.ir.dialects import fuse, tt
 from ..compiler.mlir import ext
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import option_name, option_text, option_types

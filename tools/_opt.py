@@ -8,8 +8,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import cast
 
-from ..compiler.analysis.dependences_text import dependences_text
-from ..compiler.analysis.estimate import estimates_text
+from ..compiler.analysis.cost.estimate import estimates_text
+from ..compiler.report.dependences_text import dependences_text
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass

@@ -13,14 +13,14 @@ from typing import Any
 import numpy
 import torch
 
-from ..compiler.analysis.kernel import is_kernel, is_tiled
-from ..compiler.context import make_context
-from ..compiler.diagnostics import Diagnostics, collecting
-from ..compiler.dialects.verifier import VerificationError, verify
+from ..compiler.base.diagnostics import Diagnostics, collecting
+from ..compiler.ir.context import make_context
+from ..compiler.ir.kernel import is_kernel, is_tiled
 from ..compiler.mlir import ir
 from ..compiler.runtime.checks.made_inputs import InputMaker
 from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
 from ..compiler.runtime.interpreter.program import Program
+from ..compiler.verifier.verifier import VerificationError, verify
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
@@ -80,8 +80,10 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
 
 def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
     """Lowers what is not lowered yet and launches; results come back to the host."""
-    from ..compiler.compilation import executable  # loads torch.compile, which the interpreter does without
-    from ..compiler.options import Options
+    from ..compiler.base.options import Options
+    from ..compiler.driver.compilation import (
+        executable,  # loads torch.compile, which the interpreter does without
+    )
     from ..compiler.runtime.gpu.load import hardware_name
 
     if not torch.cuda.is_available():

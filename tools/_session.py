@@ -4,13 +4,13 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..compiler.analysis.remarks import Remark, Remarks
-from ..compiler.context import make_context
-from ..compiler.diagnostics import Diagnostic, Diagnostics, Position, collecting, position_of_text
-from ..compiler.dialects.verifier import VerificationError, verify, verify_level
-from ..compiler.errors import CompileError
+from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting, position_of_text
+from ..compiler.base.errors import CompileError
+from ..compiler.base.remarks import Remark, Remarks
+from ..compiler.base.timing import Timing
+from ..compiler.ir.context import make_context
 from ..compiler.mlir import ir
-from ..compiler.timing import Timing
+from ..compiler.verifier.verifier import VerificationError, verify, verify_level
 from ..passes.manager import Observer, PassManager
 from ..passes.pass_base import Pass, PassError
 from ._exit import kind_and_text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..compiler.diagnostics import Diagnostic, Diagnostics, Position, collecting
+from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting
 from ..compiler.mlir import ir
 from ._nesting import too_much
 

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..analysis.index import Expr, const, parse
-from ..analysis.kernel import kernel_facts, named_sizes, strings
-from ..analysis.tile import Tile
+from ..index import Expr, const, parse
+from ..ir.kernel import kernel_facts, named_sizes, strings
+from ..ir.tile import Tile
 from ..mlir import ir, scf
 from .tile_builder import TileBuilder
 from .tile_grid import program_id

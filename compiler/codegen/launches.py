@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ..analysis.kernel import attribute_items, string, strings
-from ..analysis.nesting import modules_in
+from ..ir.kernel import attribute_items, string, strings
+from ..ir.nesting import modules_in
 from ..mlir import ir
 from .ttir import ttir_text
 

@@ -8,7 +8,7 @@ normal is Box and Muller's (1958) transform of the first two words of its counte
 import math
 from collections.abc import Sequence
 
-from ..dialects import tt
+from ..ir.dialects import tt
 from ..mlir import ir
 from .tile_builder import TileBuilder, shape_of
 

@@ -7,15 +7,16 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from ..analysis.index import parse, sym
-from ..analysis.kernel import Kernel, string, strings
-from ..analysis.pairs import pairs_of
-from ..analysis.precision import beside_one_ops, coarse_ops
-from ..analysis.row_parts import row_parts
-from ..analysis.row_start import row_start
-from ..analysis.tile import Tile
-from ..dialects import tt
+from ..analysis.kernel.precision import beside_one_ops, coarse_ops
+from ..analysis.tiling.pairs import pairs_of
+from ..analysis.tiling.row_parts import row_parts
+from ..analysis.tiling.row_start import row_start
+from ..index import parse, sym
+from ..ir.dialects import tt
+from ..ir.kernel import Kernel, string, strings
+from ..ir.tile import Tile
 from ..mlir import ir
+from .folds.reduce import reshaped
 from .tile_builder import TileBuilder, shape_of
 from .tile_expressions import AHEAD, RowPart
 from .tile_index import TileIndex
@@ -23,7 +24,6 @@ from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, memory_element, to_memory
 from .tile_plan import Plan
-from .tile_reduce import reshaped
 from .tile_shift import elements, shifted_words, widened
 
 #: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.

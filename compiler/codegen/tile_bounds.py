@@ -2,7 +2,7 @@
 
 import math
 
-from ..dialects import tt
+from ..ir.dialects import tt
 from ..mlir import ir
 
 #: Ops that change a tile's shape and no element.

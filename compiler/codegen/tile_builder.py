@@ -10,8 +10,8 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..analysis.defining import is_true
-from ..dialects import tt
+from ..ir.defining import is_true
+from ..ir.dialects import tt
 from ..mlir import ir
 
 Shape = tuple[int, ...]
@@ -58,7 +58,7 @@ class TileBuilder:
         self, coarse: Collection[ir.Operation] = (), beside_one: Collection[ir.Operation] = ()
     ) -> None:
         """``coarse``: scalar ops whose result is rounded to 16 bits or fewer; ``beside_one``: those for which
-        an error relative to 1 serves (``analysis/precision.py``).
+        an error relative to 1 serves (``analysis/kernel/precision.py``).
         """
         self._memo: list[dict] = [{}]
         self.coarse, self.beside_one = coarse, beside_one

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from ..analysis.index import Expr, Facts, FloorDiv, Mod, const, simplify, sym
-from ..analysis.index_facts import is_indirect
-from ..analysis.row_parts import RowParts
-from ..analysis.row_start import RowStart
-from ..analysis.sizes import ceil_power
-from ..analysis.tile import Axis, Tile
-from ..dialects import tt
+from ..analysis.tiling.row_parts import RowParts
+from ..analysis.tiling.row_start import RowStart
+from ..index import Expr, Facts, FloorDiv, Mod, const, simplify, sym
+from ..index.facts import is_indirect
+from ..ir.dialects import tt
+from ..ir.sizes import ceil_power
+from ..ir.tile import Axis, Tile
 from ..mlir import ir
 from .tile_builder import Shape, TileBuilder, shape_of
 

@@ -2,8 +2,8 @@
 
 import math
 
-from ..analysis.index import Expr, const
-from ..analysis.tile import Tile
+from ..index import Expr, const
+from ..ir.tile import Tile
 from ..mlir import ir
 from .tile_builder import TileBuilder
 from .tile_index import TileIndex

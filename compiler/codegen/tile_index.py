@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..analysis.index import Expr, Mod, const, offset, simplify, sym
-from ..analysis.index_facts import is_indirect
-from ..analysis.layout import TensorSpec
-from ..analysis.row_start import RowStart
-from ..dialects import tt
+from ..analysis.tiling.row_start import RowStart
+from ..index import Expr, Mod, const, offset, simplify, sym
+from ..index.facts import is_indirect
+from ..ir.dialects import tt
+from ..ir.layout import TensorSpec
 from ..mlir import ir
 from .tile_builder import Shape
 from .tile_expressions import AHEAD, ALIGNED, FIRST, PHASE, Split, TileExpressions, block_symbol, lane_symbol

@@ -5,24 +5,24 @@ of the looped axis.
 from collections.abc import Sequence
 from functools import partial
 
-from ..analysis.index import Expr, const, parse
-from ..analysis.kernel import REDUCTIONS, Kernel, string
-from ..analysis.row_start import PLAIN_FOLDS
-from ..analysis.tile import Tile
-from ..dialects import tt
+from ..analysis.tiling.row_start import PLAIN_FOLDS
+from ..index import Expr, const, parse
+from ..ir.dialects import tt
+from ..ir.kernel import REDUCTIONS, Kernel, string
+from ..ir.tile import Tile
 from ..mlir import ir, scf
 from . import philox, tile_ops
+from .folds.expectation import Expectation
+from .folds.fold import Fold, Part
+from .folds.online import Softmax, Welford
+from .folds.reduce import combine_kind, fold, scan
+from .folds.simple import ArgExtreme, Boolean, BooleanArgExtreme, Dot, Simple
 from .tile_accesses import TileAccesses
 from .tile_builder import Shape, shape_of
-from .tile_fold import Fold, Part
-from .tile_fold_expectation import Expectation
-from .tile_fold_online import Softmax, Welford
-from .tile_fold_simple import ArgExtreme, Boolean, BooleanArgExtreme, Dot, Simple
 from .tile_grid import program_ids
 from .tile_lanes import without_ones
 from .tile_ops import UnsupportedOp
 from .tile_plan import ASSERTS, TilingError
-from .tile_reduce import combine_kind, fold, scan
 from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]

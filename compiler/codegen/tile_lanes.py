@@ -2,13 +2,13 @@
 
 import math
 
-from ..analysis.index import Expr, const, parse
-from ..analysis.kernel import Kernel, string
-from ..analysis.kernel_shape import KernelShape
-from ..analysis.tile import Tile
+from ..analysis.kernel.shape import KernelShape
+from ..index import Expr, const, parse
+from ..ir.kernel import Kernel, string
+from ..ir.tile import Tile
 from ..mlir import ir
+from .folds.fold import Lanes
 from .tile_builder import Shape, TileBuilder
-from .tile_fold import Lanes
 from .tile_index import TileIndex, block_symbol
 from .tile_plan import Plan
 

@@ -8,7 +8,7 @@ to 30 instructions and a branch for every element, whose blocks also keep ptxas 
 import math
 from collections.abc import Sequence
 
-from ..dialects import tt
+from ..ir.dialects import tt
 from ..mlir import ir
 from .tile_bounds import at_least, splat_constant
 from .tile_builder import TileBuilder, ordinary_constant, shape_of

@@ -1,6 +1,6 @@
 """Stores by mode: plain, and atomic where several points may meet at one address."""
 
-from ..dialects import tt
+from ..ir.dialects import tt
 from ..mlir import ir
 from .tile_builder import TileBuilder, is_float, shape_of
 

@@ -3,15 +3,15 @@ function or a short sequence.
 
 ``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square
 root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``), except for quotients that are rounded to 16 bits or
-fewer next (``analysis/precision.py``): there the about 10 instructions that IEEE costs are the limit.
+fewer next (``analysis/kernel/precision.py``): there the about 10 instructions that IEEE costs are the limit.
 """
 
 import math
 from collections.abc import Callable, Sequence
 
-from ..analysis.defining import defining_op
-from ..analysis.precision import added_to_ordinary
-from ..dialects import tt
+from ..analysis.kernel.precision import added_to_ordinary
+from ..ir.defining import defining_op
+from ..ir.dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
 from .tile_bounds import at_most, splat_constant

@@ -4,8 +4,8 @@ Reads IR, changes nothing.
 
 from collections.abc import Sequence
 
-from ..analysis.kernel import REDUCTIONS, Kernel, over
-from ..analysis.tile import Tile
+from ..ir.kernel import REDUCTIONS, Kernel, over
+from ..ir.tile import Tile
 from ..mlir import ir
 
 STORES = ("fuse.store",)

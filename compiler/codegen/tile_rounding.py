@@ -17,7 +17,7 @@ import math
 import struct
 from collections.abc import Callable
 
-from ..analysis.defining import defining_op
+from ..ir.defining import defining_op
 from ..mlir import ir
 from .tile_builder import TileBuilder, shape_of
 

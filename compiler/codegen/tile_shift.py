@@ -8,10 +8,10 @@ four, two and one elements, as the bits of the distance say, which is the same f
 import math
 from itertools import pairwise
 
-from ..dialects import tt
+from ..ir.dialects import tt
 from ..mlir import ir
+from .folds.reduce import reshaped
 from .tile_builder import TileBuilder, shape_of
-from .tile_reduce import reshaped
 
 #: Words of a vector, and elements of a word.
 _WORDS, _HALVES = 4, 2

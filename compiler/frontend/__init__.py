@@ -1,0 +1,1 @@
+"""From torch to MLIR: what AOTAutograd is given (``autograd``), the import (``importer``), ops (``ops``)."""

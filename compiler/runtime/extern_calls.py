@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ..analysis.kernel import attribute_items, string
-from ..dialects import fuse
+from ..ir.dialects import fuse
+from ..ir.kernel import attribute_items, string
 from ..mlir import ir
 from .errors import RunError
 from .torch_names import flatten, resolve, torch_object

@@ -11,7 +11,7 @@ import fuse_mlir
 from fuse_mlir.bench.models.case import named_tensors
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge_all
-from fuse_mlir.compiler.program import CompiledGraph
+from fuse_mlir.compiler.driver.program import CompiledGraph
 
 
 @dataclass

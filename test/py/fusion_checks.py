@@ -5,12 +5,12 @@ poisoned memory.
 import torch
 from fusion_modules import Graph, Tensor
 
-from fuse_mlir.compiler.analysis.kernel import is_kernel
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.dialects.verifier import verify
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.kernel import is_kernel
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.verifier.verifier import verify
 from fuse_mlir.passes.deduplicate_calls import DeduplicateCalls
 from fuse_mlir.passes.deduplicate_kernels import DeduplicateKernels
 from fuse_mlir.passes.duplicate_cheap import DuplicateCheap

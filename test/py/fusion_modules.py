@@ -4,8 +4,8 @@ them.
 
 from dataclasses import dataclass, field
 
-from fuse_mlir.compiler.analysis.index import Expr, const, parse
-from fuse_mlir.compiler.analysis.layout import TensorSpec
+from fuse_mlir.compiler.index import Expr, const, parse
+from fuse_mlir.compiler.ir.layout import TensorSpec
 
 #: Pointwise operations of f32: name -> body over the loaded scalars %v0, %v1, giving %r.
 POINTWISE = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.pass_base import Pass
 

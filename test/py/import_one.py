@@ -11,10 +11,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.importer import ImportedGraph, OutputResult, import_graph
-from fuse_mlir.compiler.frontend.table import LOWERINGS
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.importer.importer import ImportedGraph, OutputResult, import_graph
+from fuse_mlir.compiler.fx.table import LOWERINGS
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 
 

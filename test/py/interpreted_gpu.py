@@ -11,7 +11,7 @@ from unittest import mock
 from made_up_gpu import made_up_gpu
 from plan_on_cpu import interpreted_launchers
 
-from fuse_mlir.compiler import compilation, graph_compilation
+from fuse_mlir.compiler.driver import compilation, graph_compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.plans.bound_plan import Plan

@@ -2,7 +2,7 @@
 
 import torch
 
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 
 V4 = "tensor<4xf32>"

@@ -36,8 +36,8 @@ from corpus import GRAPHS, Graph
 
 import fuse_mlir
 from fuse_mlir.bench.models import ModelCase, select
-from fuse_mlir.compiler import compilation
 from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
 from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest, Target
 from fuse_mlir.compiler.runtime.kernels.triton_compile import TritonCompileError, compile_request

@@ -13,9 +13,9 @@ from torch._functorch import config as functorch_config
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.dialects.verifier import verify
-from fuse_mlir.compiler.frontend.importer import ImportedGraph, import_graph
+from fuse_mlir.compiler.frontend.importer.importer import ImportedGraph, import_graph
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.verifier.verifier import verify
 
 #: Relative and absolute tolerance against float64, by the result's dtype: a few roundings of the dtype.
 TOLERANCE = {

@@ -9,7 +9,8 @@ from unittest import mock
 
 import torch
 
-from fuse_mlir.compiler import backend, graph_compilation
+from fuse_mlir.compiler import backend
+from fuse_mlir.compiler.driver import graph_compilation
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.kernels.cubin import Target
 from fuse_mlir.compiler.runtime.plans.bound_plan import Plan

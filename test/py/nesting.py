@@ -10,7 +10,7 @@ from plan_on_cpu import cpu_plan
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from fuse_mlir.compiler import compilation
+from fuse_mlir.compiler.driver import compilation
 
 #: Where a program runs: the interpreter at a level, or the launch plan.
 WHERE = ("graph", "scheduled", "tiled", "planned", "launch plan")

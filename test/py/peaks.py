@@ -6,7 +6,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from fuse_mlir.compiler.analysis.lifetimes import planned_bytes
+from fuse_mlir.compiler.analysis.program.lifetimes import planned_bytes
 
 
 class EagerPeak(TorchDispatchMode):

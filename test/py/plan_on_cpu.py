@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from fuse_mlir.compiler.analysis.index import const
-from fuse_mlir.compiler.analysis.kernel import named_sizes, string, strings
-from fuse_mlir.compiler.analysis.layout import TensorSpec
-from fuse_mlir.compiler.analysis.nesting import modules_in
-from fuse_mlir.compiler.compilation import Executable
+from fuse_mlir.compiler.driver.compilation import Executable
+from fuse_mlir.compiler.index import const
+from fuse_mlir.compiler.ir.kernel import named_sizes, string, strings
+from fuse_mlir.compiler.ir.layout import TensorSpec
+from fuse_mlir.compiler.ir.nesting import modules_in
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.dtypes import memory_dtype
 from fuse_mlir.compiler.runtime.interpreter.graph_values import layout_of

@@ -22,10 +22,10 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from fuse_mlir.bench.reference import float64_reference
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.graph_compilation import compile_graph
-from fuse_mlir.compiler.options import Options
-from fuse_mlir.compiler.program import CompiledGraph
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.driver.graph_compilation import compile_graph
+from fuse_mlir.compiler.driver.program import CompiledGraph
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 
 #: Kernels before fusion run as those after it do, so most programs run from ``scheduled`` on; of what updates
 #: a table, later passes take copies away.

@@ -8,9 +8,9 @@ from made_up_gpu import made_up_gpu
 from torch.nn import functional as F
 
 import fuse_mlir
+from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.options import Options
-from fuse_mlir.compiler.program import CompiledGraph
+from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest, Target
 
 #: Options that are no part of the key, and why.

@@ -9,7 +9,7 @@ from made_up_gpu import made_up_gpu
 from torch import nn
 from torch.fx import Graph, GraphModule
 
-from fuse_mlir.compiler.frontend.saved_strides import result_strides
+from fuse_mlir.compiler.fx.saved_strides import result_strides
 from fuse_mlir.compiler.runtime.as_torch import run_as_torch
 
 X = torch.linspace(-3, 3, 12).reshape(3, 4)

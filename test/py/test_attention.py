@@ -13,7 +13,7 @@ from torch.nn import functional as F
 import fuse_mlir
 from fuse_mlir.bench.accuracy import compare
 from fuse_mlir.bench.models import CASES
-from fuse_mlir.compiler.frontend.rewrites.attention import Attention, fuse_attention, recognize
+from fuse_mlir.compiler.rewrites.captured.attention import Attention, fuse_attention, recognize
 
 FUSED = "aten._scaled_dot_product"
 

@@ -5,7 +5,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.rewrites.attention_mask_layout import lay_out_masks
+from fuse_mlir.compiler.rewrites.captured.attention_mask_layout import lay_out_masks
 
 B, H, T, D = 2, 3, 16, 8
 

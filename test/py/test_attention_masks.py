@@ -5,7 +5,7 @@ import torch
 from compiling import check
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.rewrites.attention_masks import simplify_masks
+from fuse_mlir.compiler.rewrites.captured.attention_masks import simplify_masks
 
 B, H, T, D = 2, 3, 8, 16
 

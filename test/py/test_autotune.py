@@ -16,21 +16,21 @@ from compiling import Compiled
 from torch.nn import functional as F
 
 import fuse_mlir
-from fuse_mlir.compiler.analysis.kernel import is_kernel
-from fuse_mlir.compiler.analysis.layout import TensorSpec
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.analysis.storage import functions_of
-from fuse_mlir.compiler.analysis.tile import Axis, Tile
-from fuse_mlir.compiler.analysis.tile_candidates import MOST_ELEMENTS, candidates, kernel_key
+from fuse_mlir.compiler.analysis.tiling.candidates import MOST_ELEMENTS, candidates, kernel_key
+from fuse_mlir.compiler.base.options import MODES, OptionError, Options
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.driver.tiling_search import TilingSearch, _alone, _trial, _tunable
+from fuse_mlir.compiler.ir.kernel import is_kernel
+from fuse_mlir.compiler.ir.layout import TensorSpec
+from fuse_mlir.compiler.ir.storage import functions_of
+from fuse_mlir.compiler.ir.tile import Axis, Tile
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.options import MODES, OptionError, Options
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
 from fuse_mlir.compiler.runtime.gpu import kernel_timer
 from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer, fastest
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.runtime.kernels.cubin import Target
-from fuse_mlir.compiler.tiling_search import TilingSearch, _alone, _trial, _tunable
 from fuse_mlir.passes.apply_tiling import apply_tiling
 from fuse_mlir.passes.autotune_tiling import AutotuneTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling

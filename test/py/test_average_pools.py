@@ -6,7 +6,7 @@ from compiling import check as check_compiled
 from lowering import check, check_training, kernels, lower, trace
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 
 WINDOWS = {
     "halved": {"kernel_size": 2},

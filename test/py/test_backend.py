@@ -14,10 +14,10 @@ from torch._dynamo.exc import BackendCompilerFailed
 from torch.nn import functional as F
 
 import fuse_mlir
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.errors import UnsupportedOp
+from fuse_mlir.compiler.base.errors import UnsupportedOp
+from fuse_mlir.compiler.base.options import OptionError
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.options import OptionError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.observers import DumpIR

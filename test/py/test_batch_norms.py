@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fuse_mlir.compiler import backend
-from fuse_mlir.compiler.frontend.rewrites.batch_norms import keep_batch_norms
+from fuse_mlir.compiler.rewrites.captured.batch_norms import keep_batch_norms
 
 BF16, F32, F64 = torch.bfloat16, torch.float32, torch.float64
 

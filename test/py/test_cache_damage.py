@@ -10,15 +10,15 @@ import pytest
 from cached_files import KEYS
 from stored_programs import compiled, entries
 
-from fuse_mlir.compiler.analysis.tile import Axis, Tile
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.frontend.stand_in import TrainingStep
-from fuse_mlir.compiler.options import Options
-from fuse_mlir.compiler.program_cache import ProgramCache
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.driver.program_cache import ProgramCache
+from fuse_mlir.compiler.driver.tiling_search import _stored_tile
+from fuse_mlir.compiler.frontend.autograd.stand_in import TrainingStep
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.tile import Axis, Tile
 from fuse_mlir.compiler.runtime.cache.cache_contents import SUFFIXES
 from fuse_mlir.compiler.runtime.cache.places import cache_folder
 from fuse_mlir.compiler.runtime.gpu.load import kernel_cache
-from fuse_mlir.compiler.tiling_search import _stored_tile
 
 TILE = Tile((Axis(("d0",), 64, "grid"),), 4)
 

@@ -13,7 +13,7 @@ from stored_programs import compiled, entries
 from test_program_cache import damage
 
 import fuse_mlir
-from fuse_mlir.compiler.options import OptionError, Options
+from fuse_mlir.compiler.base.options import OptionError, Options
 from fuse_mlir.compiler.runtime.cache import places
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.cache.places import (

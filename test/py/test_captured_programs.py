@@ -13,11 +13,11 @@ from stored_programs import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, other
 from torch.nn import functional as F
 
 from fuse_mlir.compiler import backend
-from fuse_mlir.compiler.frontend.captured_text import captured_text
-from fuse_mlir.compiler.frontend.graph_text import NotCacheable
-from fuse_mlir.compiler.frontend.torch_state import torch_state
-from fuse_mlir.compiler.options import Options
-from fuse_mlir.compiler.program_cache import captured_key
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.driver.program_cache import captured_key
+from fuse_mlir.compiler.fx.captured_text import captured_text
+from fuse_mlir.compiler.fx.graph_text import NotCacheable
+from fuse_mlir.compiler.fx.torch_state import torch_state
 from fuse_mlir.compiler.runtime.cache import cache_folder
 
 X, W = torch.ones(6, 24), torch.ones(24)

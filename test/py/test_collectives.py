@@ -1,5 +1,5 @@
 """Collectives of several processes: what a wait gives is what it was given, and what a collective reads stays
-as it is until then (``frontend/collectives.py``, ``in_flight.py``).
+as it is until then (``fx/collectives.py``, ``in_flight.py``).
 """
 
 import operator
@@ -13,8 +13,8 @@ from torch import Tensor, fx
 from torch._inductor.fx_passes.control_dependencies import control_deps, preserve_node_ordering
 from torch.utils._ordered_set import OrderedSet
 
-from fuse_mlir.compiler.analysis.dependences import Dependences, extern_name
-from fuse_mlir.compiler.analysis.storage import functions_of
+from fuse_mlir.compiler.analysis.program.dependences import Dependences, extern_name
+from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 
 if not dist.is_available():

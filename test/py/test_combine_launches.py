@@ -9,14 +9,14 @@ import torch
 from compiling import Compiled, check, cloned
 
 from fuse_mlir.bench.models.optimizers import AdamStep
-from fuse_mlir.compiler.analysis.dependences import check_order
-from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.analysis.program.dependences import check_order
+from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import KernelSource, kernel_sources
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.dialects.verifier import verify
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.verifier.verifier import verify
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_launches import CombineLaunches

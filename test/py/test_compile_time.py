@@ -12,13 +12,13 @@ import torch
 
 import fuse_mlir
 from fuse_mlir.bench.compile_time import growth_of, measure_layers
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.collector import collector_paused
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.diagnostics import collecting
-from fuse_mlir.compiler.dialects.verifier import VerificationError, Verifier
+from fuse_mlir.compiler.base.collector import collector_paused
+from fuse_mlir.compiler.base.diagnostics import collecting
+from fuse_mlir.compiler.base.options import OptionError, Options
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.options import OptionError, Options
+from fuse_mlir.compiler.verifier.verifier import VerificationError, Verifier
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pass_base import Pass
 from fuse_mlir.passes.pipeline import LEVELS, default_pipeline, level_ends

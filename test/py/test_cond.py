@@ -4,8 +4,8 @@ import pytest
 import torch
 from nesting import WHERE, check
 
-from fuse_mlir.compiler.frontend.ops import control_flow
-from fuse_mlir.compiler.frontend.table import Refused
+from fuse_mlir.compiler.frontend.ops.effects import control_flow
+from fuse_mlir.compiler.fx.table import Refused
 
 X = torch.arange(32.0).reshape(8, 4).sin()
 W = torch.arange(16.0).reshape(4, 4).cos()

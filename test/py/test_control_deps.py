@@ -11,7 +11,7 @@ from nesting import check
 from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
 from torch.utils._ordered_set import OrderedSet
 
-from fuse_mlir.compiler.analysis.storage import callee_name
+from fuse_mlir.compiler.ir.storage import callee_name
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
 

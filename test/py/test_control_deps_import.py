@@ -7,10 +7,10 @@ from lowering import check, externs, kernels, lower, run, trace
 from torch._inductor.fx_passes.control_dependencies import control_deps, preserve_node_ordering
 from torch.utils._ordered_set import OrderedSet
 
-from fuse_mlir.compiler.dialects.verifier import verify
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.table import LOWERINGS
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.fx.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
+from fuse_mlir.compiler.verifier.verifier import verify
 from fuse_mlir.passes.lower_control_deps import LowerControlDeps
 
 aten = torch.ops.aten

@@ -10,8 +10,8 @@ from compiling import Compiled
 from import_one import run_one
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.dtypes import BY_TORCH
-from fuse_mlir.compiler.frontend.ops import pointwise
+from fuse_mlir.compiler.frontend.importer.dtypes import BY_TORCH
+from fuse_mlir.compiler.frontend.ops.pointwise import pointwise
 
 aten = torch.ops.aten
 DTYPES = [dtype for dtype, row in BY_TORCH.items() if row.generated]

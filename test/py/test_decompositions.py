@@ -6,7 +6,7 @@ from compiling import Compiled
 from lowering import check, check_training
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 
 
 def given(*sizes):

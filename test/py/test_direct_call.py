@@ -9,9 +9,10 @@ from compiling import check
 from made_up_gpu import made_up_gpu
 from torch import nn
 
-from fuse_mlir.compiler import backend, graph_compilation
-from fuse_mlir.compiler.frontend.interface import OutputConstant, OutputResult
-from fuse_mlir.compiler.program import CompiledGraph, Interface
+from fuse_mlir.compiler import backend
+from fuse_mlir.compiler.driver import graph_compilation
+from fuse_mlir.compiler.driver.program import CompiledGraph, Interface
+from fuse_mlir.compiler.frontend.importer.interface import OutputConstant, OutputResult
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuse_mlir.compiler.options import Options
+from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.passes.pipeline import default_pipeline
 from fuse_mlir.passes.registry import all_passes
 
@@ -37,7 +37,7 @@ def test_files_that_a_page_names_exist(page: Path, files: set[str]) -> None:
 
 
 def test_a_missing_file_is_found(files: set[str]) -> None:
-    assert missing_files("`analysis/layout.py`, `passes/fold_viws.py`", files) == ["passes/fold_viws.py"]
+    assert missing_files("`ir/layout.py`, `passes/fold_viws.py`", files) == ["passes/fold_viws.py"]
 
 
 def test_the_dump_that_a_page_replays_is_the_pipelines() -> None:

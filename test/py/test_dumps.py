@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import fuse_mlir
-from fuse_mlir.compiler import dumps
-from fuse_mlir.compiler.options import OptionError
+from fuse_mlir.compiler.base.options import OptionError
+from fuse_mlir.compiler.driver import dumps
 from fuse_mlir.passes.pipeline import default_pipeline
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")

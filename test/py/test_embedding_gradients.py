@@ -8,9 +8,9 @@ from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.rewrites import embedding_gradients
-from fuse_mlir.compiler.frontend.rewrites.embedding_gradients import compact_embedding_gradients
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.rewrites.graph import embedding_gradients
+from fuse_mlir.compiler.rewrites.graph.embedding_gradients import compact_embedding_gradients
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread", "any_size")
 

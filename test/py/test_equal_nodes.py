@@ -8,7 +8,7 @@ import torch
 from torch._functorch.compile_utils import rand_ops
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fuse_mlir.compiler.frontend.rewrites.equal_nodes import merge_equal_nodes
+from fuse_mlir.compiler.rewrites.joint.equal_nodes import merge_equal_nodes
 
 aten = torch.ops.aten
 

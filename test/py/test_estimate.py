@@ -7,10 +7,10 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from fuse_mlir.bench.cases import GRAPHS
-from fuse_mlir.compiler.analysis.estimate import Estimate
-from fuse_mlir.compiler.analysis.hardware import hardware_named
-from fuse_mlir.compiler.analysis.traffic import Traffic
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.analysis.cost.estimate import Estimate
+from fuse_mlir.compiler.analysis.cost.traffic import Traffic
+from fuse_mlir.compiler.base.hardware import hardware_named
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 
 #: Graphs that become kernels without intermediates: they move what they must and nothing else.

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager

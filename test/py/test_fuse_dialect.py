@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from fuse_mlir.compiler.base.diagnostics import collecting
 from fuse_mlir.compiler.codegen import libdevice
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.diagnostics import collecting
-from fuse_mlir.compiler.dialects import _verify_kernel as rules
-from fuse_mlir.compiler.dialects import fuse, libm, tt
-from fuse_mlir.compiler.dialects.verifier import VerificationError, verify, verify_level
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.dialects import fuse, libm, tt
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter import scalar_kernels, scalar_ops
+from fuse_mlir.compiler.verifier import verify_kernel as rules
+from fuse_mlir.compiler.verifier.verifier import VerificationError, verify, verify_level
 from fuse_mlir.tools._docs import documents, markdown
 from fuse_mlir.tools._listing import dialect_classes
 

@@ -11,10 +11,16 @@ from typing import Any, ClassVar
 import pytest
 from idle_pass import Nothing
 
-from fuse_mlir.compiler.analysis.remarks import Remark, Remarks
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.diagnostics import Diagnostic, Position, collecting, position_of, position_of_text
-from fuse_mlir.compiler.errors import CompileError
+from fuse_mlir.compiler.base.diagnostics import (
+    Diagnostic,
+    Position,
+    collecting,
+    position_of,
+    position_of_text,
+)
+from fuse_mlir.compiler.base.errors import CompileError
+from fuse_mlir.compiler.base.remarks import Remark, Remarks
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes import pipeline_text as pipelines
 from fuse_mlir.passes import registry

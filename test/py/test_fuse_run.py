@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.tools import _run, fuse_opt, fuse_run
 

@@ -6,8 +6,8 @@ import pytest
 from fusion_checks import SCHEDULED, check, rules, run_passes, softmax
 from fusion_modules import Graph, Tensor
 
-from fuse_mlir.compiler.analysis.dependences import Dependences, check_order
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.analysis.program.dependences import Dependences, check_order
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal

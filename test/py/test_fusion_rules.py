@@ -7,9 +7,9 @@ import pytest
 from fusion_checks import SCHEDULED, check, kernel_names, rules, run_passes
 from fusion_modules import Graph, Tensor
 
-from fuse_mlir.compiler.analysis.fusion_plan import RULE_NAMES, Refusal
-from fuse_mlir.compiler.analysis.fusion_score import Gain
-from fuse_mlir.compiler.analysis.hardware import hardware_named
+from fuse_mlir.compiler.analysis.fusion.plan import RULE_NAMES, Refusal
+from fuse_mlir.compiler.analysis.fusion.score import Gain
+from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical

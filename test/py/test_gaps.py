@@ -8,7 +8,7 @@ from compiling import Compiled, check
 from interpreted_gpu import interpreted_gpu
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fuse_mlir.compiler.frontend.layouts import choose_layouts
+from fuse_mlir.compiler.rewrites.layouts import choose_layouts
 
 aten = torch.ops.aten
 

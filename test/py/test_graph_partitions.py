@@ -9,8 +9,8 @@ import torch
 from compiling import Compiled
 from torch import nn
 
-from fuse_mlir.compiler.analysis.storage import functions_of
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
 from fuse_mlir.compiler.runtime.cuda_graphs.safety import Safety, graph_safety
@@ -145,7 +145,7 @@ def test_parameters_are_static():
 
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fuse_mlir.compiler.graph_compilation.static_placeholders", spy)
+        patch.setattr("fuse_mlir.compiler.driver.graph_compilation.static_placeholders", spy)
         Compiled(model, {"cudagraphs": True})(torch.randn(3, 4)).sum().backward()
     (forward, parameters, count), (backward, saved, _) = seen
     assert (forward, backward) == ("forward", "backward")

@@ -1,5 +1,5 @@
 """Numbers of the host beside dynamic sizes: what Python computes of ints, floats and bools, wherever an op
-takes it, against eager (``frontend/host_sizes.py``).
+takes it, against eager (``frontend/importer/host_sizes.py``).
 """
 
 import math

@@ -11,12 +11,17 @@ from import_one import capture, graph_of, imported, outputs
 from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 
-from fuse_mlir.compiler.analysis.kernel import Kernel, is_kernel, string
-from fuse_mlir.compiler.analysis.layout import TensorSpec
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.errors import MissingValue, UnsupportedDtype, UnsupportedOp
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.importer import ImportedGraph, OutputConstant, OutputResult, import_graph
+from fuse_mlir.compiler.base.errors import MissingValue, UnsupportedDtype, UnsupportedOp
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.importer.importer import (
+    ImportedGraph,
+    OutputConstant,
+    OutputResult,
+    import_graph,
+)
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.kernel import Kernel, is_kernel, string
+from fuse_mlir.compiler.ir.layout import TensorSpec
 
 T = torch.Tensor
 aten = torch.ops.aten

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from index_cases import RUNS, SIZES, grid, same
 
-from fuse_mlir.compiler.analysis import index
-from fuse_mlir.compiler.analysis.index import (
+from fuse_mlir.compiler import index
+from fuse_mlir.compiler.index import (
     Facts,
     const,
     from_sympy,
@@ -338,7 +338,7 @@ def test_guide_is_true():
 
 def test_text_does_not_depend_on_the_hash_seed():
     code = (
-        "from fuse_mlir.compiler.analysis.index import *;"
+        "from fuse_mlir.compiler.index import *;"
         "f = Facts.of(extents={'d0': 's0', 'd1': 's1', 'd2': 's2'});"
         "e = parse('((d0*s1 + d1)*s2 + d2 + i0*b + a*c + (d1 mod 3)*(d0 floordiv 7)) floordiv (s1*4)');"
         "print(e, simplify(e, f), f.upper(e), e.symbols() == {*'abc', 'd0', 'd1', 'd2', 's1', 's2', 'i0'})"

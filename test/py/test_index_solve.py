@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_cases import RUNS, SIZES, grid, same
 
-from fuse_mlir.compiler.analysis.index import (
+from fuse_mlir.compiler.index import (
     Facts,
     is_bijection,
     parse,

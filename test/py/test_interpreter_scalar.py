@@ -7,7 +7,7 @@ import pytest
 import torch
 from scalar_kernel_text import ROWS, close, module_text, pointwise, run_kernel
 
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime import rng
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RunError

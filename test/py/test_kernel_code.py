@@ -2,11 +2,11 @@
 
 import pytest
 
-from fuse_mlir.compiler.analysis import fusion_graph
-from fuse_mlir.compiler.analysis.fusion_graph import _read, summarise
-from fuse_mlir.compiler.analysis.kernel import code_of
-from fuse_mlir.compiler.analysis.storage import functions_of
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.analysis.fusion import graph as fusion_graph
+from fuse_mlir.compiler.analysis.fusion.graph import _read, summarise
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.kernel import code_of
+from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 
 MODULES: list[ir.Module] = []  #: an operation does not keep its module alive

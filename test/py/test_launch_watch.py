@@ -9,8 +9,8 @@ import pytest
 import torch
 from compiling import Compiled, check
 
-from fuse_mlir.compiler.analysis.launch import Launch
-from fuse_mlir.compiler.options import OptionError, Options
+from fuse_mlir.compiler.base.launch import Launch
+from fuse_mlir.compiler.base.options import OptionError, Options
 from fuse_mlir.compiler.runtime.checks.launch_watch import BadValue, LaunchFailed, LaunchWatch
 
 LEVELS = ("graph", "scheduled", "tiled", "planned")

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 import fuse_mlir
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge_all
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.layouts import choose_layouts, pad_products
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.rewrites.layouts import choose_layouts, pad_products
 
 BF16 = torch.bfloat16
 aten = torch.ops.aten

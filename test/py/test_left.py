@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from fuse_mlir.bench.scheduling_growth import GRAPHS
-from fuse_mlir.compiler.analysis.fusion_graph import GroupGraph
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.frontend.importer import import_graph
+from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.frontend.importer.importer import import_graph
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes._left import leave, leaving, left_before
 from fuse_mlir.passes._program import Program

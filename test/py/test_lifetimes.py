@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from peaks import eager_peak, planned_peak
 from random_programs import Input, Program, Step, programs
 
-from fuse_mlir.compiler.analysis.lifetimes import Lifetime, LiveBytes, planned_bytes
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.analysis.program.lifetimes import Lifetime, LiveBytes, planned_bytes
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.plan_memory import PlanMemory
 

@@ -8,8 +8,8 @@ from compiling import Compiled
 from plan_on_cpu import _launchers
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.analysis.lifetimes import planned_peak
-from fuse_mlir.compiler.options import OptionError, Options
+from fuse_mlir.compiler.analysis.program.lifetimes import planned_peak
+from fuse_mlir.compiler.base.options import OptionError, Options
 from fuse_mlir.compiler.runtime.checks.memory_check import MemoryCheck, checked
 from fuse_mlir.compiler.runtime.errors import MemoryPlanError
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 import torch
 
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.checks.made_inputs import InputMaker, SizeSymbol, copy_inputs, other_sizes
 from fuse_mlir.compiler.runtime.checks.numeric_check import NumericVerifier
@@ -92,7 +92,9 @@ def test_rounding_differently_is_allowed_only_where_declared():
 
 
 def test_an_ill_conditioned_answer_may_move_as_far_as_its_inputs_move_it():
-    """One element before was right by luck; moved inputs tell what rounding may do, and no more is allowed."""
+    """One element before was right by luck; moved inputs tell what rounding may do, and no more is
+    allowed.
+    """
     truth = Outcome({"result 0": torch.ones(4, dtype=torch.float64)})
     before = Outcome({"result 0": torch.ones(4)})
     after = Outcome({"result 0": torch.tensor([1, 1, 1, 1 + 3e-5])})

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fuse_mlir.compiler.frontend.rewrites.one_hot import sum_one_hots
+from fuse_mlir.compiler.rewrites.graph.one_hot import sum_one_hots
 
 aten = torch.ops.aten
 

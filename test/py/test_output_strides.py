@@ -11,8 +11,8 @@ from torch.nn import functional as F
 import fuse_mlir
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge_all
-from fuse_mlir.compiler.frontend.layouts import pad_products
-from fuse_mlir.compiler.frontend.layouts.relayout import has_padded_rows
+from fuse_mlir.compiler.rewrites.layouts import pad_products
+from fuse_mlir.compiler.rewrites.layouts.relayout import has_padded_rows
 
 BF16 = torch.bfloat16
 

@@ -14,9 +14,9 @@ import torch
 import torch._inductor.inductor_prims  # registers prims that graphs contain
 from import_one import run_one
 
-from fuse_mlir.compiler.errors import UnsupportedOp
+from fuse_mlir.compiler.base.errors import UnsupportedOp
 from fuse_mlir.compiler.frontend.ops import load
-from fuse_mlir.compiler.frontend.table import LOWERINGS
+from fuse_mlir.compiler.fx.table import LOWERINGS
 
 load()
 

@@ -8,7 +8,7 @@ from compiling import Compiled
 from lowering import check, check_training, lower, trace
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 
 WINDOWS = {
     "resnet": {"kernel_size": 3, "stride": 2, "padding": 1},

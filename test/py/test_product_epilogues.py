@@ -8,7 +8,7 @@ from compiling import Compiled, check, with_exact_gradients
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.rewrites.product_epilogues import fuse_epilogues
+from fuse_mlir.compiler.rewrites.graph.product_epilogues import fuse_epilogues
 
 aten = torch.ops.aten
 SLOPE = math.sqrt(2 / math.pi)

@@ -8,8 +8,8 @@ from compiling import check, with_exact_gradients
 from plan_on_cpu import cpu_plan
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fuse_mlir.compiler import compilation
-from fuse_mlir.compiler.frontend.rewrites.product_sums import add_products_in_place
+from fuse_mlir.compiler.driver import compilation
+from fuse_mlir.compiler.rewrites.graph.product_sums import add_products_in_place
 
 aten = torch.ops.aten
 

@@ -17,11 +17,11 @@ from new_process import python
 from stored_programs import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, normed, other_value
 
 import fuse_mlir
-from fuse_mlir.compiler import program_cache
-from fuse_mlir.compiler.frontend.graph_text import NotCacheable, graph_text
-from fuse_mlir.compiler.options import Options
-from fuse_mlir.compiler.program import CompiledGraph
-from fuse_mlir.compiler.program_cache import program_key
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.driver import program_cache
+from fuse_mlir.compiler.driver.program import CompiledGraph
+from fuse_mlir.compiler.driver.program_cache import program_key
+from fuse_mlir.compiler.fx.graph_text import NotCacheable, graph_text
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
 
 #: Compiles and calls in a process of its own; says what was loaded and what the graph tells of itself.
@@ -168,12 +168,12 @@ def pickled_call(module: str, name: str, argument: str) -> bytes:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("fuse_mlir.compiler.program_cache", "io.FileIO"),
-        ("fuse_mlir.compiler.program_cache", "Path"),
-        ("fuse_mlir.compiler.program_cache", "Path.write_text"),
-        ("fuse_mlir.compiler.program_cache", "_Entry.__class__"),
-        ("fuse_mlir.compiler.program_cache", "GpuProgram"),
-        ("fuse_mlir.compiler.program_cache", "program_key"),
+        ("fuse_mlir.compiler.driver.program_cache", "io.FileIO"),
+        ("fuse_mlir.compiler.driver.program_cache", "Path"),
+        ("fuse_mlir.compiler.driver.program_cache", "Path.write_text"),
+        ("fuse_mlir.compiler.driver.program_cache", "_Entry.__class__"),
+        ("fuse_mlir.compiler.driver.program_cache", "GpuProgram"),
+        ("fuse_mlir.compiler.driver.program_cache", "program_key"),
         ("fuse_mlir.compiler.runtime.plans.bound_plan", "re.Pattern"),
         ("builtins", "set.__class__"),
         ("builtins", "type"),
@@ -197,7 +197,7 @@ def test_a_pickle_reaches_no_class_inside_another(monkeypatch: Any) -> None:
 
 
 def test_a_pickle_makes_what_this_package_defines() -> None:
-    body = pickled_call("fuse_mlir.compiler.analysis.remarks", "Remarks", "one")
+    body = pickled_call("fuse_mlir.compiler.base.remarks", "Remarks", "one")
     with pytest.raises(ValueError, match="it holds a Remarks"):
         program_cache._from_bytes(body, program_cache._Entry)
 

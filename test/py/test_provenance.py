@@ -10,8 +10,8 @@ import torch
 from compiling import Compiled
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.analysis.provenance import Launch, launches, lines, node_names
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.analysis.program.provenance import Launch, launches, lines, node_names
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import LEVELS, default_pipeline

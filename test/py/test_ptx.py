@@ -20,11 +20,11 @@ from fuse_mlir.bench.cases import GRAPHS
 from fuse_mlir.bench.cases_further import FURTHER
 from fuse_mlir.bench.graph import Source
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.importer import import_graph
-from fuse_mlir.compiler.frontend.rewrites.gathers import sink_gathers
-from fuse_mlir.compiler.frontend.rewrites.repeats import repeat_elements
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.importer.importer import import_graph
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.rewrites.graph.gathers import sink_gathers
+from fuse_mlir.compiler.rewrites.graph.repeats import repeat_elements
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
 

@@ -10,9 +10,9 @@ import torch
 from lowering import externs, lower, trace
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from fuse_mlir.compiler.errors import UnsupportedOp
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
+from fuse_mlir.compiler.base.errors import UnsupportedOp
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.fx.table import KEPT_WHOLE, LOWERINGS
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.runtime.rng import RngState
 

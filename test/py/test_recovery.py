@@ -7,10 +7,10 @@ import pytest
 import torch
 from compiling import Compiled
 
-from fuse_mlir.compiler import compilation
-from fuse_mlir.compiler.dialects.verifier import VerificationError
-from fuse_mlir.compiler.frontend.table import LOWERINGS, Lowering
-from fuse_mlir.compiler.frontend.values import Tensor
+from fuse_mlir.compiler.driver import compilation
+from fuse_mlir.compiler.frontend.importer.values import Tensor
+from fuse_mlir.compiler.fx.table import LOWERINGS, Lowering
+from fuse_mlir.compiler.verifier.verifier import VerificationError
 from fuse_mlir.passes.eliminate_dead import EliminateDead
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")

@@ -66,7 +66,7 @@ def others(x: Tensor) -> dict[str, Tensor]:
 
 def scales(x: Tensor, updated: bool) -> dict[str, Tensor]:
     """[rows, 1] each: what a result of exact rows ``x`` may be off by, in ``UNITS`` roundings of f32, by the
-    error bounds of the folds (``codegen/tile_fold_online.py``).  ``updated``: means are kept and moved in
+    error bounds of the folds (``codegen/folds/online.py``).  ``updated``: means are kept and moved in
     f32, for each block of a loop or slice of a row, so that deviations are off by half a unit of them.
     """
     variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)

@@ -8,9 +8,9 @@ from import_one import outputs
 from lowering import check as check_with
 from lowering import check_training, externs, kernels, lower, run, trace
 
-from fuse_mlir.compiler.errors import UnsupportedOp
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.table import KEPT_WHOLE, LOWERINGS
+from fuse_mlir.compiler.base.errors import UnsupportedOp
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.fx.table import KEPT_WHOLE, LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 
 TABLE = decomposition_table()

@@ -10,7 +10,7 @@ import yaml
 from fusion_checks import SCHEDULED, run_passes
 from fusion_modules import Graph
 
-from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.base.remarks import Remarks
 
 
 def remarks_of_a_model() -> Remarks:

@@ -5,13 +5,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuse_mlir.compiler.analysis.dependences import Dependences, check_order
-from fuse_mlir.compiler.analysis.peak_order import PeakOrder
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.dialects.verifier import verify
+from fuse_mlir.compiler.analysis.program.dependences import Dependences, check_order
+from fuse_mlir.compiler.analysis.program.peak_order import PeakOrder
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.verifier.verifier import verify
 from fuse_mlir.passes.reorder_for_peak import ReorderForPeak
 
 SIZES = (4, 64, 1024)

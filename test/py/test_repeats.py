@@ -6,8 +6,8 @@ from compiling import check, with_exact_gradients
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.rewrites.repeats import repeat_elements
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.rewrites.graph.repeats import repeat_elements
 
 _aten = torch.ops.aten
 

@@ -8,9 +8,9 @@ from compiling import Compiled
 from torch import fx
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.analysis.remarks import Remark, Remarks
-from fuse_mlir.compiler.frontend.rewrites.relu_masks import recompute_relu_masks
-from fuse_mlir.compiler.frontend.rewrites.rewriting import Rewriting
+from fuse_mlir.compiler.base.remarks import Remark, Remarks
+from fuse_mlir.compiler.rewrites.joint.relu_masks import recompute_relu_masks
+from fuse_mlir.compiler.rewrites.rewriting import Rewriting
 
 HERE = str(Path(__file__))
 

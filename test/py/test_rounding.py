@@ -1,5 +1,5 @@
 """The option ``rounding``: 16-bit results between the ops of a kernel, as eager has them or in float32
-(``passes/keep_float32.py``, ``compiler/frontend/roundings.py``).
+(``passes/keep_float32.py``, ``compiler/fx/roundings.py``).
 """
 
 import copy
@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
-from fuse_mlir.compiler.frontend.graph_text import graph_text
-from fuse_mlir.compiler.frontend.roundings import round_what_decides
-from fuse_mlir.compiler.options import Options
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.fx.graph_text import graph_text
+from fuse_mlir.compiler.fx.roundings import round_what_decides
 from fuse_mlir.passes.pipeline import default_pipeline
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")

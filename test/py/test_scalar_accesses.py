@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scalar_kernel_text import ROWS, module_text, run_kernel
 
-from fuse_mlir.compiler.analysis.index import parse
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.index import parse
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import OutOfBounds, RaceError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
@@ -192,7 +192,9 @@ DIGITS = (
 
 @given(st.lists(st.sampled_from(DIGITS), min_size=2, max_size=2), st.sampled_from([6, 24, 23]), st.booleans())
 def test_strides_agree_with_offsets(coordinates, extent, transposed):
-    """Wherever an access becomes a strided view, it reads and writes what offsets computed point by point do."""
+    """Wherever an access becomes a strided view, it reads and writes what offsets computed point by point
+    do.
+    """
     tensor = torch.arange(64.0).reshape(8, 8)
     tensor = tensor.T if transposed else tensor
     names, counts = ("d0", "d1"), (extent, 3)
@@ -225,7 +227,9 @@ def test_strides_agree_with_offsets(coordinates, extent, transposed):
     st.integers(0, 1000),
 )
 def test_clipped_boxes_agree_with_offsets(coordinates, extent, seed):
-    """A guarded load whose box is clipped gives what a load point by point gives; a guard outside the box is noticed."""
+    """A guarded load whose box is clipped gives what a load point by point gives; a guard outside the box is
+    noticed.
+    """
     tensor = torch.arange(64.0).reshape(8, 8)
     exprs = [parse(c) for c in coordinates]
     found = clipped(exprs, tensor, ("d0", "d1"), (0, 0), (extent, 3))

@@ -10,8 +10,8 @@ from import_one import check_way
 from lowering import check, check_training, kernels, lower, run, trace
 
 from fuse_mlir.compiler.backend import fuse
-from fuse_mlir.compiler.errors import UnsupportedOp
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
+from fuse_mlir.compiler.base.errors import UnsupportedOp
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RaceError
 
 aten = torch.ops.aten

@@ -7,9 +7,9 @@ import pytest
 import torch
 from compiling import Compiled
 
-from fuse_mlir.compiler.analysis.hardware import PRESETS
-from fuse_mlir.compiler.analysis.schedule import schedule_of
-from fuse_mlir.compiler.analysis.schedule_svg import amount, draw_schedule
+from fuse_mlir.compiler.base.hardware import PRESETS
+from fuse_mlir.compiler.report.schedule import schedule_of
+from fuse_mlir.compiler.report.schedule_svg import amount, draw_schedule
 
 
 def two_products(x, w, v):

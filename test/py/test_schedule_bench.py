@@ -9,7 +9,7 @@ from fuse_mlir.bench.report import ROWS, TITLES
 from fuse_mlir.bench.run import main
 from fuse_mlir.bench.schedule_tables import schedule_rows, schedule_summary
 from fuse_mlir.bench.schedules import Schedule, scheduled_by_inductor
-from fuse_mlir.compiler.analysis.estimate import Estimate
+from fuse_mlir.compiler.analysis.cost.estimate import Estimate
 
 
 def inductor_schedule(function, *args) -> Schedule:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuse_mlir.bench.scheduling_growth import GRAPHS, growth_of, measure
-from fuse_mlir.compiler.analysis.group_order import GroupOrder
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.frontend.importer import import_graph
+from fuse_mlir.compiler.analysis.fusion.group_order import GroupOrder
+from fuse_mlir.compiler.frontend.importer.importer import import_graph
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
 from fuse_mlir.passes.manager import PassManager

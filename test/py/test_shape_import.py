@@ -5,8 +5,8 @@ import torch
 from import_one import check_way
 from lowering import check, check_training, kernels, lower, trace
 
-from fuse_mlir.compiler.frontend.decompositions import decomposition_table
-from fuse_mlir.compiler.frontend.ops.shape import WIDEST_CAT
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.ops.shape.shape import WIDEST_CAT
 
 aten = torch.ops.aten
 F = torch.nn.functional

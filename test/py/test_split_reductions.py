@@ -4,8 +4,8 @@ import pytest
 import torch
 from tiling_cases import NORM, SOFTMAX, Case, compare, lowered, pair, rows, tensor
 
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling

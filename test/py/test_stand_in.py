@@ -16,9 +16,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import fuse_mlir
-from fuse_mlir.compiler import backend, compilation
-from fuse_mlir.compiler.frontend import stand_in
-from fuse_mlir.compiler.program import CompiledGraph
+from fuse_mlir.compiler import backend
+from fuse_mlir.compiler.driver import compilation
+from fuse_mlir.compiler.driver.program import CompiledGraph
+from fuse_mlir.compiler.frontend.autograd import stand_in
 from fuse_mlir.compiler.runtime.gpu import load
 
 _executable = compilation.executable

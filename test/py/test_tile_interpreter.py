@@ -4,8 +4,8 @@
 import pytest
 import torch
 
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.dialects import tt
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.dialects import tt
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module

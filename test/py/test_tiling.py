@@ -6,8 +6,8 @@ import pytest
 import torch
 from tiling_cases import SOFTMAX, TILING, Case, axis, compare, lowered, pair, rows, run, tensor, tile
 
-from fuse_mlir.compiler.analysis.remarks import Remarks
-from fuse_mlir.compiler.context import make_context
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.apply_tiling import ApplyTiling

@@ -8,8 +8,8 @@ import pytest
 from cubins import usage, widths
 from tiling_cases import NORM, SOFTMAX, Case, axis, lowered, tensor, tile
 
-from fuse_mlir.compiler.analysis.tile import Tile
 from fuse_mlir.compiler.codegen.ttir import ttir_text
+from fuse_mlir.compiler.ir.tile import Tile
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_reductions import CombineReductions

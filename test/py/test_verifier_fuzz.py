@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from mutated_modules import Mutant, corpus, mutant
 
-from fuse_mlir.compiler.context import make_context
-from fuse_mlir.compiler.diagnostics import collecting
-from fuse_mlir.compiler.dialects.verifier import VerificationError, verify
+from fuse_mlir.compiler.base.diagnostics import collecting
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.verifier.verifier import VerificationError, verify
 from fuse_mlir.tools import fuse_opt
 from fuse_mlir.tools._nesting import LARGEST, MOST, too_much
 from fuse_mlir.tools._source import Source, start_of

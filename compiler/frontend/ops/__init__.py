@@ -1,32 +1,31 @@
 """The lowerings, one module per family of ops.  ``load`` imports them all, which fills the table of
-``frontend/table.py``.
+``fx/table.py``.
 """
 
 from importlib import import_module
 
 #: Every family, in the order in which docs list them.
 FAMILIES = (
-    "pointwise",
-    "comparisons",
-    "activations",
-    "conversions",
-    "creation",
-    "views",
-    "mutation",
-    "foreach",
-    "reductions",
-    "scans",
-    "indexing",
-    "scatter",
-    "shape",
-    "pools",
-    "average_pools",
-    "strided_scatter",
-    "random",
-    "asserts",
-    "control_deps",
-    "control_flow",
-    "whole",
+    "pointwise.pointwise",
+    "pointwise.comparisons",
+    "pointwise.activations",
+    "pointwise.conversions",
+    "shape.creation",
+    "shape.views",
+    "shape.mutation",
+    "pointwise.foreach",
+    "reduce.reductions",
+    "reduce.scans",
+    "indexed.indexing",
+    "indexed.scatter",
+    "shape.shape",
+    "reduce.pools",
+    "reduce.average_pools",
+    "indexed.strided_scatter",
+    "effects.random",
+    "effects.asserts",
+    "effects.control_deps",
+    "effects.control_flow",
 )
 
 

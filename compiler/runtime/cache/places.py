@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ...options import OptionError, Options
+from ...base.options import OptionError, Options
 from .cache_contents import foreigner
 from .cache_folder import CacheFolder
 from .owned_files import Untrusted, open_folder

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from ...analysis.launch import Launch
+from ...base.launch import Launch
 
 
 class BadValue(ArithmeticError):

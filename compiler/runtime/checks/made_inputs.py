@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...analysis.kernel import argument_attributes, string
-from ...analysis.layout import TensorSpec
+from ...ir.kernel import argument_attributes, string
+from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
 from ..interpreter.dtypes import memory_dtype

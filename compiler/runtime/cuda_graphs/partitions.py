@@ -20,7 +20,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from ...analysis.storage import functions_of
+from ...ir.storage import functions_of
 from ...mlir import ir
 from ..plans.bound_plan import Plan
 from ..plans.launch_plan import WrittenPlan, write_in_regions

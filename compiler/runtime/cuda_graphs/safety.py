@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import torch
 
-from ...analysis.kernel import named_sizes, string
-from ...analysis.layout import TensorSpec
-from ...analysis.provenance import lines
-from ...analysis.storage import Storage, aliased_operands, callee_name, functions_of
+from ...analysis.program.provenance import lines
+from ...ir.kernel import named_sizes, string
+from ...ir.layout import TensorSpec
+from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
 from ...mlir import ir
 from ..plans.partition import Unrecorded
 from ..torch_names import resolve

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ...options import Options
+from ...base.options import Options
 from ..kernels.cubin import CompileRequest
 from ..kernels.triton_compile import TritonCompileError
 from ..torch_types import TORCH_DTYPES

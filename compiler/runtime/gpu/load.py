@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from ...analysis.launch import Launch
-from ...options import Options
+from ...base.launch import Launch
+from ...base.options import Options
 from ..cache.places import cache_folder
 from ..checks.launch_watch import LaunchWatch
 from ..checks.memory_check import MemoryCheck, checked

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...analysis.dependences import extern_mutated
+from ...analysis.program.dependences import extern_mutated
 from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall

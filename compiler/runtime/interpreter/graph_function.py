@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ...analysis.kernel import named_sizes, string
-from ...analysis.layout import TensorSpec
+from ...ir.kernel import named_sizes, string
+from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall

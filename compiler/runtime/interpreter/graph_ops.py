@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...analysis.index import parse
-from ...analysis.kernel import attribute_items, named_sizes, string, strings
-from ...analysis.layout import TensorSpec
+from ...index import parse
+from ...ir.kernel import attribute_items, named_sizes, string, strings
+from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ...analysis.layout import TensorSpec
+from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
 from ..rng import RngState

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...analysis.kernel import attribute_items, is_kernel, is_tiled, string
-from ...analysis.nesting import graph_of
+from ...ir.kernel import attribute_items, is_kernel, is_tiled, string
+from ...ir.nesting import graph_of
 from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall

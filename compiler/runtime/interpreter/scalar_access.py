@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...analysis.index import Expr, parse
+from ...index import Expr, parse
 from ...mlir import ir
 from ..errors import OutOfBounds, RaceError
 from .dtypes import CARRIERS, signless

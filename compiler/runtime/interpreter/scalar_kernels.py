@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...analysis.index import parse
-from ...analysis.kernel import Kernel, over, string
+from ...index import parse
+from ...ir.kernel import Kernel, over, string
 from ...mlir import ir
 from .. import rng
 from ..errors import DeviceAssertError, RunError

@@ -8,7 +8,7 @@ straight-line code, so all of this is known before it runs.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...analysis.kernel import attribute_items, kernel_ties
+from ...ir.kernel import attribute_items, kernel_ties
 from ...mlir import ir
 from ..errors import UseAfterFree
 from .graph_values import callee_of, describe

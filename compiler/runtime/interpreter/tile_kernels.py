@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...analysis.index import parse
-from ...analysis.kernel import kernel_ties, named_sizes, string, strings
-from ...dialects.tt import ROUNDED_TEXT, WIDENED_TEXT, first_parameter
+from ...index import parse
+from ...ir.dialects.tt import ROUNDED_TEXT, WIDENED_TEXT, first_parameter
+from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir
 from ..errors import RunError
 from .dtypes import value_dtype

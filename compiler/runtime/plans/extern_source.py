@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from ...analysis.kernel import attribute_items, string
-from ...dialects import fuse
+from ...ir.dialects import fuse
+from ...ir.kernel import attribute_items, string
 from ...mlir import ir
 from ..extern_calls import literal, torch_name
 from ..torch_names import resolve

@@ -13,13 +13,13 @@ from types import MappingProxyType
 
 import torch
 
-from ...analysis.dependences import returned_operands
-from ...analysis.index import parse
-from ...analysis.kernel import named_sizes, string, strings
-from ...analysis.layout import TensorSpec
-from ...analysis.nesting import graph_of, modules_in
-from ...analysis.provenance import launch_numbers
-from ...analysis.storage import Storage, callee_name, functions_of
+from ...analysis.program.dependences import returned_operands
+from ...analysis.program.provenance import launch_numbers
+from ...index import parse
+from ...ir.kernel import named_sizes, string, strings
+from ...ir.layout import TensorSpec
+from ...ir.nesting import graph_of, modules_in
+from ...ir.storage import Storage, callee_name, functions_of
 from ...mlir import ir
 from .bound_plan import Plan, identifier
 from .control_flow_source import control_flow_source

@@ -3,7 +3,7 @@ data."""
 
 from dataclasses import dataclass
 
-from ...analysis.launch import Line, line_text
+from ...base.launch import Line, line_text
 
 
 @dataclass(frozen=True)

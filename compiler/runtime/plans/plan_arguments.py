@@ -4,7 +4,7 @@ and when each is used for the last time.
 
 from collections.abc import Iterator, Mapping
 
-from ...analysis.storage import Storage, aliased_operands, callee_name
+from ...ir.storage import Storage, aliased_operands, callee_name
 from ...mlir import ir
 
 

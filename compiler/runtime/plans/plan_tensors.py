@@ -7,8 +7,8 @@ Where an extern op laid a result into a storage, only torch knows: layouts behin
 
 from collections.abc import Iterable, Mapping
 
-from ...analysis.layout import TensorSpec
-from ...analysis.storage import Storage, callee_name
+from ...ir.layout import TensorSpec
+from ...ir.storage import Storage, callee_name
 from ...mlir import ir
 
 #: Ops of ``@main`` that need no tensor of their operands.

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from ...analysis.index import Expr
-from ...analysis.layout import TensorSpec
+from ...index import Expr
+from ...ir.layout import TensorSpec
 from .bound_plan import dtype_name
 
 

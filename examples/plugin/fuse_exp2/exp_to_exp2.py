@@ -10,8 +10,8 @@ import math as libm
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fuse_mlir.compiler.analysis.kernel import is_kernel, is_tiled, string
-from fuse_mlir.compiler.analysis.remarks import Remarks
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.kernel import is_kernel, is_tiled, string
 from fuse_mlir.compiler.mlir import arith, ir, math
 from fuse_mlir.passes.pass_base import Numerics, Pass
 

@@ -1,0 +1,127 @@
+"""What each call of ``@main`` moves, computes and at least takes: its bytes, operations and roofline time.
+
+Bytes are counted by one rule for kernels and torch ops (``traffic.py``): an operand's elements once when they
+are read and once when they are written, whatever reads them again.  Operands of one storage count as one, up
+to the size of that storage.  A call that makes views, or reads a number on the host, moves nothing.
+"""
+
+from collections.abc import Sequence
+
+from ...base.hardware import Hardware
+from ...base.launch import Estimate
+from ...ir.kernel import Kernel, is_kernel, is_tiled, string
+from ...ir.layout import TensorSpec
+from ...ir.sizes import estimate, hints_of
+from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
+from ...mlir import ir
+from .flops import flops_of
+from .traffic import ATTRIBUTE, Traffic, traffic_of
+
+#: Torch ops that give a tensor and write none of it.
+_WITHOUT_TRAFFIC = ("aten.empty", "aten.new_empty")
+
+
+def estimates(module: ir.Module) -> dict[ir.Operation, Estimate]:
+    """An estimate of every call of ``@main`` that runs on the device, in order.  Kernels whose scalar body
+    is gone and that do not say what they move (``fuse.traffic``) have none."""
+    functions = functions_of(module)
+    main = functions["main"]
+    counter = _Counter(main, module, functions)
+    found: dict[ir.Operation, Estimate] = {}
+    for op in main.regions[0].blocks[0].operations:
+        if op.operation.name == "func.call":
+            counted = counter.call(op.operation)
+            if counted is not None:
+                found[op.operation] = counted
+    return found
+
+
+def estimates_text(module: ir.Module, hardware: Hardware) -> str:
+    """A line for each call of ``@main`` that has an estimate, and one for their sum."""
+    lines = []
+    counted = estimates(module)
+    for number, (op, cost) in enumerate(counted.items()):
+        head = f"{number}: @{callee_name(op)}"
+        lines.append(f"{head}: {_numbers(cost)}, {cost.seconds(hardware) * 1e6:.3f} us")
+    total = sum(cost.bytes for cost in counted.values())
+    seconds = sum(cost.seconds(hardware) for cost in counted.values())
+    lines.append(f"{len(counted)} calls: {total} bytes, {seconds * 1e6:.3f} us on {hardware.name}")
+    return "\n".join(lines) + "\n"
+
+
+def _numbers(cost: Estimate) -> str:
+    return f"reads {cost.read}, writes {cost.written} bytes, {cost.slots} slots, {cost.flops} flops"
+
+
+class _Counter:
+    def __init__(self, main: ir.Operation, module: ir.Module, functions: dict[str, ir.Operation]) -> None:
+        self.functions = functions
+        self.storage = Storage(main, module)
+        self.hints = hints_of(main)
+        self.kernels: dict[str, Traffic | None] = {}
+
+    def call(self, op: ir.Operation) -> Estimate | None:
+        callee = self.functions[callee_name(op)]
+        if "fuse.extern" in callee.attributes:
+            return self._extern(op, callee)
+        name = string(callee.attributes["sym_name"])
+        if name not in self.kernels:
+            self.kernels[name] = _kernel_traffic(callee)
+        traffic = self.kernels[name]
+        if traffic is None:
+            return None
+        return Estimate(
+            self._moved(op.operands, traffic.reads), self._moved(op.operands, traffic.writes), traffic.slots
+        )
+
+    def _moved(self, values: Sequence[ir.Value], moved: Sequence[int]) -> int:
+        """Bytes of operands, those of one storage together at most its size."""
+        by_root: dict[ir.Value, int] = {}
+        for value, amount in zip(values, moved, strict=False):
+            if amount:
+                root = self.storage.root(value)
+                by_root[root] = by_root.get(root, 0) + amount
+        return sum(min(amount, self._bytes(root)) for root, amount in by_root.items())
+
+    def _extern(self, op: ir.Operation, callee: ir.Operation) -> Estimate:
+        name = string(callee.attributes["fuse.extern"])
+        shared = aliased_operands(callee)
+        attributes = callee.attributes
+        mutated = (
+            list(ir.DenseI64ArrayAttr(attributes["fuse.mutated"])) if "fuse.mutated" in attributes else []
+        )
+        fresh = [r for n, r in enumerate(op.results) if n not in shared and _is_tensor(r)]
+        if name.startswith(_WITHOUT_TRAFFIC) or not (fresh or mutated):
+            return Estimate(0, 0)
+        given = list(op.operands)
+        written = [*fresh, *(given[n] for n in mutated)]
+        flops, element = flops_of(name, op, callee, lambda e: estimate(e, self.hints))
+        return Estimate(
+            self._moved(given, [self._bytes(v) for v in given]),
+            self._moved(written, [self._bytes(v) for v in written]),
+            flops=flops,
+            element=element,
+        )
+
+    def _bytes(self, value: ir.Value) -> int:
+        """Bytes of the elements of a tensor, those that a stride of 0 repeats once; 0 for a scalar."""
+        if not _is_tensor(value):
+            return 0
+        spec = TensorSpec.of(value.type)
+        elements = 1
+        for size, stride in zip(spec.sizes, spec.strides, strict=True):
+            if stride.constant != 0:
+                elements *= estimate(size, self.hints)
+        return elements * spec.element_bytes
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+def _kernel_traffic(callee: ir.Operation) -> Traffic | None:
+    if ATTRIBUTE in callee.attributes:
+        return Traffic.of_attribute(callee.attributes[ATTRIBUTE])
+    if is_kernel(callee) and not is_tiled(callee):
+        return traffic_of(Kernel.of(callee))
+    return None

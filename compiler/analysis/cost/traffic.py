@@ -1,0 +1,123 @@
+"""How many bytes a kernel moves and what it computes, read from its scalar body.  Plain numbers, at the hints
+of the sizes; nothing depends on them but estimates.
+
+What counts, for worst inputs and the best code: an element of an argument that is read counts once, however
+many loads reach it, and one that is written counts once.  A load reaches as many elements as its index map
+has values; two maps into one argument count as one up to the size of the argument.  What a load finds
+through loaded indices counts as a different element at every point, up to that size.
+
+The body is gone once ``apply-tiling`` has run; it leaves the numbers behind as ``fuse.traffic``.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...index import Expr
+from ...ir.kernel import Access, Kernel, attribute_items
+from ...ir.sizes import estimate, hints_of
+from ...mlir import ir
+from ..kernel.accesses import slots
+
+ATTRIBUTE = "fuse.traffic"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """reads, writes: bytes of each argument, in order (0 for what is no tensor).  slots: issue slots of all
+    scalar operations at all their points."""
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    slots: int
+
+    def attribute(self) -> ir.Attribute:
+        """As the attribute ``fuse.traffic``, in the current context."""
+        return ir.DictAttr.get(
+            {
+                "reads": ir.DenseI64ArrayAttr.get(list(self.reads)),
+                "slots": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.slots),
+                "writes": ir.DenseI64ArrayAttr.get(list(self.writes)),
+            }
+        )
+
+    @staticmethod
+    def of_attribute(attribute: ir.Attribute) -> "Traffic":
+        """Reads ``fuse.traffic``.  Raises ValueError where a part is missing."""
+        named = dict(attribute_items(attribute))
+        missing = [name for name in ("reads", "writes", "slots") if name not in named]
+        if missing:
+            raise ValueError(f"{ATTRIBUTE} has no '{missing[0]}'")
+        return Traffic(
+            tuple(ir.DenseI64ArrayAttr(named["reads"])),
+            tuple(ir.DenseI64ArrayAttr(named["writes"])),
+            ir.IntegerAttr(named["slots"]).value,
+        )
+
+
+def traffic_of(kernel: Kernel) -> Traffic:
+    """What a kernel with a scalar body moves and computes."""
+    counter = _Counter(kernel)
+    arguments = range(len(kernel.arguments))
+    return Traffic(
+        tuple(counter.bytes(a, kernel.loads) for a in arguments),
+        tuple(counter.bytes(a, kernel.stores) for a in arguments),
+        sum(slots(op.name) * counter.points(dims) for op, dims in kernel.op_dims.items()),
+    )
+
+
+def combined_traffic(parts: Iterable[tuple[ir.Operation, Sequence[int]]], arguments: int) -> Traffic:
+    """What a kernel of so many arguments moves that does the work of others.  parts: each tiled kernel, and
+    which argument of the whole each of its own is.  One that does not say what it moves counts as nothing.
+    """
+    reads, writes, issued = [0] * arguments, [0] * arguments, 0
+    for kernel, numbers in parts:
+        if ATTRIBUTE in kernel.attributes:
+            part = Traffic.of_attribute(kernel.attributes[ATTRIBUTE])
+            issued += part.slots
+            for number, read, written in zip(numbers, part.reads, part.writes, strict=True):
+                reads[number] += read
+                writes[number] += written
+    return Traffic(tuple(reads), tuple(writes), issued)
+
+
+class _Counter:
+    """Counts elements of one kernel's accesses."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        hints = hints_of(kernel.func)
+        self.hints = hints
+        self.extents = {name: estimate(extent, hints) for name, extent in kernel.dims.items()}
+
+    def points(self, dims: Iterable[str]) -> int:
+        return math.prod(self.extents[d] for d in dims)
+
+    def bytes(self, argument: int, accesses: Iterable[Access]) -> int:
+        """Bytes of an argument that the accesses to it reach."""
+        maps = {(a.coords, a.indices): a for a in accesses if a.argument == argument}
+        if not maps:
+            return 0
+        spec = self.kernel.spec(argument)
+        whole = estimate(spec.numel, self.hints)
+        return min(whole, sum(self._elements(a) for a in maps.values())) * spec.element_bytes
+
+    def _elements(self, access: Access) -> int:
+        """How many elements an index map has among its values, at most."""
+        if access.indirect:
+            return self.points(self.kernel.op_dims[access.op])
+        used: set[str] = set()
+        box = 1
+        for coordinate in access.coords:
+            dims = coordinate.symbols() & self.extents.keys()
+            used |= dims
+            box *= self._values(coordinate, dims)
+        return min(box, self.points(used))
+
+    def _values(self, coordinate: Expr, dims: Iterable[str]) -> int:
+        """How many values one coordinate has, at most."""
+        points = self.points(dims)
+        if coordinate.cost <= 1 or points <= 1:  # a dim alone, shifted or not
+            return points
+        low, high = self.kernel.facts.interval(coordinate)
+        return points if low is None or high is None else min(points, max(0, high - low + 1))

@@ -1,0 +1,306 @@
+"""Groups of kernel calls under construction: who must run before whom, what would be saved by merging two.
+
+A group is a set of nodes of ``Dependences``, named by its first node.  Nodes that are not kernels are groups
+of one that never grow.
+"""
+
+import hashlib
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...index import Facts
+from ...ir.defining import defining_op
+from ...ir.kernel import code_of, is_tiled, program_facts
+from ...ir.layout import TensorSpec
+from ...ir.sizes import estimate, hints_of
+from ...mlir import ir
+from ..kernel.accesses import Summary
+from ..program.dependences import Dependences
+from .contents import Contents, all_in
+from .group_order import GroupOrder
+from .plan import Member, Refusal
+
+
+@dataclass
+class GroupGraph:
+    """The partition.
+
+    ``group_of[node]``; ``members[group]`` ascending.
+    """
+
+    deps: Dependences
+    facts: Facts
+    hints: Mapping[str, int]
+    summaries: dict[int, Summary] = field(default_factory=dict)  #: of the nodes that are scalar kernels
+    group_of: list[int] = field(default_factory=list)
+    members: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    following: list[list[int]] = field(default_factory=list)
+    partners: dict[int, set[int]] = field(
+        default_factory=dict
+    )  #: groups that read what a group made, both ways
+    ordered: dict[int, set[int]] = field(
+        default_factory=dict
+    )  #: the nodes that an order edge puts behind one
+    _calls: dict[int, Member] = field(default_factory=dict)
+    verdicts: dict[Hashable, tuple[Refusal | None, int]] = field(
+        default_factory=dict
+    )  #: by form of candidates
+    _bytes: dict[int, int] = field(default_factory=dict)  #: by kind of value
+    _devices: dict[int, str] = field(default_factory=dict)  #: by kind of value
+    _readers: dict[int, list[int]] = field(default_factory=dict)
+    _contents: dict[int, Contents] = field(default_factory=dict)  #: by group
+
+    @staticmethod
+    def of(module: ir.Module, grouped_only: bool = False) -> "GroupGraph":
+        """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError without a
+        ``@main``.
+
+        ``grouped_only`` summarises only the kernels of calls that have a group.
+        """
+        deps = Dependences.of(module)
+        graph = GroupGraph(deps, program_facts(deps.main), hints_of(deps.main))
+        by_name: dict[str, Summary | None] = {}
+        for node in deps.nodes:
+            if node.kind != "kernel" or node.callee is None:
+                continue
+            if "fuse.group" in node.op.attributes or not grouped_only:
+                if node.name not in by_name:
+                    by_name[node.name] = summarise(node.callee)
+                summary = by_name[node.name]
+                if summary is not None:
+                    graph.summaries[node.index] = summary
+                    if not summary.asserts:
+                        deps.silent.add(node.name)
+        count = len(deps.nodes)
+        graph.group_of = list(range(count))
+        graph.members = {i: (i,) for i in range(count)}
+        graph.following = deps.successors()
+        for edge in deps.edges:
+            if edge.strength == "order":
+                graph.ordered.setdefault(edge.before, set()).add(edge.after)
+            if edge.strength == "exact" and edge.before in graph.summaries and edge.after in graph.summaries:
+                graph.partners.setdefault(edge.before, set()).add(edge.after)
+                graph.partners.setdefault(edge.after, set()).add(edge.before)
+        given: dict[int, int] = {}
+        for i in graph.summaries:
+            attributes = deps.nodes[i].op.attributes
+            if "fuse.group" in attributes:
+                number = ir.IntegerAttr(attributes["fuse.group"]).value
+                if number in given:
+                    graph._join(graph.group_of[given[number]], graph.group_of[i])
+                given.setdefault(number, i)
+        return graph
+
+    @cached_property
+    def order(self) -> GroupOrder:
+        """Who must run before whom.  ``materialize-fusion`` does not need it."""
+        return GroupOrder(self.following, self.deps.predecessors(), self.group_of, self.members)
+
+    def member(self, node: int) -> Member:
+        """A call for planning."""
+        known = self._calls.get(node)
+        if known is None:
+            n = self.deps.nodes[node]
+            roots = tuple([self.deps.roots[v] for v in n.operands])
+            known = Member(node, n.name, self.summaries[node], n.operands, n.results, roots)
+            self._calls[node] = known
+        return known
+
+    def merge(self, a: int, b: int) -> int:
+        """Makes two groups one, named by its first node; returns that name."""
+        keep, gone = min(a, b), max(a, b)
+        self.order.merge(a, b)
+        self._join(keep, gone)
+        return keep
+
+    def _join(self, a: int, b: int) -> None:
+        keep, gone = min(a, b), max(a, b)
+        if keep == gone:
+            return
+        for node in self.members[gone]:
+            self.group_of[node] = keep
+        self.members[keep] = tuple(sorted(self.members[keep] + self.members.pop(gone)))
+        partners = self.partners.pop(gone, set())
+        for partner in partners:
+            self.partners[partner].discard(gone)
+            self.partners[partner].add(keep)
+        self.partners.setdefault(keep, set()).update(partners)
+        self.partners[keep].discard(keep)
+        mine, theirs = self._contents.pop(keep, None), self._contents.pop(gone, None)
+        if mine is not None and theirs is not None:
+            self._contents[keep] = Contents.of((mine, theirs), self.group_of, keep)
+
+    def between(self, a: int, b: int) -> int | None:
+        """A node outside both groups that must run after one and before the other, or None."""
+        group = self.order.between(a, b)
+        return None if group is None else self.members[group][0]
+
+    def must_precede(self, a: int, b: int) -> bool:
+        """Whether some node of ``a`` must run before some node of ``b``."""
+        return self.order.reaches(a, b)
+
+    def only_ordered(self, a: int, b: int) -> bool:
+        """Whether an order edge leads from one group to the other, and neither reads what the other makes."""
+        pairs = ((self.members[a], self.members[b]), (self.members[b], self.members[a]))
+        linked = any(not self.ordered.get(n, _NONE).isdisjoint(last) for first, last in pairs for n in first)
+        return linked and not self.shared(a, b)
+
+    def contents(self, group: int) -> Contents:
+        """What a group makes, reads and computes."""
+        known = self._contents.get(group)
+        if known is None:
+            parts = [self._contents_of(node) for node in self.members[group]]
+            known = self._contents[group] = Contents.of(parts, self.group_of, group)
+        return known
+
+    def _contents_of(self, node: int) -> Contents:
+        made, nodes, summary = self.deps.nodes[node], self.deps.nodes, self.summaries.get(node)
+        kept, loads = {}, list(enumerate(summary.reads)) if summary else []
+        for result, destination in zip(made.results, made.destinations, strict=False):
+            users = {u for u in self.deps.users[result] if nodes[u].kind != "fuse.after"}
+            if not self.is_fresh(destination):
+                users.add(-1)
+            if users:
+                kept[result] = frozenset(users)
+        return Contents(
+            frozenset(made.results),
+            frozenset(made.reads),
+            frozenset(made.operands),
+            frozenset([(made.operands[r.argument], (node, n) if r.indirect else r.coords) for n, r in loads]),
+            kept,
+            frozenset([self.device(node)] if made.destinations else ()),
+            summary.ops if summary else 0,
+        )
+
+    def escaping(self, a: int, b: int) -> frozenset[int]:
+        """Values made by two groups, or one, that others use, or whose storage is not a fresh
+        ``fuse.empty``.
+        """
+        if a == b:
+            return frozenset(self.contents(a).kept)
+        one, other = self.contents(a), self.contents(b)
+        kept = {*one.kept, *other.kept}
+        kept.difference_update(self._passed(one, one.made & other.used, a, b))
+        kept.difference_update(self._passed(other, other.made & one.used, a, b))
+        return frozenset(kept)
+
+    def _passed(self, maker: Contents, values: frozenset[int], a: int, b: int) -> list[int]:
+        """Those of ``values`` that one of two groups makes for the other alone."""
+        kept, group_of = maker.kept, self.group_of
+        return [v for v in values if v in kept and all_in(kept[v], group_of, a, b)]
+
+    def is_fresh(self, value: int) -> bool:
+        """Whether a destination is a ``fuse.empty`` itself."""
+        return defining_op(self.deps.values[value], "fuse.empty") is not None
+
+    def shared(self, a: int, b: int) -> frozenset[int]:
+        """Values made by one of the groups and read by the other."""
+        one, other = self.contents(a), self.contents(b)
+        return (one.made & other.read) | (other.made & one.read)
+
+    def touched_bytes(self, group: int) -> int:
+        """Bytes of all that a group makes or reads."""
+        contents = self.contents(group)
+        return sum(map(self.bytes_of, contents.made | contents.read))
+
+    def readers(self, value: int) -> list[int]:
+        """The scalar kernels that use a value, in program order."""
+        known = self._readers.get(value)
+        if known is None:
+            known = self._readers[value] = [u for u in self.deps.users[value] if u in self.summaries]
+        return known
+
+    def bytes_of(self, value: int) -> int:
+        """Bytes of a tensor under the hints."""
+        kind = self.kinds[value]
+        known = self._bytes.get(kind)
+        if known is None:
+            spec = TensorSpec.of(self.deps.values[value].type)
+            known = self._bytes[kind] = estimate(spec.numel, self.hints) * spec.element_bytes
+        return known
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """By value, a number for its type: equal types have equal numbers."""
+        known: dict[ir.Type, int] = {}
+        return [known.setdefault(value.type, len(known)) for value in self.deps.values]
+
+    def saved_bytes(self, a: int, b: int) -> int:
+        """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
+        nobody else needs.
+        """
+        known = self._contents
+        one, other = known.get(a) or self.contents(a), known.get(b) or self.contents(b)
+        saved = [*one.read & other.read]
+        for maker, user in ((one, other), (other, one)):
+            if not maker.made.isdisjoint(user.used):
+                passed = maker.made & user.used
+                saved += [*passed & user.read, *self._passed(maker, passed, a, b)]
+        return sum(map(self.bytes_of, saved))
+
+    def device(self, node: int) -> str:
+        """Where a kernel runs: the device of its first destination, "" for the module's."""
+        destination = self.deps.nodes[node].destinations[0]
+        kind = self.kinds[destination]
+        known = self._devices.get(kind)
+        if known is None:
+            known = self._devices[kind] = TensorSpec.of(self.deps.values[destination].type).device or ""
+        return known
+
+    def assign(self) -> None:
+        """Writes ``fuse.group`` onto the calls: groups of two or more, numbered in program order."""
+        number = 0
+        for group in sorted(self.members):
+            nodes = self.members[group]
+            for node in nodes:
+                attributes = self.deps.nodes[node].op.attributes
+                if len(nodes) > 1:
+                    attributes["fuse.group"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+                elif "fuse.group" in attributes:
+                    del attributes["fuse.group"]
+            number += len(nodes) > 1
+
+
+_NONE: frozenset[int] = frozenset()
+
+
+def summarise(kernel: ir.Operation) -> Summary | None:
+    """The summary of a scalar kernel; None for tile code and for kernels that store a tensor in several
+    steps, which never fuse.
+
+    A graph repeats its kernels, and several passes ask about kernels that none of them changes: a kernel is
+    known by its code, which takes less time than to read it.  Of floats in it a summary says nothing.
+    """
+    if is_tiled(kernel):
+        return None
+    code = code_of(kernel)
+    known = _digest(code)
+    if known not in _summaries:
+        if len(_summaries) >= MAX_SUMMARIES:
+            _summaries.clear()
+        same = _digest(_FLOATS.sub(rb"\1", code))
+        if same not in _summaries:
+            _summaries[same] = _read(kernel)
+        _summaries[known] = _summaries[same]
+    return _summaries[known]
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=16).digest()
+
+
+def _read(kernel: ir.Operation) -> Summary | None:
+    try:
+        return Summary.of(kernel)
+    except ValueError:
+        return None
+
+
+#: A constant's value and, kept, its type.
+_FLOATS = re.compile(rb"arith\.constant \S+ (: b?f\d\S*)")
+
+#: Kernels whose summaries are kept.
+MAX_SUMMARIES = 1 << 15
+_summaries: dict[bytes, Summary | None] = {}

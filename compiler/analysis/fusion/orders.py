@@ -1,0 +1,113 @@
+"""Whether reductions over rows and over columns of one matrix may share a kernel that reads it once.
+
+Such a kernel walks down its share of the rows: a row is reduced in registers, and each column's running sum
+stays in registers too until ``split-reductions`` and tiling write one partial sum for each share.  Layer
+norm's backward pass is the example: dx needs sums along rows, the gradients of weight and bias sums along
+columns.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ...index import Expr, const
+from ...ir.layout import TensorSpec
+from ..kernel.accesses import Read, Write, points
+from .plan import Instance, Plan
+
+if TYPE_CHECKING:
+    from .rules import Candidate
+
+
+def both_orders(c: "Candidate", one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether the reductions over ``one`` and over ``other`` can run in one walk over all points.
+
+    They can where the two together are all dims; where memory is contiguous along one of them (the row),
+    which fits in registers; where the other one has rows enough, of a static number that falls into equal
+    shares; and where nothing that runs over points waits for a column's sum.
+    """
+    plan = c.planned
+    if one & other or plan.parallel or any(e.constant is None for e in plan.extents.values()):
+        return False
+    if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
+        return False
+    row, column = (one, other) if _contiguous(c, one, one | other) else (other, one)
+    if not _contiguous(c, row, one | other):
+        return False
+    low, high = c.limits.held
+    width, height = (_constant(points(plan.extents, dims)) for dims in (row, column))
+    if not (low <= width <= high and height >= c.limits.walked):
+        return False
+    tallest = max(_constant(plan.extents[d]) for d in column)
+    few, many = c.limits.slices
+    return any(tallest % n == 0 for n in range(few, many + 1)) and _ends_with(plan, column)
+
+
+def nested(c: "Candidate", crossed: Iterable[frozenset[str]]) -> bool:
+    """Whether reductions over ``crossed`` can run on one row in registers: each crosses some of the dims that
+    the next larger one crosses (groups of a row, then the row), which are few points of a static number.
+    """
+    plan = c.planned
+    ordered = sorted(crossed, key=len)
+    if any(not small < large for small, large in pairwise(ordered)):
+        return False
+    if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
+        return False
+    length = points(plan.extents, ordered[-1]).constant
+    return length is not None and length <= c.limits.held[1]
+
+
+def _constant(e: Expr) -> int:
+    assert e.constant is not None
+    return e.constant
+
+
+def _contiguous(c: "Candidate", row: frozenset[str], everything: frozenset[str]) -> bool:
+    """Whether every access at all points, and there is one, moves by one element along a dim of ``row``."""
+    found = False
+    for dims, e in _offsets(c):
+        if everything <= dims:
+            found = True
+            if not any(e.coefficient(d) == const(1) for d in row):
+                return False
+    return found
+
+
+def _offsets(c: "Candidate") -> Iterator[tuple[frozenset[str], Expr]]:
+    """The dims and the storage offset of each access that the fused kernel makes."""
+    plan, kept = c.planned, c.escaping
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        accesses: list[Read | Write] = [
+            r for i, r in enumerate(member.summary.reads) if i not in instance.sources
+        ]
+        accesses += [w for w in member.summary.writes if member.results[w.result] in kept]
+        for access in accesses:
+            spec = TensorSpec.of(c.graph.deps.values[member.operands[access.argument]].type)
+            total = const(0)
+            for coordinate, stride in zip(plan.coords(instance, access), spec.strides, strict=True):
+                total = total + coordinate * stride
+            yield plan.image(instance, access.dims), total
+
+
+def _ends_with(plan: Plan, column: frozenset[str]) -> bool:
+    """Whether what depends on a column's sum runs and stores along columns only: nothing visits points
+    again.
+    """
+    after: set[int] = set()
+    for number, instance in enumerate(plan.instances):  # makers come before their readers
+        summary = plan.members[instance.member].summary
+        sums = any(plan.image(instance, x.over) & column for x in summary.crossings)
+        waits = not after.isdisjoint(instance.sources.values())
+        if waits and plan.image(instance, instance.dims) & column:
+            return False
+        if sums and _stores_along(plan, instance, column):
+            return False
+        if sums or waits:
+            after.add(number)
+    return True
+
+
+def _stores_along(plan: Plan, instance: Instance, column: frozenset[str]) -> bool:
+    writes = plan.members[instance.member].summary.writes
+    return any(plan.image(instance, write.dims) & column for write in writes)

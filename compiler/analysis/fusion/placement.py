@@ -1,0 +1,361 @@
+"""Where each kernel of a group runs: which points of one iteration space compute which points of each kernel.
+
+``plan_group`` takes the kernels of a group in program order and goes through them backwards.  A kernel whose
+results nothing in the group reads starts a *cluster*: an iteration space with that kernel's dims.  Any other
+kernel is placed where its readers are: ``solve`` turns "stored here, read there" into its dims as expressions
+over the cluster's.  Two cases:
+
+*joined*   all reads give one mapping, and it is a bijection.  The kernel may reduce, assert, and keep stores
+           that others read.  Dims that the mapping does not determine (those it reduces) become cluster dims
+           of the same extent which its readers have and the mapping leaves free, preferring those that make
+           loads coincide; else new ones.  Where the kernel's dims are the finer ones (it reduces a digit of
+           what a reader flattened), the cluster is rewritten over the kernel's dims instead.
+*inlined*  the mapping is no bijection (a slice, a pad, a shifted read), or reads differ: a pointwise kernel
+           that nothing else needs is computed once for each different read.
+
+The result is a ``Plan``: instances of kernels, each with its dims over the dims of one space.  The same
+kernels give the same plan: ``fuse-vertical`` plans to decide and ``materialize-fusion`` plans again to build.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...index import Expr, Facts, Solution, const, sym
+from ...index.facts import is_indirect
+from ..kernel.accesses import Summary, Write
+from .plan import Instance, Member, Plan, Refusal, Refused, image, is_plain, items, within
+from .space import Spaces, bijective, solved
+
+
+def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts) -> Plan | Refusal:
+    """The fused iteration space of ``members`` (in program order), or why there is none.
+
+    escaping: values made by members that something outside the group uses, or whose storage must be written.
+    facts:    bounds of the size symbols.
+    """
+    numbers: dict[int, int] = {}
+    calls = tuple(
+        (
+            m.summary,
+            tuple([numbers.setdefault(v, len(numbers)) for v in m.operands]),
+            tuple([numbers.setdefault(v, len(numbers)) for v in m.results]),
+        )
+        for m in members
+    )
+    plan = _plan(calls, frozenset(numbers[v] for v in escaping if v in numbers), facts)
+    return plan.of(members) if isinstance(plan, Plan) else plan.about([m.name for m in members])
+
+
+@lru_cache(maxsize=1 << 12)
+def _plan(
+    calls: tuple[tuple[Summary, tuple[int, ...], tuple[int, ...]], ...],
+    escaping: frozenset[int],
+    facts: Facts,
+) -> Plan | Refusal:
+    """The plan of kernels known by their summary, operands and results; "{0}", "{1}", .. are their names.
+
+    A model repeats its layers, and passes plan a group more than once: the same calls have the same plan.
+    """
+    members = tuple(Member(i, f"{{{i}}}", *call) for i, call in enumerate(calls))
+    try:
+        return _Planner(members, escaping, facts).plan()
+    except Refused as refused:
+        return refused.refusal
+
+
+@dataclass(frozen=True)
+class _Reader:
+    instance: int
+    position: int
+    write: Write
+    coords: tuple[Expr, ...]
+    guarded: bool
+
+
+class _Planner:
+    def __init__(self, members: tuple[Member, ...], escaping: frozenset[int], facts: Facts) -> None:
+        self.members = members
+        self.escaping = escaping
+        self.facts = facts
+        self.spaces = Spaces(members, facts)
+
+    def plan(self) -> Plan:
+        for member in self.members:
+            for tie in member.summary.ties:
+                if member.operands[tie] in self.spaces.maker:
+                    raise Refused(
+                        "order",
+                        "one kernel writes into the tensor that the other has just made: copy it first",
+                    )
+        for number in reversed(range(len(self.members))):
+            self.place(number)
+        first, *others = self.spaces.clusters
+        while others:  # a cluster may share a tensor only with one that has joined by then
+            joined = [other for other in others if self.spaces.relate(first, other)]
+            if not joined:
+                raise Refused(
+                    "index-mismatch",
+                    "no tensor that both read is read at points that correspond",
+                    clusters=len(others) + 1,
+                )
+            others = [other for other in others if other not in joined]
+        (extents,) = self.spaces.clusters.values()
+        for (
+            instance
+        ) in self.spaces.instances:  # a later rewrite of the space may have cut a dim that is crossed
+            summary = self.members[instance.member].summary
+            if not self.spaces.crosses_cleanly(summary, instance.dims, extents):
+                name = self.members[instance.member].name
+                what = f"{name} reduces or scans over a dim of which the others need parts"
+                raise Refused("reduction-dims", f"{what}: split that dim first")
+        plan = Plan(
+            self.members, extents, tuple(reversed(self.spaces.instances)), within(self.facts, items(extents))
+        )
+        return _renumbered(plan)
+
+    def place(self, number: int) -> None:
+        member = self.members[number]
+        readers = self.readers(number)
+        if not readers:
+            self.start(number)
+            return
+        for reader in readers:
+            if not reader.write.is_plain:
+                rule = "atomic" if reader.write.mode != "set" else "index-mismatch"
+                what = "adds to" if reader.write.mode != "set" else "writes only parts of"
+                raise Refused(
+                    rule,
+                    f"{member.name} {what} the tensor that the other reads; readers need all of it",
+                )
+        cluster = self.connect(number, readers)
+        extents = self.spaces.clusters[cluster]
+        readers = self.readers(number)
+        mappings: dict[tuple, list[tuple[_Reader, Solution]]] = {}
+        for reader in readers:
+            solution = self.invert(member, reader, extents)
+            key = (items(solution.mapping), None if solution.inside else (reader.instance, reader.position))
+            mappings.setdefault(key, []).append((reader, solution))
+        joined = self.combine(member, mappings, extents)
+        if joined is not None:
+            self.join(number, cluster, joined, readers)
+            return
+        self.inline(number, cluster, mappings)
+
+    def readers(self, number: int) -> list[_Reader]:
+        """Every read, by an instance placed already, of a result of a member."""
+        found = []
+        for index, position in self.spaces.reading.get(number, ()):
+            instance = self.spaces.instances[index]
+            reader = self.members[instance.member]
+            read = reader.summary.reads[position]
+            _, write = self.spaces.maker[reader.operands[read.argument]]
+            guarded = read.guarded or instance.guard is not None
+            found.append(_Reader(index, position, write, self.spaces.over(instance, read.coords), guarded))
+        return found
+
+    def start(self, number: int) -> None:
+        """A cluster of its own for a kernel that nothing reads."""
+        summary = self.members[number].summary
+        cluster = self.spaces.clusters[number] = {}
+        dims = {d: self.spaces.dim(e, d in summary.crossed, cluster) for d, e in summary.dims.items()}
+        self.spaces.append(Instance(number, number, dims))
+
+    def invert(self, member: Member, reader: _Reader, extents: Mapping[str, Expr]) -> Solution:
+        name = member.name
+        if any(is_indirect(s) for c in reader.coords for s in c.symbols()):
+            raise Refused("index-mismatch", f"{name} is read at loaded indices; it has to be complete before")
+        solution = solved(
+            reader.write.coords, reader.coords, items(member.summary.dims), items(extents), self.facts
+        )
+        if solution is None:
+            stored, read = _show(reader.write.coords), _show(reader.coords)
+            raise Refused(
+                "index-mismatch",
+                f"no point of {name} is known to store what is read: reorder or flatten its loops",
+                stored=stored,
+                read=read,
+            )
+        if solution.inside or reader.guarded:
+            return solution
+        if self.fills(member, reader.write):  # a load without a guard is inside its tensor
+            return Solution(solution.mapping, inside=True)
+        raise Refused(
+            "index-mismatch",
+            f"a read of {name} is not proven to be where it stores, and has no guard",
+            read=_show(reader.coords),
+        )
+
+    def fills(self, member: Member, write: Write) -> bool:
+        """Whether the store visits every element of its tensor, one dim for each dim of the tensor."""
+        dims = member.summary.dims
+        pairs = zip(write.coords, write.sizes, strict=True)
+        return all(
+            size.constant == 1 or any(c == sym(d) and self.facts.equal(e, size) for d, e in dims.items())
+            for c, size in pairs
+        )
+
+    def combine(
+        self,
+        member: Member,
+        mappings: Mapping[tuple, list[tuple[_Reader, Solution]]],
+        extents: Mapping[str, Expr],
+    ) -> dict[str, Expr] | None:
+        """The one bijective mapping that all reads agree on, or None."""
+        merged: dict[str, Expr] = {}
+        for _, guard in mappings:
+            if guard is not None:
+                return None
+        for pairs, _ in mappings:
+            for dim, e in pairs:
+                if merged.setdefault(dim, e) != e:
+                    return None
+        single = {d for d in member.summary.crossed if member.summary.dims[d].constant == 1}
+        determined = {d: e for d, e in member.summary.dims.items() if d in merged and d not in single}
+        if not bijective(
+            items({d: merged[d] for d in determined}), items(determined), items(extents), self.facts
+        ):
+            return None
+        return {d: merged[d] for d in determined}
+
+    def join(self, number: int, cluster: int, mapping: dict[str, Expr], readers: list[_Reader]) -> None:
+        summary = self.members[number].summary
+        extents = self.spaces.clusters[cluster]
+        dims = {d: const(0) for d, e in summary.dims.items() if e.constant == 1 and d not in summary.crossed}
+        dims.update(mapping)
+        legal = self.spaces.crosses_cleanly(summary, dims, extents)
+        if not (legal and is_plain(mapping)):
+            self.refine(number, cluster, dims, must=not legal)
+            extents = self.spaces.clusters[cluster]
+        loose = {d: e for d, e in summary.dims.items() if d not in dims}
+        if loose:
+            taken = image(dims, dims, extents)
+            self.spaces.pair(number, cluster, dims, loose, [d for d in extents if d not in taken])
+        index = len(self.spaces.instances)
+        self.spaces.append(Instance(number, cluster, {d: dims[d] for d in summary.dims}))
+        for reader in readers:
+            self.spaces.instances[reader.instance].sources[reader.position] = index
+
+    def refine(self, number: int, cluster: int, dims: dict[str, Expr], must: bool) -> None:
+        """Rewrites the cluster over the member's dims where they are the finer ones; changes ``dims`` to name
+        the new ones.  Dims that share none of the cluster's are rewritten each for themselves: a member may
+        have one dim in two pieces and two others as one.
+        """
+        name, summary = self.members[number].name, self.members[number].summary
+        for group in _sharing(dims, self.spaces.clusters[cluster]):
+            extents = self.spaces.clusters[cluster]
+            finer = {d: summary.dims[d] for d in group}
+            coarse = {d: extents[d] for d in extents if d in image(dims, finer, extents)}
+            found = solved(
+                tuple(dims[d] for d in finer),
+                tuple(sym(d) for d in finer),
+                items(coarse),
+                items(finer),
+                self.facts,
+            )
+            usable = found is not None and bijective(
+                items(found.mapping), items(coarse), items(finer), self.facts
+            )
+            if not usable or found is None or not (must or is_plain(found.mapping)):
+                if must:
+                    raise Refused(
+                        "index-mismatch",
+                        f"{name} reduces over part of a dim that its reader has merged: split that dim",
+                    )
+                continue
+            names = {d: self.spaces.dim(e, True, extents) for d, e in finer.items()}
+            self.spaces.substitute(cluster, {d: e.subs(names) for d, e in found.mapping.items()})
+            dims.update(names)
+
+    def inline(
+        self, number: int, cluster: int, mappings: Mapping[tuple, list[tuple[_Reader, Solution]]]
+    ) -> None:
+        member = self.members[number]
+        name = member.name
+        reads = sorted({_show(r.coords) for found in mappings.values() for r, _ in found})
+        if not member.summary.is_pointwise:
+            raise Refused(
+                "index-mismatch",
+                f"{name} reduces, and its readers need it at other points than it computes",
+                reads="; ".join(reads),
+            )
+        if member.summary.asserts:
+            raise Refused(
+                "index-mismatch",
+                f"{name} asserts at each of its points, and its readers would not visit them once each",
+                reads="; ".join(reads),
+            )
+        if not self.escaping.isdisjoint(member.results):
+            raise Refused(
+                "index-mismatch",
+                f"{name} is needed whole by others, and these readers need it at other points",
+                reads="; ".join(reads),
+            )
+        for (pairs, guard), found in mappings.items():
+            mapping = dict(pairs)
+            dims = {d: const(0) for d, e in member.summary.dims.items() if e.constant == 1}
+            dims.update(mapping)
+            if set(dims) != set(member.summary.dims):
+                raise Refused(
+                    "index-mismatch", f"a read does not determine every dim of {name}", reads="; ".join(reads)
+                )
+            index = len(self.spaces.instances)
+            self.spaces.append(
+                Instance(
+                    number, cluster, {d: dims[d] for d in member.summary.dims}, guard=guard, inlined=True
+                )
+            )
+            for reader, _ in found:
+                self.spaces.instances[reader.instance].sources[reader.position] = index
+
+    def connect(self, number: int, readers: Sequence[_Reader]) -> int:
+        """Makes the readers of a member share one cluster, by what they read of it."""
+        first = self.spaces.instances[readers[0].instance].cluster
+        for other in dict.fromkeys(self.spaces.instances[r.instance].cluster for r in readers):
+            if other == first:
+                continue
+            pairs = (
+                (a.coords, b.coords)
+                for a in self.readers(number)
+                for b in self.readers(number)
+                if a.write.coords == b.write.coords
+                and self.spaces.instances[a.instance].cluster == first
+                and self.spaces.instances[b.instance].cluster == other
+            )
+            if not any(self.spaces.unite(first, other, a, b) for a, b in pairs):
+                name = self.members[number].name
+                reads = "; ".join(sorted({_show(r.coords) for r in readers}))
+                raise Refused(
+                    "index-mismatch",
+                    f"the readers of {name} visit it in ways that do not correspond",
+                    reads=reads,
+                )
+        return first
+
+
+def _sharing(dims: Mapping[str, Expr], extents: Mapping[str, Expr]) -> list[list[str]]:
+    """The dims that stand for points of the cluster's, in groups that share none of its dims."""
+    groups: list[tuple[list[str], frozenset[str]]] = []
+    for dim in dims:
+        own, reached = [dim], image(dims, (dim,), extents)
+        if not reached:
+            continue
+        for group in [g for g in groups if g[1] & reached]:
+            groups.remove(group)
+            own, reached = [*group[0], *own], reached | group[1]
+        groups.append((own, reached))
+    return [group for group, _ in groups]
+
+
+def _show(coords: Iterable[Expr]) -> str:
+    return ", ".join(map(str, coords))
+
+
+def _renumbered(plan: Plan) -> Plan:
+    """The instances came consumers first: makes ``sources`` and ``guard`` name the new positions."""
+    last = len(plan.instances) - 1
+    for instance in plan.instances:
+        instance.sources = {read: last - source for read, source in sorted(instance.sources.items())}
+        if instance.guard is not None:
+            instance.guard = (last - instance.guard[0], instance.guard[1])
+    return plan

@@ -1,0 +1,165 @@
+"""What fusing a group of kernels comes to: instances of kernels over the dims of one space, or why not."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ...index import Expr, Facts, simplify
+from ...index.expr import FloorDiv, Mod
+from ..kernel.accesses import Read, Summary, Write
+
+#: The name of each rule, and what it refuses.  ``test/lit/passes/fusion-rules/<rule>.mlir`` shows both sides.
+RULE_NAMES = {
+    "extern": "a kernel with a call of torch's libraries: only generated kernels fuse (fuse-vertical only)",
+    "device": "kernels on different devices",
+    "size": "a kernel with too many accesses or scalar operations",
+    "cycle": "groups with a third operation that must run between them: data, order of effects, tokens",
+    "atomic": "reads of a tensor into which the other group adds: only the last addition makes it whole",
+    "index-mismatch": "reads that no placement of the producer serves, or shared reads at points that differ",
+    "reduction-dims": "reductions that would cross different dims, but for row and column sums of one matrix",
+    "lost-parallelism": "a reduction that would run again for each point of a dim that it does not depend on",
+    "too-long-row": "a reduction of few long rows with what needs its result at every point",
+    "uneven": "a tensor that others need and that varies along some of the parallel dims only",
+    "recompute": "operations at more points than before, for longer than the saved bytes take",
+    "order": "a storage that one member overwrites and another reads elsewhere, or later",
+    "little-shared": "readers of one tensor that is a trifle of what either moves (fuse-horizontal only)",
+    "memory": "readers of one tensor that, run together, raise the peak of memory (fuse-horizontal only)",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why kernels stay apart: a name of ``RULE_NAMES``, one sentence with the remedy, what was compared."""
+
+    rule: str
+    message: str
+    numbers: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        assert self.rule in RULE_NAMES, f"no rule is named {self.rule}"
+
+    def about(self, names: Sequence[str]) -> "Refusal":
+        """The same with ``names`` in the place of "{0}", "{1}", .. in its texts."""
+        numbers = [(n, v.format(*names) if isinstance(v, str) else v) for n, v in self.numbers]
+        return Refusal(self.rule, self.message.format(*names), tuple(numbers))
+
+
+class Refused(Exception):
+    """Carries a Refusal out of planning."""
+
+    def __init__(self, rule: str, message: str, **numbers: Any) -> None:
+        super().__init__(message)
+        self.refusal = Refusal(rule, message, tuple(numbers.items()))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A call of the kernel ``name``: values are numbers of ``Dependences``, one per argument and result.
+
+    ``roots``: the storage of each argument.
+    """
+
+    node: int
+    name: str
+    summary: Summary
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    roots: tuple[int, ...] = ()
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """The operands and the results."""
+        return self.operands + self.results
+
+
+@dataclass
+class Instance:
+    """One computation of a member.
+
+    ``dims``: member dim -> expression over the space.  ``sources``: read -> the instance that makes it.
+    ``guard``: the read (instance, position) whose guard says that the mapped point exists, for reads that may
+    lie outside.
+    """
+
+    member: int
+    cluster: int
+    dims: dict[str, Expr]
+    sources: dict[int, int] = field(default_factory=dict)
+    guard: tuple[int, int] | None = None
+    inlined: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``extents`` of the space, and the instances, makers before their readers."""
+
+    members: tuple[Member, ...]
+    extents: dict[str, Expr]
+    instances: tuple[Instance, ...]
+    facts: Facts
+
+    def image(self, instance: Instance, dims: Iterable[str]) -> frozenset[str]:
+        """The dims of the space that the instance's ``dims`` stand for, those of extent 1 left out."""
+        return image(instance.dims, dims, self.extents)
+
+    def coords(self, instance: Instance, access: Read | Write) -> tuple[Expr, ...]:
+        """An access's coordinates over the dims of the space."""
+        return placed(access.coords, items(instance.dims), self.facts)
+
+    def of(self, members: Sequence[Member]) -> "Plan":
+        """The same plan of other kernels of the same forms; both share the instances: nobody changes them."""
+        plan = Plan(tuple(members), self.extents, self.instances, self.facts)
+        plan.__dict__.update(crossed=self.crossed, parallel=self.parallel, reached=self.reached)
+        return plan
+
+    @cached_property
+    def reached(self) -> tuple[frozenset[str], ...]:
+        """By instance, the dims of the space along which it runs at different points."""
+        return tuple([self.image(instance, instance.dims) for instance in self.instances])
+
+    @cached_property
+    def crossed(self) -> frozenset[str]:
+        """Dims that some reduction or scan crosses."""
+        found: set[str] = set()
+        for instance in self.instances:
+            for crossing in self.members[instance.member].summary.crossings:
+                found |= self.image(instance, crossing.over)
+        return frozenset(found)
+
+    @cached_property
+    def parallel(self) -> frozenset[str]:
+        """Dims that no reduction or scan crosses, those of extent 1 left out."""
+        return frozenset(d for d, e in self.extents.items() if e.constant != 1) - self.crossed
+
+
+def image(mapping: Mapping[str, Expr], dims: Iterable[str], extents: Mapping[str, Expr]) -> frozenset[str]:
+    """The symbols of the mapped dims that are dims of the space with more than one point."""
+    found: set[str] = set()
+    for dim in dims:
+        if dim in mapping:
+            found |= mapping[dim].symbols()
+    return frozenset(d for d in found if d in extents and extents[d].constant != 1)
+
+
+def is_plain(mapping: Mapping[str, Expr]) -> bool:
+    """Whether no expression divides: nothing was flattened."""
+    return not any(isinstance(atom, (FloorDiv, Mod)) for e in mapping.values() for atom in e.atoms())
+
+
+@lru_cache(maxsize=1 << 12)
+def within(facts: Facts, extents: tuple[tuple[str, Expr], ...]) -> Facts:
+    """The facts, and the extents of the dims of a space."""
+    return facts.with_extents(dict(extents))
+
+
+@lru_cache(maxsize=1 << 15)
+def placed(coords: tuple[Expr, ...], dims: tuple[tuple[str, Expr], ...], facts: Facts) -> tuple[Expr, ...]:
+    """Coordinates over a member's dims as coordinates over the space's."""
+    mapping = dict(dims)
+    return tuple(simplify(c.subs(mapping), facts) for c in coords)
+
+
+def items(table: Mapping[str, Expr]) -> tuple[tuple[str, Expr], ...]:
+    """A table as a key."""
+    return tuple(table.items())

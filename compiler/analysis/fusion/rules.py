@@ -1,0 +1,375 @@
+"""When two groups of kernels may become one: each rule is a function that says None, or why not.
+
+``RULES`` run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made,
+and planning itself refuses by ``order``, ``atomic`` and ``reduction-dims`` too.  What each rule refuses is
+said by ``fusion_plan.RULE_NAMES``; ``little-shared`` and ``memory`` are in ``passes/fuse_horizontal.py``,
+``extern`` in ``passes/fuse_vertical.py``.
+
+From ``index_mismatch`` on, rules see nothing of a candidate but its *form*: its kernels as summaries, the
+types of their values, and which of these are equal, share storage or are needed by others.  Graphs repeat
+themselves, so the verdict on a form is kept; the kernels are "{0}", "{1}", .. in its texts.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ...ir.sizes import estimate
+from ..kernel.accesses import points
+from .graph import GroupGraph
+from .orders import both_orders, nested
+from .placement import plan_group
+from .plan import Plan, Refusal
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Parameters of the rules.
+
+    cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
+    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its
+                    readers apart.
+    cached:         bytes that a GPU's cache keeps: where it holds all that is read, half the ``rows`` do.
+    held:           fewest and most elements of a row whose column sums stay in one program's registers.
+    walked:         fewest rows for which that pays.
+    slices:         fewest and most slices that the rows are cut into (one or two programs each SM).
+    slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
+    """
+
+    accesses: int = 64
+    ops: int = 512
+    cheap: int = 16
+    loads: int = 4
+    slots_per_byte: int = 4
+    row: int = 32768
+    rows: int = 264
+    cached: int = 32 << 20
+    held: tuple[int, int] = (256, 8192)
+    walked: int = 2048
+    slices: tuple[int, int] = (132, 264)
+
+
+@dataclass
+class Candidate:
+    """Two groups that might merge.  ``plan`` is made by ``index_mismatch``."""
+
+    graph: GroupGraph
+    first: int
+    second: int
+    limits: Limits
+    plan: Plan | None = None
+    walks: bool = False  #: rows are reduced on the way down the columns; ``reduction_dims`` finds out
+    slots: int = 0  #: issue slots that are spent again; ``recompute`` counts them
+
+    @cached_property
+    def nodes(self) -> tuple[int, ...]:
+        return tuple(sorted(self.graph.members[self.first] + self.graph.members[self.second]))
+
+    @cached_property
+    def escaping(self) -> frozenset[int]:
+        """What the members make for others."""
+        return self.graph.escaping(self.first, self.second)
+
+    @property
+    def form(self) -> Hashable:
+        """What a verdict depends on, see above."""
+        graph = self.graph
+        members = [graph.member(n) for n in self.nodes]
+        values = [v for m in members for v in m.values]
+        numbers = _numbered(values)
+        storages = list(map(graph.deps.roots.__getitem__, numbers))
+        return (
+            self.limits,
+            tuple([m.summary for m in members]),
+            tuple(map(numbers.__getitem__, values)),
+            tuple(map(_numbered(storages).__getitem__, storages)),
+            tuple(map(graph.kinds.__getitem__, numbers)),
+            frozenset([numbers[v] for v in self.escaping]),
+        )
+
+    @property
+    def planned(self) -> Plan:
+        assert self.plan is not None, "index_mismatch makes the plan and runs first"
+        return self.plan
+
+
+def _numbered(values: Iterable[int]) -> dict[int, int]:
+    """The different ones of ``values``, each with its number among them in order of first occurrence."""
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
+
+
+Rule = Callable[[Candidate], Refusal | None]
+
+
+def device(c: Candidate) -> Refusal | None:
+    """All members run on one device."""
+    found = sorted(c.graph.contents(c.first).devices | c.graph.contents(c.second).devices)
+    if len(found) < 2:
+        return None
+    return Refusal(
+        "device",
+        "they run on different devices: move one",
+        (("devices", ", ".join(d or "default" for d in found)),),
+    )
+
+
+def size(c: Candidate) -> Refusal | None:
+    """The fused kernel stays within the limits: what it reads from outside, stores, and computes."""
+    one, other = c.graph.contents(c.first), c.graph.contents(c.second)
+    made = one.made | other.made
+    accesses = sum([value not in made for value, _ in one.loads | other.loads]) + len(c.escaping)
+    ops = one.ops + other.ops
+    if accesses <= c.limits.accesses and ops <= c.limits.ops:
+        return None
+    numbers = (
+        ("accesses", accesses),
+        ("max_accesses", c.limits.accesses),
+        ("scalar_ops", ops),  # `ops` is what a remark is about
+        ("max_ops", c.limits.ops),
+    )
+    return Refusal("size", "the kernel would become too large: raise the limit", numbers)
+
+
+def cycle(c: Candidate) -> Refusal | None:
+    """No third operation has to run between the groups."""
+    between = c.graph.between(c.first, c.second)
+    if between is None:
+        return None
+    node = c.graph.deps.nodes[between]
+    return Refusal(
+        "cycle",
+        f"{node.name} has to run between them: fuse it too, or remove what it waits for",
+        (("between", node.name),),
+    )
+
+
+def index_mismatch(c: Candidate) -> Refusal | None:
+    """One placement of every member serves all reads inside the group."""
+    members = [replace(c.graph.member(n), name=f"{{{i}}}") for i, n in enumerate(c.nodes)]
+    plan = plan_group(members, c.escaping, c.graph.facts)
+    if isinstance(plan, Refusal):
+        return plan
+    c.plan = plan
+    return None
+
+
+def reduction_dims(c: Candidate) -> Refusal | None:
+    """All reductions and scans cross the same dims, or nested ones of a row in registers, or are row and
+    column sums that one read serves.
+    """
+    plan = c.planned
+    found: dict[frozenset[str], str] = {}
+    for instance in plan.instances:
+        summary = plan.members[instance.member].summary
+        for crossing in summary.crossings:
+            crossed = plan.image(instance, crossing.over)
+            if crossed:
+                found.setdefault(crossed, plan.members[instance.member].name)
+    if len(found) < 2 or nested(c, found):
+        return None
+    if len(found) == 2 and both_orders(c, *found):
+        c.walks = True
+        return None
+    text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
+    return Refusal(
+        "reduction-dims",
+        "they reduce over different dims: one would have to keep the other's values for all points",
+        (("over", text),),
+    )
+
+
+def lost_parallelism(c: Candidate) -> Refusal | None:
+    """Each reduction depends on every dim that nothing reduces."""
+    plan = c.planned
+    parallel = plan.parallel
+    for instance in plan.instances:
+        summary = plan.members[instance.member].summary
+        for crossing in summary.crossings:
+            missing = parallel - plan.image(instance, crossing.dims)
+            if missing and plan.image(instance, crossing.over):
+                repeats = estimate(points(plan.extents, missing), c.graph.hints)
+                name = plan.members[instance.member].name
+                numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
+                return Refusal(
+                    "lost-parallelism",
+                    f"the reduction of {name} would run again along other dims: keep it apart",
+                    numbers,
+                )
+    return None
+
+
+def too_long_row(c: Candidate) -> Refusal | None:
+    """What visits a row again after its reduction does so in the same program: not with few long rows."""
+    plan = c.planned
+    if c.walks:
+        return None  # each row is short, and the columns are shared among programs
+    crossed = plan.crossed
+    length = estimate(points(plan.extents, crossed), c.graph.hints)
+    rows = estimate(points(plan.extents, plan.parallel), c.graph.hints)
+    if length <= c.limits.row or rows >= c.limits.rows or _read_from_cache(c, rows):
+        return None
+    reduced: set[int] = set()
+    for number, instance in enumerate(plan.instances):  # makers come before their readers
+        summary = plan.members[instance.member].summary
+        after = not reduced.isdisjoint(instance.sources.values())
+        if after and plan.reached[number] & crossed:
+            numbers = (
+                ("row", length),
+                ("max_row", c.limits.row),
+                ("rows", rows),
+                ("min_rows", c.limits.rows),
+            )
+            name = plan.members[instance.member].name
+            message = f"{name} visits few long rows again after they are reduced: split the reduction"
+            return Refusal("too-long-row", message, numbers)
+        if after or summary.crossings:
+            reduced.add(number)
+    return None
+
+
+def _read_from_cache(c: Candidate, rows: int) -> bool:
+    """Whether each multiprocessor has a row and the second visit finds all rows in the cache: one kernel then
+    costs less than the three that share each row (group norm of 256 groups of 40960: 18.5 us, 22.8).
+    """
+    members = c.planned.members
+    read = {m.operands[r.argument] for m in members for r in m.summary.reads}
+    read -= {result for m in members for result in m.results}
+    return rows * 2 >= c.limits.rows and sum(map(c.graph.bytes_of, read)) <= c.limits.cached
+
+
+def uneven(c: Candidate) -> Refusal | None:
+    """What is stored is stored at every parallel point: no program stores what others store too."""
+    plan = c.planned
+    escaping = c.escaping
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for write in member.summary.writes:
+            if member.results[write.result] not in escaping:
+                continue
+            missing = plan.parallel - plan.image(instance, write.dims)
+            if missing:
+                numbers = (("dims", ", ".join(sorted(missing))),)
+                message = f"{member.name} would store at fewer points than others: keep it apart"
+                return Refusal("uneven", message, numbers)
+    return None
+
+
+def recompute(c: Candidate) -> Refusal | None:
+    """What runs at more points than before is cheap, or costs less than the traffic that it saves."""
+    plan = c.planned
+    parallel = plan.parallel
+    visits: dict[int, int] = {}
+    counts: dict[frozenset[str], int] = {}
+    for instance, over in zip(plan.instances, plan.reached, strict=True):
+        if not instance.inlined:
+            over |= parallel
+        if over not in counts:
+            counts[over] = estimate(points(plan.extents, over), c.graph.hints)
+        visits[instance.member] = visits.get(instance.member, 0) + counts[over]
+    for number, now in sorted(visits.items()):
+        summary = plan.members[number].summary
+        before = estimate(summary.points, c.graph.hints)
+        c.slots += max(0, now - before) * summary.weight
+        if now <= before or (summary.weight <= c.limits.cheap and len(summary.reads) <= c.limits.loads):
+            continue
+        saved = 2 * sum(map(c.graph.bytes_of, plan.members[number].results))  # written and read once each
+        if (now - before) * summary.weight <= saved * c.limits.slots_per_byte:
+            continue
+        numbers = (
+            ("points_before", before),
+            ("points_after", now),
+            ("slots", summary.weight),
+            ("saved_bytes", saved),
+        )
+        return Refusal(
+            "recompute",
+            f"{plan.members[number].name} is expensive and would be computed at more points: keep its result",
+            numbers,
+        )
+    return None
+
+
+def overwritten(c: Candidate) -> Refusal | None:
+    """What a member overwrites, the others read only at the point that is overwritten, before it is.
+
+    Coordinates over dims say which point that is.  Loaded indices do not: two points may load equal ones, so
+    that one overwrites what the other has not read yet, also where all load the same.
+    """
+    plan = c.planned
+    made = {r for m in plan.members for r in m.results}
+    writers: dict[int, int] = {}
+    for number, member in enumerate(plan.members):
+        for tie in member.summary.ties:
+            if writers.setdefault(member.roots[tie], number) != number:
+                return Refusal(
+                    "order",
+                    "two of them write into one storage: the later one has to see the earlier one's result",
+                )
+    if not any(
+        member.roots[read.argument] in writers and member.operands[read.argument] not in made
+        for member in plan.members
+        for read in member.summary.reads
+    ):
+        return None
+    # (destination, coordinates) by root; coordinates are None where other points may see the write too.
+    stores: dict[int, tuple[int, tuple | None]] = {}
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for write in member.summary.writes:
+            covers = plan.parallel <= plan.image(instance, write.dims)
+            alone = covers and write.mode == "set" and not write.indirect
+            stores[member.roots[write.argument]] = (
+                member.operands[write.argument],
+                plan.coords(instance, write) if alone else None,
+            )
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for read in member.summary.reads:
+            value = member.operands[read.argument]
+            if value in made or member.roots[read.argument] not in stores:
+                continue
+            destination, at = stores[member.roots[read.argument]]
+            if value != destination or plan.coords(instance, read) != at:
+                return Refusal(
+                    "order",
+                    f"{member.name} reads elsewhere in a storage that another member overwrites",
+                )
+    return None
+
+
+#: Of the groups; and of the form that both have together.  In this order.
+OF_GROUPS: tuple[Rule, ...] = (device, size, cycle)
+OF_FORMS: tuple[Rule, ...] = (
+    index_mismatch,
+    reduction_dims,
+    lost_parallelism,
+    too_long_row,
+    uneven,
+    recompute,
+    overwritten,
+)
+RULES = OF_GROUPS + OF_FORMS
+
+
+def judge(candidate: Candidate) -> Refusal | None:
+    """The first refusal, or None when the groups may merge."""
+    refusal = _first(OF_GROUPS, candidate)
+    if refusal is not None:
+        return refusal
+    graph, form = candidate.graph, candidate.form
+    verdict = graph.verdicts.get(form)
+    if verdict is None:
+        verdict = graph.verdicts[form] = _first(OF_FORMS, candidate), candidate.slots
+    refusal, candidate.slots = verdict
+    return refusal and refusal.about([graph.member(n).name for n in candidate.nodes])
+
+
+def _first(rules: tuple[Rule, ...], candidate: Candidate) -> Refusal | None:
+    for rule in rules:
+        refusal = rule(candidate)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+__all__ = ["RULES", "Candidate", "Limits", "Refusal", "Rule", "judge"]

@@ -1,0 +1,29 @@
+"""What a merge gains: a roofline estimate of the time saved.  The fusing passes try the best pair first.
+
+Bytes are saved that one group wrote and the other read, or that both read; a launch is saved; operations that
+run at more points than before are lost (the rule ``recompute`` counts them).  What the estimate cannot see is
+left to rules: programs that would idle (``lost-parallelism``, ``too-long-row``), registers (``size``).
+"""
+
+from dataclasses import dataclass
+
+from ...base.hardware import Hardware
+
+
+@dataclass(frozen=True)
+class Gain:
+    """``saved_bytes`` of device memory, ``launches`` saved, and issue ``slots`` that are spent for it."""
+
+    saved_bytes: int = 0
+    launches: int = 0
+    slots: int = 0
+
+    def __add__(self, other: "Gain") -> "Gain":
+        return Gain(
+            self.saved_bytes + other.saved_bytes, self.launches + other.launches, self.slots + other.slots
+        )
+
+    def microseconds(self, hardware: Hardware) -> float:
+        """Time saved; negative where the operations cost more."""
+        moved = self.saved_bytes / (hardware.bandwidth * 1e3)
+        return moved + self.launches * hardware.launch - self.slots / hardware.slots_per_second * 1e6

@@ -1,0 +1,286 @@
+"""Iteration spaces that become one: several *clusters* of named dims, and the kernels placed in them.
+
+Clusters unite over a tensor that both read: one is expressed by the dims of the other.  Dims that no read
+determines pair up with dims of the same extent that the cluster has already, preferring those that make loads
+coincide; where one side has a dim in several pieces, the other is cut likewise.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+
+from ...index import Expr, Facts, Solution, const, is_bijection, simplify, solve, sym
+from ...index.facts import is_indirect
+from ..kernel.accesses import Summary, Write
+from .plan import Instance, Member, image, is_plain, items, placed, within
+
+#: How many ways to pair up undetermined dims are tried before taking the best.
+MAX_PAIRINGS = 24
+
+
+@lru_cache(maxsize=1 << 14)
+def solved(
+    stored: tuple[Expr, ...],
+    read: tuple[Expr, ...],
+    producer: tuple[tuple[str, Expr], ...],
+    consumer: tuple[tuple[str, Expr], ...],
+    facts: Facts,
+) -> Solution | None:
+    return solve(stored, read, dict(producer), dict(consumer), facts)
+
+
+@lru_cache(maxsize=1 << 14)
+def bijective(
+    mapping: tuple[tuple[str, Expr], ...],
+    producer: tuple[tuple[str, Expr], ...],
+    consumer: tuple[tuple[str, Expr], ...],
+    facts: Facts,
+) -> bool:
+    return is_bijection(dict(mapping), dict(producer), dict(consumer), facts)
+
+
+class Spaces:
+    """Clusters under construction.  ``maker[value]``: the member that makes it, and the store."""
+
+    def __init__(self, members: Sequence[Member], facts: Facts) -> None:
+        self.members = members
+        self.facts = facts
+        self.count = 0
+        self.clusters: dict[int, dict[str, Expr]] = {}
+        self.instances: list[Instance] = []
+        self.reading: dict[int, list[tuple[int, int]]] = {}  #: member -> (instance, read) of what it makes
+        self.maker: dict[int, tuple[int, Write]] = {}
+        for i, member in enumerate(members):
+            for write in member.summary.writes:
+                self.maker[member.results[write.result]] = (i, write)
+
+    def append(self, instance: Instance) -> None:
+        """Places an instance, consumers first."""
+        member = self.members[instance.member]
+        for position, read in enumerate(member.summary.reads):
+            made = self.maker.get(member.operands[read.argument])
+            if made is not None:
+                self.reading.setdefault(made[0], []).append((len(self.instances), position))
+        self.instances.append(instance)
+
+    def over(self, instance: Instance, coords: Sequence[Expr]) -> tuple[Expr, ...]:
+        facts = within(self.facts, items(self.clusters[instance.cluster]))
+        return placed(tuple(coords), items(instance.dims), facts)
+
+    def dim(self, extent: Expr, crossed: bool, cluster: dict[str, Expr]) -> Expr:
+        """A new dim of a cluster; a dim of one point that nothing crosses is just 0."""
+        if extent.constant == 1 and not crossed:
+            return const(0)
+        name = f"d{self.count}"
+        self.count += 1
+        cluster[name] = extent
+        return sym(name)
+
+    def crosses_cleanly(
+        self, summary: Summary, dims: Mapping[str, Expr], extents: Mapping[str, Expr]
+    ) -> bool:
+        """Whether each reduction would cross whole dims of the space."""
+        for crossing in summary.crossings:
+            crossed = image(dims, crossing.over, extents)
+            if crossed & image(dims, crossing.dims - set(crossing.over), extents):
+                return False
+            if crossing.op == "fuse.scan" and not all(_is_symbol(dims.get(d)) for d in crossing.over):
+                return False
+        return True
+
+    def substitute(self, cluster: int, mapping: Mapping[str, Expr]) -> None:
+        """Replaces dims of a cluster by expressions over its other dims."""
+        extents = self.clusters[cluster]
+        added = [n for n in extents if any(n in e.symbols() for e in mapping.values())]
+        order: dict[str, None] = {}
+        for d in extents:  # what replaces a dim takes its place
+            if d in mapping:
+                order.update((n, None) for n in added if n in mapping[d].symbols())
+            elif d not in added:
+                order[d] = None
+        extents = self.clusters[cluster] = {
+            d: extents[d] for d in (*order, *(n for n in added if n not in order))
+        }
+        facts = within(self.facts, items(extents))
+        for instance in self.instances:
+            if instance.cluster == cluster:
+                instance.dims = {d: _settled(e.subs(mapping), facts) for d, e in instance.dims.items()}
+
+    def pair(
+        self, number: int, cluster: int, dims: dict[str, Expr], loose: Mapping[str, Expr], free: Sequence[str]
+    ) -> None:
+        """Finds cluster dims for the dims that no read determines; adds to ``dims``."""
+        extents = self.clusters[cluster]
+        best: dict[str, str] = {}
+        score = -1
+        for pairing in islice(_pairings(list(loose), loose, free, extents, self.facts), MAX_PAIRINGS):
+            trial = {**dims, **{d: sym(n) for d, n in pairing.items()}}
+            found = (len(pairing), self.coinciding(number, cluster, trial))
+            value = found[0] * 1000 + found[1]
+            if value > score:
+                best, score = pairing, value
+        dims.update((d, sym(n)) for d, n in best.items())
+        left = [d for d in loose if d not in best]
+        open_ = [n for n in free if n not in best.values()]
+        for d in list(left):  # a dim that the cluster has in several pieces
+            run = _run(open_, extents, loose[d], self.facts)
+            if run:
+                dims[d] = _mixed_radix(run, extents)
+                left.remove(d)
+                open_ = [n for n in open_ if n not in run]
+        for n in open_:  # several dims that the cluster has as one
+            run = _run(left, loose, extents[n], self.facts)
+            if run:
+                names = {d: self.dim(loose[d], True, extents) for d in run}
+                self.substitute(cluster, {n: _mixed_radix(run, loose).subs(names)})
+                extents = self.clusters[cluster]
+                dims.update({d: e.subs({n: _mixed_radix(run, loose).subs(names)}) for d, e in dims.items()})
+                dims.update(names)
+                left = [d for d in left if d not in run]
+        dims.update((d, self.dim(loose[d], True, extents)) for d in left)
+
+    def coinciding(self, number: int, cluster: int, dims: Mapping[str, Expr]) -> int:
+        """How many of the member's loads would be loads that the cluster has already."""
+        known: set[tuple[int, tuple[Expr, ...]]] = set()
+        for instance in self.instances:
+            if instance.cluster == cluster:
+                member = self.members[instance.member]
+                for read in member.summary.reads:
+                    if not read.indirect:
+                        known.add((member.operands[read.argument], self.over(instance, read.coords)))
+        facts = within(self.facts, items(self.clusters[cluster]))
+        member = self.members[number]
+        return sum(
+            (member.operands[r.argument], placed(r.coords, items(dims), facts)) in known
+            for r in member.summary.reads
+            if all(n in dims for c in r.coords for n in c.symbols() if n in member.summary.dims)
+        )
+
+    def relate(self, first: int, other: int) -> bool:
+        """Makes two clusters one by a tensor that both read at corresponding points, if there is one."""
+        return any(self.unite(first, other, a, b) for a, b in self.shared_reads(first, other))
+
+    def shared_reads(self, first: int, other: int) -> list[tuple[tuple[Expr, ...], tuple[Expr, ...]]]:
+        """Coordinates of both clusters' reads of each tensor from outside that both read."""
+        theirs = self.outer_reads(other)
+        return [(a, b) for a, value in self.outer_reads(first) for b, same in theirs if value == same]
+
+    def outer_reads(self, cluster: int) -> list[tuple[tuple[Expr, ...], int]]:
+        """Distinct (coordinates, value) of a cluster's reads from outside, those with most dims first."""
+        found: dict[tuple[tuple[Expr, ...], int], None] = {}
+        for instance in self.instances:
+            if instance.cluster != cluster:
+                continue
+            member = self.members[instance.member]
+            for read in member.summary.reads:
+                value = member.operands[read.argument]
+                if value not in self.maker and not read.indirect:
+                    found[(self.over(instance, read.coords), value)] = None
+        return sorted(found, key=lambda item: -len({s for c in item[0] for s in c.symbols()}))
+
+    def unite(self, first: int, other: int, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+        """Expresses one cluster over the other such that coordinates ``a`` and ``b`` are the same point."""
+        options: list[tuple[bool, bool, int, int, int, dict[str, Expr]]] = []
+        for keep, gone, kept_coords, gone_coords in ((first, other, a, b), (other, first, b, a)):
+            kept, lost = self.clusters[keep], self.clusters[gone]
+            solution = solved(gone_coords, kept_coords, items(lost), items(kept), self.facts)
+            if solution is None or any(
+                is_indirect(s) for e in solution.mapping.values() for s in e.symbols()
+            ):
+                continue
+            determined = {d: e for d, e in lost.items() if d in solution.mapping and e.constant != 1}
+            mapping = {d: solution.mapping[d] for d in determined}
+            if not bijective(items(mapping), items(determined), items(kept), self.facts):
+                continue
+            clean = all(
+                self.crosses_cleanly(
+                    self.members[i.member].summary,
+                    {d: e.subs(mapping) for d, e in i.dims.items()},
+                    {**kept, **lost},
+                )
+                for i in self.instances
+                if i.cluster == gone
+            )
+            options.append((not clean, not is_plain(mapping), len(options), keep, gone, mapping))
+        if not options:
+            return False
+        unclean, _, _, keep, gone, mapping = min(options)
+        if unclean:
+            return False
+        self.absorb(keep, gone, mapping)
+        if keep != first:  # the name of the surviving cluster is the first one's
+            self.clusters[first] = self.clusters.pop(keep)
+            for instance in self.instances:
+                if instance.cluster == keep:
+                    instance.cluster = first
+            self.clusters = {first: self.clusters.pop(first), **self.clusters}
+        return True
+
+    def absorb(self, keep: int, gone: int, mapping: dict[str, Expr]) -> None:
+        kept, lost = self.clusters[keep], self.clusters.pop(gone)
+        whole = dict(mapping)
+        taken = image(whole, whole, kept)
+        free = [d for d in kept if d not in taken]
+        for d, e in lost.items():
+            if d in whole:
+                continue
+            match = next((n for n in free if self.facts.equal(kept[n], e)), None)
+            if match is None:
+                kept[d] = e
+                whole[d] = sym(d)
+            else:
+                free.remove(match)
+                whole[d] = sym(match)
+        facts = within(self.facts, items(kept))
+        for instance in self.instances:
+            if instance.cluster == gone:
+                instance.cluster = keep
+                instance.dims = {d: _settled(e.subs(whole), facts) for d, e in instance.dims.items()}
+
+
+def _is_symbol(e: Expr | None) -> bool:
+    return e is None or (len(e.symbols()) == 1 and e == sym(next(iter(e.symbols()))))
+
+
+def _settled(e: Expr, facts: Facts) -> Expr:
+    """Simplified, but a dim stays that dim, also when it has one point: a reduction may cross it."""
+    return e if _is_symbol(e) else simplify(e, facts)
+
+
+def _pairings(
+    names: list[str],
+    loose: Mapping[str, Expr],
+    free: Sequence[str],
+    extents: Mapping[str, Expr],
+    facts: Facts,
+) -> Iterator[dict[str, str]]:
+    """Ways to give loose dims free dims of equal extent, those that keep the order first; some get none."""
+    if not names:
+        yield {}
+        return
+    head, *tail = names
+    matches = [n for n in free if facts.equal(extents[n], loose[head])]
+    for n in matches:
+        for rest in _pairings(tail, loose, [f for f in free if f != n], extents, facts):
+            yield {head: n, **rest}
+    if not matches:
+        yield from _pairings(tail, loose, free, extents, facts)
+
+
+def _run(names: Sequence[str], extents: Mapping[str, Expr], extent: Expr, facts: Facts) -> list[str]:
+    """Two or more neighbours among ``names`` whose extents multiply to ``extent``; [] if there are none."""
+    for start in range(len(names)):
+        total = extents[names[start]]
+        for end in range(start + 1, len(names)):
+            total = total * extents[names[end]]
+            if facts.equal(total, extent):
+                return list(names[start : end + 1])
+    return []
+
+
+def _mixed_radix(names: Sequence[str], extents: Mapping[str, Expr]) -> Expr:
+    """The flat index of dims, the last one fastest."""
+    flat = const(0)
+    for name in names:
+        flat = flat * extents[name] + sym(name)
+    return flat

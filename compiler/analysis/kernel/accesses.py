@@ -1,0 +1,164 @@
+"""A kernel as scheduling sees it: what it reads and writes where, what it reduces, what it costs.  Plain
+data, no IR.
+
+A summary is made once for each kernel function and shared by all its calls, and by those of equal kernels; it
+becomes stale when the function changes.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ...index import Expr, const
+from ...ir.defining import is_true
+from ...ir.kernel import Kernel, over, string
+from ...mlir import ir
+
+#: Scalar operations that cost more than one issue slot, in slots (a special-function unit runs at a quarter
+#: of the rate).
+HEAVY = 8
+HEAVY_PREFIXES = ("math.", "fuse.libm")
+RAND = 48  #: ten Philox rounds
+LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign"})
+FREE = frozenset({"arith.constant", "func.return", "fuse.load", "fuse.store"})
+
+
+@dataclass(frozen=True)
+class Read:
+    """A load: coordinates per dim of the argument's type, and the dims over which it runs."""
+
+    argument: int
+    coords: tuple[Expr, ...]
+    dims: frozenset[str]
+    indirect: bool
+    guarded: bool
+
+
+@dataclass(frozen=True)
+class Write:
+    """A store into a tensor of ``sizes``.
+
+    ``result`` is the kernel result that returns it; ``mode`` is set, add, min or max.
+    """
+
+    argument: int
+    result: int
+    coords: tuple[Expr, ...]
+    dims: frozenset[str]
+    indirect: bool
+    guarded: bool
+    mode: str
+    sizes: tuple[Expr, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each point of its dims writes one element, always."""
+        return self.mode == "set" and not self.guarded and not self.indirect
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A reduction or scan: the dims it crosses, and those of all its operands together."""
+
+    op: str
+    over: tuple[str, ...]
+    dims: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What kernels that differ in their names only have in common: equal ones are the same object.
+
+    ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point.
+    """
+
+    extents: tuple[tuple[str, Expr], ...]
+    symbols: tuple[str, ...]
+    ties: tuple[int, ...]
+    reads: tuple[Read, ...]
+    writes: tuple[Write, ...]
+    crossings: tuple[Crossing, ...]
+    asserts: int
+    ops: int
+    weight: int
+
+    @staticmethod
+    def of(func: ir.Operation) -> "Summary":
+        """Reads a kernel function.  Raises ValueError where a result is not the value of one store."""
+        kernel = Kernel.of(func)
+        body = list(kernel.func.regions[0].blocks[0].operations)
+        returned = {value: i for i, value in enumerate(body[-1].operation.operands)}
+        reads = tuple(
+            Read(a.argument, a.coords, kernel.op_dims[a.op], a.indirect, not is_true(a.op.operands[1]))
+            for a in kernel.loads
+        )
+        writes = []
+        for a in kernel.stores:
+            result = returned.pop(a.op.results[0], None)
+            if result is None:
+                raise ValueError(f"kernel {kernel.name} drops a stored tensor: {a.op}")
+            guarded = not is_true(a.op.operands[2])
+            mode = string(a.op.attributes["mode"])
+            sizes = kernel.spec(a.argument).sizes
+            writes.append(
+                Write(a.argument, result, a.coords, kernel.op_dims[a.op], a.indirect, guarded, mode, sizes)
+            )
+        if returned:
+            raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")
+        crossings = tuple(
+            Crossing(op.name, over(op), kernel.op_dims[op]) for op in (*kernel.reductions, *kernel.scans)
+        )
+        names = [op.operation.name for op in body]
+        return _summary(
+            extents=tuple(kernel.dims.items()),
+            symbols=tuple(sorted(kernel.symbols)),
+            ties=kernel.ties,
+            reads=reads,
+            writes=tuple(sorted(writes, key=lambda w: w.result)),
+            crossings=crossings,
+            asserts=len(kernel.asserts),
+            ops=sum(name not in FREE for name in names),
+            weight=sum(slots(name) for name in names),
+        )
+
+    @cached_property
+    def dims(self) -> Mapping[str, Expr]:
+        """The extent of each dim, in natural order."""
+        return dict(self.extents)
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether every value belongs to one point: no reduction and no scan."""
+        return not self.crossings
+
+    @cached_property
+    def crossed(self) -> frozenset[str]:
+        """Dims that some reduction or scan crosses."""
+        return frozenset(d for c in self.crossings for d in c.over)
+
+    @property
+    def accesses(self) -> int:
+        return len(self.reads) + len(self.writes)
+
+    @cached_property
+    def points(self) -> Expr:
+        """Size of the iteration space."""
+        return points(self.dims, self.dims)
+
+
+_summary = lru_cache(maxsize=1 << 12)(Summary)
+
+
+def slots(name: str) -> int:
+    """Issue slots of one scalar operation."""
+    if name in FREE:
+        return 0
+    if name == "fuse.rand":
+        return RAND
+    return HEAVY if name.startswith(HEAVY_PREFIXES) and name not in LIGHT_MATH else 1
+
+
+def points(extents: Mapping[str, Expr], dims: "frozenset[str] | Mapping[str, Expr]") -> Expr:
+    """The product of the extents of ``dims``."""
+    return math.prod((extent for name, extent in extents.items() if name in dims), start=const(1))

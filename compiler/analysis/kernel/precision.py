@@ -1,0 +1,106 @@
+"""Which values of a kernel are seen only after they were rounded to 16 bits or fewer.
+
+Such a value may carry an error of a few units in the last place of float32: the rounding that follows is
+2**13 times as coarse for float16, 2**16 times for bfloat16.  It must reach that rounding through operations
+that keep a relative error as it is (products, quotients, selections); a sum or difference can cancel, an
+exponential multiplies the error, and a comparison or a reduction shows it.  An error function or hyperbolic
+tangent to which 1 is added (GELU and its gradient) needs no more than an error relative to 1, as that sum has
+one already, if what follows up to the rounding are such operations and sums.
+
+Where eager rounds between two ops and the kernel does not (``keep-float32``), the value that was rounded has
+the mark ``fuse.coarse``: its error need not be smaller than beside the rounding that eager makes.
+"""
+
+from ...mlir import ir
+
+#: The attribute of an ``arith.truncf`` to 16 bits that no cast of the program's asks for: eager rounds there
+#: since an op ends.
+IMPLICIT = "fuse.implicit"
+#: The attribute of an op whose f32 result is rounded to 16 bits in eager mode for all that reads it, whether
+#: the kernel rounds it or not.
+COARSE = "fuse.coarse"
+#: Results whose relative error is about the sum of the operands' errors.
+_KEEPS = frozenset(
+    ("arith.mulf", "arith.divf", "arith.negf", "arith.maximumf", "arith.minimumf", "math.absf")
+    + ("arith.maxnumf", "arith.minnumf", "math.round", "math.roundeven", "math.clampf", "arith.select")
+)
+_SUMS = frozenset({"arith.addf", "arith.subf"})
+#: Functions within -1 and 1.
+_WITHIN_ONE = frozenset({"math.erf", "math.tanh"})
+_COARSE_FLOATS = ("f16", "bf16", "f8E4M3FN", "f8E5M2")
+
+
+def coarse_ops(block: ir.Block) -> frozenset[ir.Operation]:
+    """The f32 operations of a kernel's block all of whose uses end in a rounding to 16 bits or fewer, or in
+    one that eager makes.
+    """
+    return _reaching(block, _KEEPS)
+
+
+def beside_one_ops(block: ir.Block) -> frozenset[ir.Operation]:
+    """The functions within -1 and 1 of a kernel's block, in f32, for which an error relative to 1 serves."""
+    summed = _reaching(block, _KEEPS | _SUMS)
+
+    def beside_one(op: ir.Operation) -> bool:
+        users = [use.owner.operation for use in op.results[0].uses]
+        return bool(users) and all(
+            user in summed
+            and (
+                (user.name in _SUMS and 1.0 in _constants(user))
+                or (user.name == "arith.mulf" and user.operands[0] == user.operands[1] and beside_one(user))
+            )
+            for user in users
+        )
+
+    found = (view.operation for view in block.operations if view.operation.name in _WITHIN_ONE)
+    return frozenset(op for op in found if str(op.results[0].type) == "f32" and beside_one(op))
+
+
+def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Operation]:
+    """The f32 operations that are marked, or all of whose uses reach a rounding to 16 bits or fewer
+    ``through`` operations.
+    """
+    found: set[ir.Operation] = set()
+    for view in reversed(list(block.operations)):
+        op = view.operation
+        if len(op.results) != 1 or str(op.results[0].type) != "f32":
+            continue
+        uses = list(op.results[0].uses)
+        if COARSE in op.attributes or (
+            uses and all(_rounded(u.owner.operation, u.operand_number, found, through) for u in uses)
+        ):
+            found.add(op)
+    return frozenset(found)
+
+
+def added_to_ordinary(op: ir.Operation) -> bool:
+    """Whether each use of a value adds it to a constant beside which numbers below 2**-126 vanish."""
+    uses = list(op.results[0].uses)
+    return bool(uses) and all(_adds_ordinary(use.owner.operation) for use in uses)
+
+
+def _adds_ordinary(user: ir.Operation) -> bool:
+    return user.name == "arith.addf" and any(abs(c) >= 2.0**-60 for c in _constants(user))
+
+
+def _constants(user: ir.Operation) -> list[float]:
+    """The float constants among an op's operands."""
+    made = [v.owner.operation for v in user.operands if not isinstance(v.owner, ir.Block)]
+    values = [op.attributes["value"] for op in made if op.name == "arith.constant"]
+    return [ir.FloatAttr(value).value for value in values if isinstance(value, ir.FloatAttr)]
+
+
+def _bytes_only(user: ir.Operation) -> bool:
+    """Whether an integer is cut to 8 bits."""
+    return user.name == "arith.trunci" and str(user.results[0].type) == "i8"
+
+
+def _rounded(user: ir.Operation, position: int, found: set[ir.Operation], through: frozenset[str]) -> bool:
+    """Whether a use as operand ``position`` rounds, or passes on to what is rounded."""
+    if user.name == "arith.truncf":
+        return str(user.results[0].type) in _COARSE_FLOATS
+    if user.name in ("arith.fptosi", "arith.fptoui"):
+        return all(_bytes_only(use.owner.operation) for use in user.results[0].uses)
+    if user.name == "arith.select" and position == 0:
+        return False
+    return user.name in through and user in found

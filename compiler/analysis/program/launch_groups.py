@@ -1,0 +1,79 @@
+"""Which kernel calls may share one launch, and whether that saves time: rules over plain numbers.
+
+A launch has a fixed cost of some microseconds between kernels: the command, filling the chip, and draining
+it.  Calls that share a launch pay it once, and a small one runs on the multiprocessors that another leaves
+idle.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...base.hardware import Hardware
+
+#: A kernel that works longer than this many launches cost gains too little from sharing one.
+MOST_LAUNCHES = 32
+#: Bytes of a kernel's arguments: CUDA's limit is 4096, of which Triton takes two addresses.
+MOST_ARGUMENT_BYTES = 4096 - 16
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kernel call that could share a launch.
+
+    form: what must be equal for two calls to share their code: the kernel and its arguments that are no
+    tensors.  resources: the stages of loops, which belong to a launch as a whole, and the device.  warps: of
+    a program.  programs and moved: of this call under the hints, ``moved`` in bytes.  ops: size of the code.
+    arguments: values that it takes, by number.  plain: straight-line code without reductions.  elements: of
+    its tile.
+    """
+
+    node: int
+    name: str
+    form: tuple[object, ...]
+    resources: tuple[object, ...]
+    warps: int
+    programs: int
+    moved: int
+    ops: int
+    arguments: frozenset[int]
+    plain: bool
+    elements: int
+
+    def idles(self, hardware: Hardware) -> bool:
+        """Whether it leaves multiprocessors idle: the time of such a kernel is latency."""
+        return self.programs <= hardware.full_grid
+
+    def microseconds(self, hardware: Hardware) -> float:
+        """What moving its bytes takes."""
+        return self.moved / (hardware.bandwidth * 1e3)
+
+    def is_small(self, hardware: Hardware) -> bool:
+        """Whether the fixed cost of a launch is a good part of what it takes."""
+        return self.idles(hardware) or self.microseconds(hardware) <= MOST_LAUNCHES * hardware.launch
+
+
+def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) -> str | None:
+    """Why ``new`` should not share the launch of ``parts``: the name of a rule; None when it should.
+
+    All are small.  Different code may share a launch where every part is too small to fill the chip, or where
+    all are straight-line code on tiles of one size: the registers of the hungriest part count for all, which
+    costs the others nothing then.  The same holds of warps: parts that leave the chip idle may take more than
+    they asked for, as tile code does not say how many share it.
+    """
+    if new.resources != parts[0].resources:
+        return "resources"
+    arguments = frozenset.union(new.arguments, *(p.arguments for p in parts))
+    if 8 * len(arguments) > MOST_ARGUMENT_BYTES:
+        return "arguments"
+    idle = all(p.idles(hardware) for p in (*parts, new))
+    if not idle and any(p.warps != new.warps for p in parts):
+        return "warps"
+    forms = {p.form: p for p in parts}
+    if new.form in forms:
+        return None
+    alike = all(p.plain and p.elements == new.elements for p in (*forms.values(), new))
+    if not alike and not idle:
+        return "unlike"
+    if sum(p.ops for p in forms.values()) + new.ops > max_ops:
+        return "code-size"
+    return None

@@ -1,0 +1,136 @@
+"""Structured remarks: why something was or was not done, with the numbers and the user's lines."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .launch import line_text
+
+#: A place inside a location as MLIR prints it.
+_PLACE = re.compile(r'"([^"]+)":(\d+):(\d+)')
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One decision.  ``kind``: "missed" (refused), "passed" (done), "analysis"."""
+
+    pass_name: str
+    kind: str
+    rule: str  #: short kebab-case name of the rule that decided, e.g. "index-mismatch"
+    message: str  #: one sentence
+    ops: tuple[str, ...] = ()  #: the kernels or nodes concerned
+    locations: tuple[str, ...] = ()  #: the user's lines, as printed by MLIR
+    numbers: tuple[tuple[str, Any], ...] = ()  #: what the rule compared: numbers and strings
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON has them."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> "Remark":
+        """What ``to_dict`` gave, also when it has been through JSON."""
+        lists = {name: tuple(data[name]) for name in ("ops", "locations")}
+        return Remark(**{**data, **lists, "numbers": tuple((n, v) for n, v in data["numbers"])})
+
+
+@dataclass
+class Remarks:
+    """Collects remarks in program order."""
+
+    items: list[Remark] = field(default_factory=list)
+
+    def add(
+        self,
+        pass_name: str,
+        kind: str,
+        rule: str,
+        message: str,
+        *,
+        ops: tuple[str, ...] = (),
+        locations: tuple[str, ...] = (),
+        **numbers: Any,
+    ) -> None:
+        """Appends one remark; ``numbers`` are what the rule compared."""
+        self.items.append(Remark(pass_name, kind, rule, message, ops, locations, tuple(numbers.items())))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """All remarks as JSON has them."""
+        return [remark.to_dict() for remark in self.items]
+
+    @staticmethod
+    def from_list(data: Iterable[Mapping[str, Any]]) -> "Remarks":
+        """What ``to_list`` gave."""
+        return Remarks([Remark.from_dict(remark) for remark in data])
+
+    def render(self, form: str) -> str:
+        """All remarks as ``text`` (a line each, which names the lines of the program) or ``yaml`` (a document
+        each, in the form of LLVM's optimisation remarks, which `llvm-opt-report` and `opt-viewer` read).
+        """
+        return "\n".join(_text(r) if form == "text" else _yaml(r) for r in self.items)
+
+
+def _text(remark: Remark) -> str:
+    numbers = "".join(f", {n}={v}" for n, v in remark.numbers)
+    ops = f" [{' + '.join(remark.ops)}]" if remark.ops else ""
+    lines = dict.fromkeys(line for location in remark.locations for line in _lines(location))
+    where = f" at {', '.join(lines)}" if lines else ""
+    return f"{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
+
+
+def _places(location: str) -> list[tuple[str, int, int]]:
+    """(file, line, column) of each place inside a location as MLIR prints it, or of ``file:line``."""
+    if location.startswith("loc("):
+        return [(file, int(line), int(column)) for file, line, column in _PLACE.findall(location)]
+    file, _, line = location.rpartition(":")
+    return [(file, int(line), 0)] if file and line.isdecimal() else [(location, 0, 0)]
+
+
+def _lines(location: str) -> list[str]:
+    """``file:line`` of each place inside a location."""
+    return [line_text((file, line)) for file, line, _ in _places(location)]
+
+
+def _yaml(remark: Remark) -> str:
+    """What ``YAMLRemarkParser`` of LLVM reads: it knows these keys and no others, and an argument is one key
+    with a value and, perhaps, a place.  The values together are the message, as LLVM's tools show it.
+    """
+    places = [place for location in remark.locations for place in _places(location)[:1]]
+    lines = [
+        f"--- !{remark.kind.capitalize()}",
+        f"Pass:            {remark.pass_name}",
+        f"Name:            {remark.rule}",
+        *(f"DebugLoc:        {_debug_loc(place)}" for place in places[:1]),
+        f"Function:        {_quoted(remark.ops[0] if remark.ops else 'main')}",
+        "Args:",
+        *_argument("String", remark.message),
+    ]
+    told = list(dict.fromkeys(place for location in remark.locations for place in _places(location)))
+    for number, op in enumerate(remark.ops):
+        own = places[number : number + 1] if len(places) == len(remark.ops) else []
+        lines += [*_argument("String", " + " if number else " ["), *_argument("Kernel", op, *own)]
+    lines += _argument("String", "]") if remark.ops else []
+    for name, value in remark.numbers:
+        lines += [*_argument("String", f", {name}="), *_argument(name, str(value))]
+    for number, place in enumerate(told):
+        lines += [
+            *_argument("String", ", " if number else " at "),
+            *_argument("Line", line_text(place[:2]), place),
+        ]
+    return "\n".join([*lines, "..."])
+
+
+def _argument(key: str, value: str, *place: tuple[str, int, int]) -> list[str]:
+    return [
+        f"  - {key + ': ':<17}{_quoted(value)}",
+        *(f"    DebugLoc:        {_debug_loc(p)}" for p in place),
+    ]
+
+
+def _debug_loc(place: tuple[str, int, int]) -> str:
+    file, line, column = place
+    return f"{{ File: {_quoted(file)}, Line: {line}, Column: {column} }}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + " ".join(text.split("\n")).replace("'", "''") + "'"

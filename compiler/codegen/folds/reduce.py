@@ -1,0 +1,122 @@
+"""``tt.reduce`` and ``tt.scan`` along axes of a tile.  The order of every fold is fixed by the tile shape, so
+results do not vary from run to run.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from ...ir.dialects import tt
+from ...mlir import ir
+from ..tile_builder import Shape, TileBuilder, is_float, shape_of
+
+Values = list[ir.Value]
+Combine = Callable[[TileBuilder, Sequence[ir.Value], Sequence[ir.Value]], Values]
+
+_FLOAT_OPS = {"sum": "arith.addf", "prod": "arith.mulf", "max": "arith.maximumf", "min": "arith.minimumf"}
+_INTEGER_OPS = {
+    "sum": "arith.addi",
+    "prod": "arith.muli",
+    "max": "arith.maxsi",
+    "min": "arith.minsi",
+    "xor": "arith.xori",
+    "any": "arith.ori",
+    "all": "arith.andi",
+}
+
+
+def combine_kind(kind: str) -> Combine:
+    """The scalar operation of a reduction or scan by its kind; works on tiles too."""
+
+    def combine(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
+        table = _FLOAT_OPS if is_float(tt.element_of(left[0].type)) else _INTEGER_OPS
+        return [builder.elementwise(table[kind], [left[0], right[0]])]
+
+    return combine
+
+
+def fold_axis(builder: TileBuilder, values: Sequence[ir.Value], axis: int, combine: Combine) -> Values:
+    """``tt.reduce`` along one axis of the tile; results keep the rank (extent 1 there), or are scalars when
+    nothing else is left.
+    """
+    shape = shape_of(values[0])
+    if not shape or shape[axis] == 1:
+        return list(values)
+    alone = all(extent == 1 for i, extent in enumerate(shape) if i != axis)
+    if alone and len(shape) > 1:
+        values = [
+            builder.create("tt.reshape", [tt.tile_type([shape[axis]], tt.element_of(v.type))], [v]).results[0]
+            for v in values
+        ]
+        shape, axis = (shape[axis],), 0
+    rest = [*shape[:axis], *shape[axis + 1 :]]
+    elements = [tt.element_of(v.type) for v in values]
+    suffix = "" if len(values) == 1 else f"_{len(values)}"
+    op = builder.create(
+        f"tt.reduce{suffix}",
+        [tt.tile_type(rest, e) for e in elements],
+        values,
+        {"axis": builder.attribute(axis)},
+        regions=1,
+    )
+    _region(builder, op, elements, combine, f"tt.reduce_return{suffix}")
+    if alone:
+        return list(op.results)
+    kept = [*rest[:axis], 1, *rest[axis:]]
+    attributes = {"axis": builder.attribute(axis)}
+    return [
+        builder.create("tt.expand_dims", [tt.tile_type(kept, e)], [r], attributes).results[0]
+        for r, e in zip(op.results, elements, strict=True)
+    ]
+
+
+def fold(builder: TileBuilder, values: Sequence[ir.Value], axes: Sequence[int], combine: Combine) -> Values:
+    """``fold_axis`` along several axes: all at once where nothing else is left, as each thread then folds
+    what it holds before threads exchange anything; else the innermost first.
+    """
+    result, shape = list(values), shape_of(values[0])
+    long = [axis for axis, extent in enumerate(shape) if extent > 1]
+    if len(long) > 1 and set(long) <= set(axes):
+        return fold_axis(builder, [reshaped(builder, v, (math.prod(shape),)) for v in result], 0, combine)
+    for axis in sorted(axes, reverse=True):
+        result = fold_axis(builder, result, axis, combine)
+    return result
+
+
+def fold_tree(builder: TileBuilder, value: ir.Value, axis: int, combine: Combine) -> ir.Value:
+    """``fold_axis`` along an axis that one thread holds, as a tree: Triton folds what a thread holds one by
+    one.  The extent is a power of two.  The same number of operations, and the sum of equal numbers is exact.
+    """
+    shape = shape_of(value)
+    for left in range(shape[axis].bit_length() - 2, -1, -1):
+        halves = reshaped(builder, value, (*shape[:axis], 2, 1 << left, *shape[axis + 1 :]))
+        [half] = fold_axis(builder, [halves], axis, combine)
+        value = reshaped(builder, half, (*shape[:axis], 1 << left, *shape[axis + 1 :]))
+    return value
+
+
+def scan(builder: TileBuilder, value: ir.Value, axis: int, kind: str, reverse: bool) -> ir.Value:
+    """``tt.scan`` along one axis."""
+    element = tt.element_of(value.type)
+    attributes = {"axis": builder.attribute(axis), "reverse": ir.BoolAttr.get(reverse)}
+    op = builder.create("tt.scan", [value.type], [value], attributes, regions=1)
+    _region(builder, op, [element], combine_kind(kind), "tt.scan_return")
+    return op.results[0]
+
+
+def _region(
+    builder: TileBuilder, op: ir.Operation, elements: Sequence[ir.Type], combine: Combine, terminator: str
+) -> None:
+    block = op.regions[0].blocks.append(
+        *elements, *elements, arg_locs=[ir.Location.current] * (2 * len(elements))
+    )
+    arguments = list(block.arguments)
+    with builder.inside(block):
+        results = combine(builder, arguments[: len(elements)], arguments[len(elements) :])
+        builder.create(terminator, [], results)
+
+
+def reshaped(builder: TileBuilder, value: ir.Value, shape: Shape) -> ir.Value:
+    """The same elements as a tile of another shape."""
+    if shape_of(value) == shape:
+        return value
+    return builder.create("tt.reshape", [tt.tile_type(shape, tt.element_of(value.type))], [value]).results[0]

@@ -1,0 +1,203 @@
+"""Folds by one scalar operation: sums, products, extremes with and without their index, and products that are
+summed.  NaN wins in all extremes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...ir.dialects import tt
+from ...mlir import ir
+from ..tile_builder import TileBuilder, is_float
+from ..tile_ops import neutral_of, widen
+from .fold import Fold, Lanes, Part, filled, fold_parts
+from .reduce import Values, combine_kind, fold
+
+_BIG_INDEX = {"i32": (1 << 31) - 1, "i64": (1 << 63) - 1}
+
+
+@dataclass(frozen=True)
+class Simple(Fold):
+    """sum, prod, max, min, any, all, xor.  Booleans are folded as i32.
+
+    A thread adds up k elements one by one (in registers what it holds of the tile, in a loop one of each
+    block, then those of a lane), a tree adds up the threads.  A sum is wrong by up to
+    (k + log2(threads)) * u * sum(|x|), where u is half a unit in the last place of 1 (Higham 2002, Accuracy
+    and Stability of Numerical Algorithms, section 4.2); of equal elements by k / 4 * u of it, as half of the
+    additions, all rounded alike, are of sums as long as the last.  Nothing is compensated: that takes three
+    more operations an element, and is wrong once a sum is infinite.
+    """
+
+    kind: str
+
+    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value = operands[0]
+        element = tt.element_of(value.type)
+        neutral = neutral_of(self.kind, element)
+        if str(element) == "i1":
+            value = builder.cast("arith.extui", value, "i32")
+        return [filled(builder, value, neutral, lanes)]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        return [builder.constant(neutral_of(self.kind, elements[0]), _folded_type(elements[0]), lanes.shape)]
+
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
+        return combine_kind(self.kind)(builder, state, self.prepare(builder, operands, lanes))
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        return fold(builder, state, lanes.axes, combine_kind(self.kind))
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        held = [self.prepare(builder, operands, lanes) for operands, lanes in parts]
+        return fold_parts(builder, held, parts, combine_kind(self.kind))
+
+
+def _folded_type(element: ir.Type) -> ir.Type:
+    return ir.IntegerType.get_signless(32) if str(element) == "i1" else element
+
+
+@dataclass(frozen=True)
+class Boolean(Simple):
+    """A fold of i1 values: its result is i1 again."""
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        [value] = super().finish(builder, state, lanes, seen)
+        return [builder.cmpi("ne", value, builder.fill(0, value))]
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        [value] = super().of_parts(builder, parts)
+        return [builder.cmpi("ne", value, builder.fill(0, value))]
+
+
+@dataclass(frozen=True)
+class Dot(Fold):
+    """sum(lhs * rhs) in the result's type."""
+
+    element: ir.Type
+
+    def _product(self, builder: TileBuilder, operands: Values) -> ir.Value:
+        if is_float(self.element):
+            return builder.elementwise("arith.mulf", [widen(builder, v, self.element) for v in operands])
+        return builder.elementwise(
+            "arith.muli", [builder.cast("arith.extsi", v, self.element) for v in operands]
+        )
+
+    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        return Simple("sum").prepare(builder, [self._product(builder, operands)], lanes)
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        return Simple("sum").start(builder, [self.element], lanes)
+
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
+        return Simple("sum").step(builder, state, [self._product(builder, operands)], lanes, iteration)
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        return Simple("sum").finish(builder, state, lanes, seen)
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        products = [([self._product(builder, operands)], lanes) for operands, lanes in parts]
+        return Simple("sum").of_parts(builder, products)
+
+
+@dataclass(frozen=True)
+class ArgExtreme(Fold):
+    """argmax, argmin: value and smallest index of it; NaN wins.  Indices that were widened from i32 are
+    folded as i32.
+    """
+
+    kind: str
+
+    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        value, index = operands[0], _narrow(operands[1])
+        if lanes.narrow:
+            index = builder.cast("arith.trunci", index, "i32")
+        element = tt.element_of(value.type)
+        neutral = neutral_of("max" if self.kind == "argmax" else "min", element)
+        if str(element) == "i1":
+            value = builder.cast("arith.extui", value, "i32")
+        return [
+            filled(builder, value, neutral, lanes),
+            filled(builder, index, _BIG_INDEX[str(tt.element_of(index.type))], lanes),
+        ]
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        neutral = neutral_of("max" if self.kind == "argmax" else "min", elements[0])
+        index = "i32" if lanes.narrow else "i64"
+        return [
+            builder.constant(neutral, _folded_type(elements[0]), lanes.shape),
+            builder.constant(_BIG_INDEX[index], index, lanes.shape),
+        ]
+
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
+        """Takes the new pair where it is more extreme; as the first pair in any case, as an equal one where
+        its index is smaller, which a lane whose indices grow never sees.
+        """
+        (top, kept), (value, index) = state, self.prepare(builder, operands, lanes)
+        if not lanes.narrow:
+            index = builder.cast("arith.extsi", index, "i64")
+        if is_float(tt.element_of(top.type)):
+            more = builder.cmpf("ugt" if self.kind == "argmax" else "ult", value, top)  # also for a first NaN
+            more = builder.elementwise("arith.andi", [more, builder.cmpf("ord", top, top)])
+        else:
+            more = builder.cmpi("sgt" if self.kind == "argmax" else "slt", value, top)
+        if lanes.ordered:
+            also = builder.cmpi("eq", iteration, builder.fill(0, iteration))
+        else:
+            earlier = builder.cmpi("slt", index, kept)
+            also = builder.elementwise("arith.andi", [_equal(builder, value, top), earlier])
+        take = builder.elementwise("arith.ori", [more, also])
+        return [builder.select(take, value, top), builder.select(take, index, kept)]
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        """The extreme first, then the smallest index that has it: fewer instructions for each element than
+        folding pairs.
+        """
+        value, index = state
+        [top] = fold(builder, [value], lanes.axes, combine_kind("max" if self.kind == "argmax" else "min"))
+        beyond = builder.fill(_BIG_INDEX[str(tt.element_of(index.type))], index)
+        candidates = builder.select(_equal(builder, value, top), index, beyond)
+        [first] = fold(builder, [candidates], lanes.axes, combine_kind("min"))
+        return [top, builder.cast("arith.extsi", first, "i64")]
+
+
+def _equal(builder: TileBuilder, value: ir.Value, top: ir.Value) -> ir.Value:
+    """Where ``value`` is the extreme ``top`` of a set that it belongs to: NaN wins, so a NaN is."""
+    if not is_float(tt.element_of(value.type)):
+        return builder.cmpi("eq", value, top)
+    same, nan = builder.cmpf("oeq", value, top), builder.cmpf("uno", value, value)
+    return builder.elementwise("arith.ori", [same, nan])
+
+
+@dataclass(frozen=True)
+class BooleanArgExtreme(ArgExtreme):
+    """argmax, argmin of i1 values."""
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        value, index = super().finish(builder, state, lanes, seen)
+        return [builder.cmpi("ne", value, builder.fill(0, value)), index]
+
+
+def _narrow(index: ir.Value) -> ir.Value:
+    """The i32 value that an index was extended from, if it was."""
+    owner = index.owner
+    if isinstance(owner, ir.Block):
+        return index
+    op = owner.operation
+    if op.name == "arith.extsi" and str(tt.element_of(op.operands[0].type)) == "i32":
+        return op.operands[0]
+    return index

@@ -1,0 +1,117 @@
+"""What a graph became, as plain data that needs no MLIR: enough to run it and to say how it came about."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..base.launch import Launch
+from ..base.remarks import Remarks
+from ..base.timing import PassTime, Timing
+from ..frontend.importer.interface import Fallback, Output
+from ..fx.saved_strides import ResultStrides
+from ..runtime.gpu.load import Kernel
+from ..runtime.plans.bound_plan import Plan
+from ..runtime.plans.partition import Partition, Unrecorded
+
+if TYPE_CHECKING:
+    from ..mlir import ir
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Arguments and results of ``@main`` in terms of AOTAutograd's graph.
+
+    inputs: numbers of the placeholders that are arguments.  constants: names of the tensors that the graph
+    holds, the arguments after them.  outputs: where each output of the graph comes from.  results: how many
+    ``@main`` has.  strides: of the outputs.
+    """
+
+    inputs: tuple[int, ...]
+    constants: tuple[str, ...]
+    outputs: tuple[Output, ...]
+    results: int
+    strides: ResultStrides = ()
+
+
+@dataclass(frozen=True)
+class Account:
+    """What ``CompiledGraph`` tells of a compilation; its fields have the same names there."""
+
+    remarks: Remarks
+    fallbacks: tuple[Fallback, ...]
+    launches_before: int
+    launches: tuple[Launch, ...]
+
+
+@dataclass(frozen=True)
+class GpuProgram:
+    """A program for a GPU.  ``module``: the final IR as MLIR's bytecode."""
+
+    interface: Interface
+    account: Account
+    plan: Plan
+    kernels: Mapping[str, Kernel]
+    module: bytes = field(repr=False)
+
+
+@dataclass
+class CompiledGraph:
+    """One compiled graph, as handed to ``options={"on_compiled": f}``.
+
+    name: "inference", "forward" or "backward".  launches_before/after: kernel calls when imported and when
+    lowered.
+    launches: the kernels and torch ops that run, in order, each with the FX nodes and the user's lines that
+    it came from.
+    externs: calls of torch ops.  timing: where compile time went, as a tree; ``passes``: what each pass and
+    the verifier after it took, in order.  source: the launch plan's Python, empty on the interpreter.
+    cached: the program came from the program cache; no pass ran.  key: the name under which it was looked up
+    there, None where the cache is passed by.  call: what runs, a function from the list
+    of arguments to the list of results.  partitions: the parts that ``cudagraphs`` records; unrecorded: the
+    calls that run between them, and why.  strides: of the results.
+    """
+
+    name: str
+    remarks: Remarks
+    fallbacks: list[Fallback]
+    launches_before: int
+    launches: tuple[Launch, ...]
+    timing: Timing
+    passes: tuple[PassTime, ...]
+    source: str
+    cached: bool
+    key: str | None
+    load_module: "Callable[[], ir.Module]" = field(repr=False)
+    call: Callable[[list[Any]], list[Any]] = field(repr=False)
+    partitions: tuple[Partition, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
+    strides: ResultStrides = ()
+
+    @property
+    def module(self) -> "ir.Module":
+        """The final IR.  MLIR is loaded to read it where the program came from the cache."""
+        module = self.load_module()
+        self.load_module = lambda: module
+        return module
+
+    def schedule_svg(self, hardware: str = "generic") -> str:
+        """A picture of the schedule, as SVG; times are estimates on a hardware model.  Raises ValueError on
+        an unknown one.
+        """
+        from ..base.hardware import hardware_named
+        from ..report.schedule import schedule_of
+        from ..report.schedule_svg import draw_schedule
+
+        return draw_schedule(schedule_of(self.module), hardware_named(hardware), self.name)
+
+    @property
+    def launches_after(self) -> int:
+        return sum(launch.kind == "kernel" for launch in self.launches)
+
+    @property
+    def externs(self) -> int:
+        return sum(launch.kind == "torch" for launch in self.launches)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Compile time by stage: the branches of ``timing``."""
+        return {name: part.seconds for name, part in self.timing.parts.items()}

@@ -1,0 +1,1 @@
+"""Ops with an effect, random numbers, and higher-order ops."""

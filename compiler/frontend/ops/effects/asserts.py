@@ -1,0 +1,110 @@
+"""Assertions: of values, on the device; of shapes and dtypes, at import."""
+
+from typing import Any
+
+import torch
+
+from ....base.launch import line_text
+from ....fx.frames import user_line
+from ....fx.table import lowers
+from ....mlir import ir
+from ...importer.call import Call
+from ...importer.extern import Encoder
+from ...importer.values import Tensor
+
+
+def asserted(call: Call) -> None:
+    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is no zero."""
+    condition = call.tensor("self")
+    if any(size.constant != 1 for size in condition.sizes):
+        call.refuse("it asserts a tensor that need not have exactly one element")
+    kernel = call.kernel([condition], [])
+    x = kernel.load(condition, kernel.iterate(condition.sizes))
+    kernel.assert_(kernel.truth(x), call["assert_msg"])
+    call.finish(kernel, [])
+
+
+@lowers("aten._assert_async.msg")
+def assert_async(call: Call) -> None:
+    asserted(call)
+
+
+@lowers("aten._functional_assert_async.msg", view=True)
+def functional_assert_async(call: Call) -> Tensor:
+    """The result is a token without contents; ``view``, because it asserts although that may have no
+    elements.
+    """
+    asserted(call)
+    return token(call)
+
+
+@lowers("aten._assert_scalar.default")
+def assert_scalar(call: Call) -> None:
+    """The host asserts what it knows: an extern call whose message names the user's line, as that of a device
+    assert does.
+    """
+    if call["self"] is True:
+        return
+    line = user_line(call.node)
+    place = "" if line is None else f" (at {line_text(line)})"
+    builder, encoder = call.builder, Encoder(call.importer, call.location, call.node.name)
+    with builder.context:
+        attributes = {
+            "fuse.extern": builder.string("aten._assert_scalar.default"),
+            "fuse.args": ir.ArrayAttr.get(
+                [encoder.encode(v) for v in (call["self"], call["assert_msg"] + place)]
+            ),
+            "fuse.returns": builder.int64s([]),
+            "fuse.effect": builder.unit,
+        }
+    types = [v.type for v in encoder.operands]
+    callee = builder.declare(call.node.name, types, [], attributes, call.location)
+    builder.call(callee, encoder.operands, [], call.location)
+
+
+@lowers("aten._functional_assert_scalar.default", view=True)
+def functional_assert_scalar(call: Call) -> Tensor:
+    """As the functional assertion of a tensor."""
+    assert_scalar(call)
+    return token(call)
+
+
+@lowers("aten._make_dep_token.default")
+def token(call: Call) -> Tensor:
+    """Storage that nobody reads."""
+    spec = call.result
+    return call.made(call.builder.empty(spec, call.location), call.value, spec)
+
+
+@lowers("aten._assert_tensor_metadata.default")
+def assert_metadata(call: Call) -> None:
+    """Nothing where the import knows it to hold; else eager says what is wrong."""
+    fake = call.tensor("a").fake
+    facts = (("dtype", fake.dtype), ("device", fake.device), ("layout", fake.layout))
+    holds = all(call[name] is None or _same(call[name], fact) for name, fact in facts)
+    for name, found in (("size", fake.shape), ("stride", fake.stride())):
+        if call[name] is not None:
+            holds &= [call.expr(n) for n in call[name]] == [call.expr(n) for n in found]
+    if not holds:
+        call.refuse("the import cannot tell that it holds")
+
+
+def _same(expected: Any, found: Any) -> bool:
+    """A device without an index is any of its kind."""
+    if isinstance(expected, torch.device) and expected.index is None:
+        return expected.type == found.type
+    return bool(expected == found)
+
+
+@lowers("aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default")
+def constrain(call: Call) -> None:
+    """What it says of a size, the size's own bounds say already."""
+
+
+@lowers(
+    "aten._functional_sym_constrain_range.default",
+    "aten._functional_sym_constrain_range_for_size.default",
+    view=True,
+)
+def constrain_functionally(call: Call) -> Tensor:
+    return call.tensor("dep_token")

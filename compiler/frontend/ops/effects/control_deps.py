@@ -1,0 +1,246 @@
+"""``control_deps((a, b), subgraph, *args)``: the sub-graph runs after ``a`` and ``b`` are complete, and does
+not read them.
+
+It becomes a private function with ``fuse.control_deps``, whose body is the imported sub-graph, called with
+the ``fuse.after`` tokens of the dependences.  What such a function cannot hold (random draws, writes to
+arguments) stays an extern call of the whole op, which the dependences order because they are its operands,
+and so does what waits for an op that has no value.  A group that waits for a collective which another node
+started takes what that collective reads, too, for its wait to hold.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from ....fx.collectives import reads_until
+from ....fx.in_flight import InFlight
+from ....fx.table import lowers
+from ....index import Expr
+from ....ir.dialects.fuse import Token
+from ....ir.layout import TensorSpec
+from ....mlir import ir
+from ...importer.call import Call
+from ...importer.values import HostObject, Number, Tensor
+
+
+@lowers("higher_order.control_deps", view=True)
+def control_deps(call: Call) -> Any:
+    """The sub-graph's value; ``view``, because it runs although its value may have no elements."""
+    dependences, subgraph, *arguments = call.node.args
+    importer = call.importer
+    held = importer.resolve(subgraph)
+    if not isinstance(held, HostObject) or not isinstance(held.object, fx.GraphModule) or call.node.kwargs:
+        call.refuse("what it runs is no graph")
+    taken = sum(n.op == "placeholder" for n in held.object.graph.nodes)
+    if taken != len(arguments):
+        call.refuse(f"its sub-graph takes {taken} arguments and gets {len(arguments)}")
+    _refuse_unordered(call, held.object.graph)
+    _refuse_untimed(call, dependences)
+    given = [importer.resolve(a) for a in arguments]
+    group = _Group(call, held.object, given)
+    results = group.build()
+    tokens = _tokens(call, dependences)
+    return group.call(results, tokens)
+
+
+def _refuse_unordered(call: Call, graph: fx.Graph) -> None:
+    """Refuses nodes that an ordered group cannot hold."""
+    if InFlight.of(graph).hides_operand():
+        call.refuse("its sub-graph starts a collective that reads what only the sub-graph has")
+    for node in graph.nodes:
+        if node.op == "get_attr" and not any(
+            u.op == "call_function" and u.target is call.node.target for u in node.users
+        ):
+            call.refuse(f"its sub-graph reads the attribute {node.target}")
+        if node.op != "call_function":
+            continue
+        silent = isinstance(node.target, torch._ops.OpOverload) and not node.target._schema.returns
+        if "val" not in node.meta and not silent:
+            call.refuse(f"{node.name} of its sub-graph has no value")
+        if isinstance(node.target, torch._ops.OpOverload):
+            if node.target._schema.is_mutable:
+                call.refuse(f"its sub-graph writes: {node.target}")
+            if torch.Tag.nondeterministic_seeded in node.target.tags:
+                call.refuse(f"its sub-graph draws random numbers: {node.target}")
+        if node.meta.get("unbacked_bindings"):
+            call.refuse(f"the size of {node.name} of its sub-graph depends on the data")
+
+
+def _refuse_untimed(call: Call, dependences: Any) -> None:
+    """Refuses to wait for an op without a value, which has no time to take: what has an effect, and the whole
+    of this op is taken to have one, keeps its order.
+    """
+    for leaf in pytree.tree_leaves(dependences):
+        if isinstance(leaf, fx.Node) and call.importer.values[leaf] is None:
+            call.refuse(f"it waits for {leaf.name}, which gives no tensor")
+
+
+def _tokens(call: Call, dependences: Any) -> list[ir.Value]:
+    """A token for every tensor among the dependences, each once."""
+    values: dict[ir.Value, None] = {}
+    for leaf in pytree.tree_leaves(dependences):
+        for value in pytree.tree_leaves(call.importer.values[leaf]) if isinstance(leaf, fx.Node) else ():
+            if isinstance(value, Tensor):
+                values[value.value] = None
+    with call.importer.context:
+        return [call.builder.op("fuse.after", [Token.get()], [v], {}, call.location).result for v in values]
+
+
+@dataclass
+class _Group:
+    """The function of one control_deps node while it is made."""
+
+    call_: Call
+    subgraph: fx.GraphModule
+    given: list[Any]
+    operands: list[ir.Value] = field(default_factory=list)
+    sizes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        builder = self.call_.builder
+        self.name = builder.unique(f"{self.call_.node.name}_ordered")
+        self.op = builder.function(self.name, self.call_.location)
+        self.block = self.op.regions[0].blocks.append()
+
+    def build(self) -> Any:
+        """Imports the sub-graph into the function; its value, in terms of the function's own values."""
+        importer, call = self.call_.importer, self.call_
+        placeholders = [n for n in self.subgraph.graph.nodes if n.op == "placeholder"]
+        known: dict[ir.Value, Any] = {}
+        inside = [pytree.tree_map(lambda x: self._argument(x, known), g) for g in self.given]
+        reads = importer.held.get(call.node, [])
+        holds = {n: self._argument(importer.resolve(n), known) for n in reads}
+        own = reads_until(self.subgraph.graph)
+        with self._in_body():
+            importer.values.update(holds)
+            for node, value in zip(placeholders, inside, strict=True):
+                importer.values[node] = value
+            for node in InFlight.of(self.subgraph.graph).waiting:
+                importer.held[node] = [*own.get(node, ()), *holds]
+            result: Any = None
+            for node in self.subgraph.graph.nodes:
+                if node.op == "call_function":
+                    importer.values[node] = importer._call(node)
+                elif node.op == "get_attr":
+                    importer.values[node] = importer.resolve(_host_object(call, self.subgraph, node))
+                elif node.op == "output":
+                    result = importer.resolve(node.args[0])
+            return result
+
+    def call(self, result: Any, tokens: list[ir.Value]) -> Any:
+        """Closes the function and calls it; the sub-graph's value in terms of ``@main``."""
+        builder, call = self.call_.builder, self.call_
+        leaves, tree = pytree.tree_flatten(result, is_leaf=lambda x: x is None)
+        returned: dict[ir.Value, int] = {}
+        for leaf in leaves:
+            if isinstance(leaf, (Tensor, Number)):
+                returned.setdefault(leaf.value, len(returned))
+        ir.Operation.create(
+            "func.return", operands=list(returned), loc=call.location, ip=ir.InsertionPoint(self.block)
+        )
+        self._drop_unused_sizes(list(returned))
+        for _ in tokens:
+            self.block.add_argument(tokens[0].type, call.location)
+        types = [v.type for v in returned]
+        self.op.attributes["function_type"] = builder.function_type(
+            [a.type for a in self.block.arguments], types
+        )
+        with builder.context:
+            self.op.attributes["fuse.control_deps"] = builder.unit
+            if self.sizes:
+                plain, empty = [ir.DictAttr.get({})] * len(self.operands), [ir.DictAttr.get({})] * len(tokens)
+                named = [
+                    ir.DictAttr.get({"fuse.sym": builder.string(n), **builder.symbol_attributes[n]})
+                    for n in self.sizes
+                ]
+                self.op.attributes["arg_attrs"] = ir.ArrayAttr.get([*plain, *named, *empty])
+        values = builder.call(
+            self.name, [*self.operands, *builder.values(self.sizes), *tokens], types, call.location
+        )
+        return pytree.tree_unflatten([_outside(leaf, returned, values) for leaf in leaves], tree)
+
+    def _argument(self, value: Any, known: dict[ir.Value, Any]) -> Any:
+        """``value`` as the function sees it."""
+        if not isinstance(value, (Tensor, Number)):
+            return value
+        if value.value not in known:
+            self.operands.append(value.value)
+            known[value.value] = self.block.add_argument(value.value.type, self.call_.location)
+        inner = known[value.value]
+        if isinstance(value, Number):
+            return Number(inner, value.dtype)
+        return Tensor(inner, value.spec, value.dtype, value.fake, value.origin, value.root)
+
+    @contextmanager
+    def _in_body(self) -> Iterator[None]:
+        """Ops of ``@main`` go to the function, which has every size that ``@main`` has so far."""
+        builder, importer = self.call_.builder, self.call_.importer
+        symbols = importer.symbols
+        outside = (
+            builder.main_point,
+            builder.symbol_values,
+            symbols._names,
+            symbols.known,
+            symbols.floats,
+            importer._host_numbers,
+            importer.values,
+        )
+        attributes = dict(builder.symbol_attributes)
+        self.sizes = sorted(builder.symbol_values)
+        builder.symbol_values = {
+            n: self.block.add_argument(builder.index_type, self.call_.location) for n in self.sizes
+        }
+        builder.main_point = ir.InsertionPoint(self.block)
+        symbols._names, symbols.known, symbols.floats = {}, {}, {}
+        importer._host_numbers, importer.values = {}, dict(importer.values)
+        try:
+            yield
+        finally:
+            (
+                builder.main_point,
+                builder.symbol_values,
+                symbols._names,
+                symbols.known,
+                symbols.floats,
+                importer._host_numbers,
+                importer.values,
+            ) = outside
+            builder.symbol_attributes = attributes
+
+    def _drop_unused_sizes(self, returned: list[ir.Value]) -> None:
+        """Keeps the sizes that ops take and types name."""
+        named: set[str] = set()
+        typed = [*self.block.arguments, *returned, *(r for op in self.block.operations for r in op.results)]
+        for value in typed:
+            if isinstance(value.type, ir.RankedTensorType):
+                named |= set(TensorSpec.of(value.type).symbols)
+        first = len(self.operands)
+        for number in reversed(range(len(self.sizes))):
+            argument = self.block.arguments[first + number]
+            if self.sizes[number] not in named and not list(argument.uses):
+                self.block.erase_argument(first + number)
+                del self.sizes[number]
+
+
+def _host_object(call: Call, module: fx.GraphModule, node: fx.Node) -> Any:
+    value: Any = module
+    for part in str(node.target).split("."):
+        value = getattr(value, part)
+    return call.importer.host_object(str(node.target), value)
+
+
+def _outside(leaf: Any, returned: dict[ir.Value, int], values: list[ir.Value]) -> Any:
+    """A leaf of the sub-graph's value as ``@main`` sees it."""
+    if isinstance(leaf, Number):
+        return Number(values[returned[leaf.value]], leaf.dtype)
+    if isinstance(leaf, Tensor):
+        return Tensor(values[returned[leaf.value]], leaf.spec, leaf.dtype, leaf.fake, leaf.origin, leaf.root)
+    assert leaf is None or isinstance(leaf, (int, float, bool, Expr, HostObject)), (
+        f"a sub-graph returns {leaf}"
+    )
+    return leaf

@@ -1,0 +1,175 @@
+"""Reads at loaded indices: one kernel that loads an index, checks it and loads the element.
+
+Every index is asserted on the device to be in range, with eager's wording, and guards the load that uses it:
+no kernel reads out of bounds, also where the assertion has not stopped it yet.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ....fx.table import lowers
+from ....index import Expr, const, sym
+from ...importer.arithmetic import Scalar
+from ...importer.builder import KernelBuilder
+from ...importer.call import Call
+from ...importer.values import Tensor
+
+#: Dtypes of an index; bool and uint8 are masks, which select a number of elements that depends on the data.
+INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8)
+
+
+@dataclass(frozen=True)
+class Place:
+    """An element of a tensor at loaded indices: its coordinates (over ``i0``..), the indices, and whether all
+    are in range.
+    """
+
+    at: tuple[Expr, ...]
+    indices: tuple[Scalar, ...]
+    valid: Scalar | None
+
+    def load(self, k: KernelBuilder, tensor: Tensor) -> Scalar:
+        """The element in the dtype that is stored."""
+        return k.load_raw(tensor, self.at, self.valid, 0, self.indices)
+
+
+def out_of_bounds(dim: int, size: Expr) -> str:
+    """What eager says of an index that is out of range, without its value."""
+    extent = f" with size {size}" if size.is_constant else ""
+    return f"index out of bounds for dimension {dim}{extent}"
+
+
+def checked(
+    k: KernelBuilder, index: Scalar, size: Expr, message: str, wrap: bool = False
+) -> tuple[Scalar, Scalar]:
+    """(``index`` as an int64, whether it is in range); asserted.  ``wrap``: negative ones count backwards."""
+    index = k.cast(index, torch.int64)
+    extent = k.constant(size.constant, torch.int64) if size.constant is not None else k.index(size)
+    if wrap:
+        index = k.select(k.compare("lt", index, 0), k.add(index, extent), index)
+    valid = k.bit_and(k.compare("ge", index, 0), k.compare("lt", index, extent))
+    k.assert_(valid, message)
+    return index, valid
+
+
+def at_index(
+    k: KernelBuilder, tensor: Tensor, at: Sequence[Expr], dim: int, index: Scalar, message: str | None = None
+) -> Place:
+    """The point ``at`` of ``tensor`` with coordinate ``dim`` replaced by ``index``.  A 0-d tensor counts as
+    one element of one dim.
+    """
+    size = tensor.sizes[dim] if tensor.rank else const(1)
+    index, valid = checked(k, index, size, message or out_of_bounds(dim, size))
+    if not tensor.rank:
+        return Place((), (), valid)
+    return Place((*at[:dim], sym("i0"), *at[dim + 1 :]), (index,), valid)
+
+
+def require_indices(call: Call, *indices: Tensor) -> None:
+    """Refuses masks."""
+    for index in indices:
+        if index.dtype not in INDEX_DTYPES:
+            call.refuse(
+                f"an index of {index.dtype} is a mask: how many elements it selects depends on the data"
+            )
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """How ``x[indices]`` maps points of the result to elements of ``x`` (NumPy's advanced indexing).
+
+    The indices broadcast to ``rank`` dims, which stand at ``start`` of the result: where they are neighbours
+    in ``x``, in their place; else in front.
+    """
+
+    tensor: Tensor
+    indices: tuple[Tensor | None, ...]
+    rank: int
+    start: int
+
+    @staticmethod
+    def of(call: Call, tensor: Tensor, indices: Sequence[Tensor | None]) -> "Advanced":
+        given = [d for d, i in enumerate(indices) if i is not None]
+        padded = (*indices, *[None] * (tensor.rank - len(indices)))
+        tensors = [i for i in indices if i is not None]
+        require_indices(call, *tensors)
+        if not tensors:
+            call.refuse("there is no index")
+        neighbours = given == list(range(given[0], given[0] + len(given)))
+        return Advanced(tensor, padded, max(t.rank for t in tensors), given[0] if neighbours else 0)
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The index tensors."""
+        return [i for i in self.indices if i is not None]
+
+    def place(self, k: KernelBuilder, at: Sequence[Expr]) -> Place:
+        """The element behind the point ``at`` of the result; negative indices count from the end."""
+        common = at[self.start : self.start + self.rank]
+        others = [*at[: self.start], *at[self.start + self.rank :]]
+        coordinates: list[Expr] = []
+        loaded: list[Scalar] = []
+        valid: Scalar | None = None
+        for dim, index in enumerate(self.indices):
+            if index is None:
+                coordinates.append(others.pop(0))
+                continue
+            size = self.tensor.sizes[dim]
+            value = k.load_raw(index, k.broadcast(index, common))
+            position, inside = checked(k, value, size, out_of_bounds(dim, size), wrap=True)
+            coordinates.append(sym(f"i{len(loaded)}"))
+            loaded.append(position)
+            valid = inside if valid is None else k.bit_and(valid, inside)
+        return Place(tuple(coordinates), tuple(loaded), valid)
+
+
+@lowers("aten.index.Tensor")
+def index(call: Call) -> Any:
+    source = call.tensor("self")
+    advanced = Advanced.of(call, source, call["indices"])
+    kernel = call.kernel([source, *advanced.tensors])
+    at = kernel.iterate(call.result.sizes)
+    kernel.store(0, at, advanced.place(kernel, at).load(kernel, source))
+    return call.finish(kernel)
+
+
+@lowers("aten.gather.default")
+def gather(call: Call) -> Any:
+    """The result has the index's shape; its other coordinates are the point's own."""
+    source, index_ = call.tensor("self"), call.tensor("index")
+    require_indices(call, index_)
+    dim = call["dim"] % max(source.rank, 1)
+    kernel = call.kernel([source, index_])
+    at = kernel.iterate(call.result.sizes)
+    place = at_index(kernel, source, at, dim, kernel.load_raw(index_, at))
+    kernel.store(0, at, place.load(kernel, source))
+    return call.finish(kernel)
+
+
+@lowers("aten.index_select.default")
+def index_select(call: Call) -> Any:
+    source, index_ = call.tensor("self"), call.tensor("index")
+    require_indices(call, index_)
+    dim = call["dim"] % max(source.rank, 1)
+    kernel = call.kernel([source, index_])
+    at = kernel.iterate(call.result.sizes)
+    position = (at[dim],) if index_.rank and source.rank else (const(0),) * index_.rank
+    place = at_index(kernel, source, at, dim, kernel.load_raw(index_, position), "index out of range in self")
+    kernel.store(0, at, place.load(kernel, source))
+    return call.finish(kernel)
+
+
+@lowers("aten.embedding.default")
+def embedding(call: Call) -> Any:
+    """Rows of the weight; what ``padding_idx`` says concerns the gradient alone."""
+    weight, indices = call.tensor("weight"), call.tensor("indices")
+    require_indices(call, indices)
+    kernel = call.kernel([weight, indices])
+    at = kernel.iterate(call.result.sizes)
+    row = kernel.load_raw(indices, at[: indices.rank])
+    place = at_index(kernel, weight, (const(0), *at[indices.rank :]), 0, row, "index out of range in self")
+    kernel.store(0, at, place.load(kernel, weight))
+    return call.finish(kernel)

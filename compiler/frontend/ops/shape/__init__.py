@@ -1,0 +1,1 @@
+"""Views, fresh tensors, and elements at other places."""

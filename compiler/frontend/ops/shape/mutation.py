@@ -1,0 +1,32 @@
+"""The end of a graph that mutates its inputs: a new value is stored into the argument itself."""
+
+from ....fx.table import lowers
+from ...importer.call import Call
+from ...importer.values import Tensor
+
+
+@lowers("aten.copy_.default")
+def copy_into(call: Call) -> Tensor:
+    """A kernel whose destination is the argument; its result is the argument's new value."""
+    target, source = call.tensor("self"), call.tensor("src")
+    if target.value not in call.importer.arguments.positions:
+        call.refuse("it writes to something that is no argument of the graph")
+    if target is source:
+        return target
+    kernel = call.kernel([source], [target])
+    at = kernel.iterate(target.sizes)
+    kernel.store(0, at, kernel.load_raw(source, kernel.broadcast(source, at)))
+    result = call.finish(kernel, [target.fake])
+    assert isinstance(result, Tensor)
+    call.importer.mutate(target, result)
+    return result
+
+
+@lowers("aten.copy.default")
+def copy(call: Call) -> Tensor:
+    """The functional form: the source's values in the target's shape and dtype."""
+    source = call.tensor("src")
+    kernel = call.kernel([source])
+    at = kernel.iterate(call.result.sizes)
+    kernel.store(0, at, kernel.load_raw(source, kernel.broadcast(source, at)))
+    return call.finish(kernel)  # type: ignore[return-value]

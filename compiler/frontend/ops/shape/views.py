@@ -1,0 +1,312 @@
+"""Views: another shape of the same storage.
+
+A view's ``map`` says, for each dim of the source, which coordinate the point ``v0, v1, ..`` of the result
+has there; the result's strides and offset are the ones that torch computed.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from ....fx.table import lowers
+from ....index import Expr, Facts, const, simplify, sym
+from ...importer.call import Call
+from ...importer.values import Tensor
+
+
+def point(sizes: Sequence[Expr]) -> list[Expr]:
+    """The coordinates of a point of the result: ``v0, v1, ..``, 0 along dims of size 1."""
+    return [const(0) if s.constant == 1 else sym(f"v{i}") for i, s in enumerate(sizes)]
+
+
+def result_sizes(call: Call, fake: torch.Tensor | None = None) -> list[Expr]:
+    """Sizes of ``fake`` (None: the node's value)."""
+    return [call.expr(n) for n in (call.value if fake is None else fake).shape]
+
+
+def dim_of(dim: int, rank: int) -> int:
+    """A dim counted from the front."""
+    return dim % max(rank, 1)
+
+
+@lowers(
+    "aten.alias.default", "aten.detach.default", "aten.lift_fresh.default", "prims.view_of.default", view=True
+)
+def identity(call: Call) -> Tensor:
+    return call.tensor("self") if "self" in call.arguments else call.tensor("a")
+
+
+@lowers(
+    "aten.view.default",
+    "aten._unsafe_view.default",
+    "aten.reshape.default",
+    "aten._reshape_alias.default",
+    view=True,
+)
+def view(call: Call) -> Tensor:
+    source = call.tensor("self")
+    fake = call.value
+    if not _shares_storage(fake, source.fake):
+        return copy_of(call, source, reshape(source.sizes, result_sizes(call), prefix="d"))
+    return call.view(source, reshape(source.sizes, result_sizes(call)))
+
+
+@lowers("aten.permute.default", view=True)
+def permute(call: Call) -> Tensor:
+    source = call.tensor("self")
+    at, order = point(result_sizes(call)), [dim_of(d, source.rank) for d in call["dims"]]
+    return call.view(source, [at[order.index(d)] for d in range(source.rank)])
+
+
+@lowers("aten.transpose.int", view=True)
+def transpose(call: Call) -> Tensor:
+    source = call.tensor("self")
+    at = point(result_sizes(call))
+    if source.rank:
+        a, b = dim_of(call["dim0"], source.rank), dim_of(call["dim1"], source.rank)
+        at[a], at[b] = at[b], at[a]
+    return call.view(source, at)
+
+
+@lowers("aten.t.default", "aten.numpy_T.default", view=True)
+def reverse_dims(call: Call) -> Tensor:
+    return call.view(call.tensor("self"), point(result_sizes(call))[::-1])
+
+
+@lowers("aten.expand.default", view=True)
+def expand(call: Call) -> Tensor:
+    source = call.tensor("self")
+    at = point(result_sizes(call))[len(call.value.shape) - source.rank :]
+    return call.view(
+        source, [const(0) if s.constant == 1 else c for s, c in zip(source.sizes, at, strict=True)]
+    )
+
+
+@lowers("aten.slice.Tensor", view=True)
+def slice_(call: Call) -> Tensor:
+    source = call.tensor("self")
+    dim = dim_of(call["dim"], source.rank)
+    at = point(result_sizes(call))
+    at[dim] = at[dim] * call.expr(call["step"]) + slice_start(call, source, dim)
+    return call.view(source, at)
+
+
+def slice_start(call: Call, source: Tensor, dim: int) -> Expr:
+    """Where a slice starts: torch has clamped it, so it is read off the offset unless it is plain to see."""
+    start = call["start"]
+    if start is None or (isinstance(start, int) and start == 0):
+        return const(0)
+    fake, size = source.fake, source.fake.shape[dim]
+    if type(start) is int and type(size) is int:
+        start = start + size if start < 0 else start
+        return const(min(max(start, 0), size))
+    moved = _moved(call, fake)
+    exact = moved.over(call.expr(fake.stride(dim)))
+    if exact is None:
+        call.refuse("where the slice starts is not a multiple of the stride")
+    return exact
+
+
+def _moved(call: Call, source: torch.Tensor) -> Expr:
+    """By how many elements the result starts after ``source``."""
+    moved = call.symbols.spell(call.value.storage_offset()) - call.symbols.spell(source.storage_offset())
+    return call.symbols.require(moved, call.node.name)
+
+
+@lowers("aten.select.int", view=True)
+def select(call: Call) -> Tensor:
+    source = call.tensor("self")
+    dim = dim_of(call["dim"], source.rank)
+    at = point(result_sizes(call))
+    index = call["index"]
+    if isinstance(index, int):
+        chosen = const(index) if index >= 0 else source.sizes[dim] + index
+    else:
+        moved = _moved(call, source.fake)
+        exact = moved.over(call.expr(source.fake.stride(dim)))
+        if exact is None:
+            call.refuse("the selected index is not a multiple of the stride")
+        chosen = exact
+    return call.view(source, [*at[:dim], chosen, *at[dim:]])
+
+
+@lowers("aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.unsqueeze.default", view=True)
+def drop_or_add_ones(call: Call) -> Tensor:
+    """The dims that are not of size 1 keep their order."""
+    source = call.tensor("self")
+    kept = [c for c, s in zip(point(result_sizes(call)), result_sizes(call), strict=True) if s.constant != 1]
+    return call.view(source, [const(0) if s.constant == 1 else kept.pop(0) for s in source.sizes])
+
+
+@lowers("aten.split.Tensor", "aten.split_with_sizes.default", view=True)
+def split(call: Call) -> list[Tensor]:
+    source = call.tensor("self")
+    dim = dim_of(call["dim"], source.rank)
+    parts, start = [], const(0)
+    for fake in call.value:
+        at = point(result_sizes(call, fake))
+        at[dim] = at[dim] + start
+        parts.append(call.view(source, at, fake))
+        start = start + call.expr(fake.shape[dim])
+    return parts
+
+
+@lowers("aten.unbind.int", view=True)
+def unbind(call: Call) -> list[Tensor]:
+    source = call.tensor("self")
+    dim = dim_of(call["dim"], source.rank)
+    parts = []
+    for i, fake in enumerate(call.value):
+        at = point(result_sizes(call, fake))
+        parts.append(call.view(source, [*at[:dim], const(i), *at[dim:]], fake))
+    return parts
+
+
+@lowers("aten.diagonal.default", view=True)
+def diagonal(call: Call) -> Tensor:
+    source = call.tensor("self")
+    offset, rank = call["offset"], source.rank
+    first, second = dim_of(call["dim1"], rank), dim_of(call["dim2"], rank)
+    *rest, along = point(result_sizes(call))
+    at = {first: along + max(-offset, 0), second: along + max(offset, 0)}
+    return call.view(source, [at[d] if d in at else rest.pop(0) for d in range(rank)])
+
+
+@lowers("aten.unfold.default", view=True)
+def unfold(call: Call) -> Tensor:
+    """Windows along a dim: the window's number stays in place, the place in it is the last dim."""
+    source = call.tensor("self")
+    if not source.rank:
+        return call.view(source, [])
+    dim = dim_of(call["dimension"], source.rank)
+    *at, inside = point(result_sizes(call))
+    at[dim] = at[dim] * call.expr(call["step"]) + inside
+    return call.view(source, at)
+
+
+#: Why an offset from where a storage begins says nothing of an argument's elements.
+ANYWHERE = "its offset counts from where the storage of an argument begins, which no guard keeps in place"
+
+
+def begins_anywhere(tensor: Tensor) -> bool:
+    """Whether the next call may give a tensor that begins elsewhere in its storage: no guard is on that."""
+    return tensor.root is not None
+
+
+@lowers("aten.as_strided.default", view=True)
+def as_strided(call: Call) -> Tensor:
+    """Expressible where the source covers what is read of its storage in row-major order: the address is then
+    the source's linear index.  An argument may be a part of its storage, whose other elements only torch can
+    read.  Where an argument begins in its storage is not guarded on, so an offset that counts from there is
+    left to torch, too.
+    """
+    source = call.tensor("self")
+    if call["storage_offset"] is not None and begins_anywhere(source):
+        call.refuse(ANYWHERE)
+    if not source.spec.is_contiguous or not source.sizes:
+        call.refuse("as_strided of a tensor that is not contiguous")
+    fake = call.value
+    address = call.symbols.spell(fake.storage_offset()) - source.origin - source.spec.offset
+    if not call.symbols.defines(address):
+        call.refuse("where the source starts in its storage is not known")
+    for coordinate, stride in zip(point(result_sizes(call)), fake.stride(), strict=True):
+        address = address + coordinate * call.expr(stride)
+    facts = Facts.of(extents={f"v{i}": str(s) for i, s in enumerate(result_sizes(call))})
+    elements = source.spec.numel
+    inside = 0 in fake.shape or (facts.nonnegative(address) and facts.less(address, elements))
+    is_part = source.root is not None or source.spec.offset != const(0) or elements.constant is not None
+    if is_part and not inside:
+        call.refuse("as_strided may leave its source")
+    return call.view(source, _digits(address, source.sizes, facts))
+
+
+def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -> tuple[Expr, ...]:
+    """Source coordinates of the point ``v0..`` of a result of the same number of elements, row-major.
+
+    Dims are matched in groups of equal product, so that only dims that are really split or merged get
+    divisions.
+    """
+    return _reshape(tuple(source), tuple(result), prefix)
+
+
+@lru_cache(maxsize=4096)
+def _reshape(source: tuple[Expr, ...], result: tuple[Expr, ...], prefix: str) -> tuple[Expr, ...]:
+    if any(size.constant == 0 for size in (*source, *result)):
+        return (const(0),) * len(source)  # there is no point
+    names = [f"{prefix}{i}" for i in range(len(result))]
+    coordinates: list[Expr] = []
+    facts = Facts.of(extents={n: str(s) for n, s in zip(names, result, strict=True)})
+    for inside, outside in _groups(source, result):
+        linear = const(0)
+        for i in outside:
+            linear = linear * result[i] + (const(0) if result[i].constant == 1 else sym(names[i]))
+        coordinates += _digits(linear, [source[i] for i in inside], facts)
+    return tuple(coordinates)
+
+
+def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[int], list[int]]]:
+    """The finest runs of source and result dims with equal products, size-1 dims aside."""
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(source) or j < len(result):
+        inside: list[int] = []
+        outside: list[int] = []
+        left = right = const(1)
+        while (not inside and not outside) or left != right:
+            grow_left = _smaller(left, right, i < len(source), j < len(result), bool(inside))
+            if grow_left:
+                inside.append(i)
+                left, i = left * source[i], i + 1
+            elif j < len(result):
+                outside.append(j)
+                right, j = right * result[j], j + 1
+            else:
+                break
+        groups.append((inside, outside))
+    return groups
+
+
+def _smaller(left: Expr, right: Expr, more_left: bool, more_right: bool, begun: bool) -> bool:
+    """Whether the source side takes the next dim: it begins, then the side whose product divides the
+    other's.
+    """
+    if not more_left or not more_right:
+        return more_left
+    if not begun:
+        return True
+    if left.constant is not None and right.constant is not None:
+        return left.constant < right.constant
+    return right.over(left) is not None and left != right
+
+
+def _digits(linear: Expr, sizes: Sequence[Expr], facts: Facts) -> list[Expr]:
+    """The coordinates of a row-major linear index in ``sizes``; the first takes what is left."""
+    digits: list[Expr] = []
+    step = const(1)
+    first = next((i for i, s in enumerate(sizes) if s.constant != 1), 0)
+    for i in reversed(range(len(sizes))):
+        if sizes[i].constant == 1:
+            digits.append(const(0))
+            continue
+        digit = linear.floordiv(step) if step.constant != 1 else linear
+        if i != first:
+            digit = digit.mod(sizes[i])
+        digits.append(simplify(digit, facts))
+        step = step * sizes[i]
+    return digits[::-1]
+
+
+def copy_of(call: Call, source: Tensor, coordinates: Sequence[Expr]) -> Any:
+    """A copy of ``source`` read at ``coordinates``, which are over ``d0..`` numbered by the result's dims."""
+    spec = call.result
+    kernel = call.kernel([source], [spec])
+    at = kernel.iterate(spec.sizes)
+    named = {f"d{i}": c for i, c in enumerate(at)}
+    kernel.store(0, at, kernel.load_raw(source, [c.subs(named) for c in coordinates]))
+    return call.finish(kernel)
+
+
+def _shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata

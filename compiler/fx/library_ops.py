@@ -1,0 +1,71 @@
+"""Ops that stay extern calls on purpose, grouped by the reason."""
+
+from .table import keep_whole
+
+keep_whole(
+    "matrix products: the vendor's library runs them, or a later pass generates them",
+    "aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.baddbmm.default",
+    "aten._addmm_activation.default", "aten.addmm_.default",
+    "aten._scaled_mm.default", "aten._int_mm.default", "aten._grouped_mm.default",
+    "aten.mm.dtype", "aten.bmm.dtype", "aten.addmm.dtype", "aten.baddbmm.dtype",
+)  # fmt: skip
+
+keep_whole(
+    "convolutions: the vendor's library runs them",
+    "aten.convolution.default", "aten.convolution_backward.default",
+)  # fmt: skip
+
+keep_whole(
+    "attention: the vendor's kernels do not write the scores to memory",
+    "aten._scaled_dot_product_flash_attention.default",
+    "aten._scaled_dot_product_flash_attention_backward.default",
+    "aten._scaled_dot_product_efficient_attention.default",
+    "aten._scaled_dot_product_efficient_attention_backward.default",
+    "aten._scaled_dot_product_cudnn_attention.default",
+    "aten._scaled_dot_product_cudnn_attention_backward.default",
+    "aten._scaled_dot_product_flash_attention_for_cpu.default",
+    "aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+)  # fmt: skip
+
+keep_whole(
+    "sizes and numbers that the host reads",
+    "aten._local_scalar_dense.default", "aten.sym_size.int", "aten.sym_stride.int", "aten.sym_numel.default",
+    "aten.sym_storage_offset.default",
+)  # fmt: skip
+
+keep_whole(
+    "a number of elements that depends on the data",
+    "aten.nonzero.default", "aten.nonzero_static.default", "aten._unique2.default", "aten.unique_dim.default",
+    "aten.unique_consecutive.default", "aten.masked_select.default", "aten.repeat_interleave.Tensor",
+)  # fmt: skip
+
+keep_whole(
+    "sorting: the vendor's library runs it",
+    "aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default",
+    "aten.median.default", "aten.median.dim",
+    "aten.mode.default", "aten.searchsorted.Tensor", "aten.searchsorted.Scalar",
+    "aten.bucketize.Tensor", "aten.bucketize.Scalar",
+)  # fmt: skip
+
+keep_whole(
+    "a running count of all elements: the vendor's library spreads it over the chip",
+    "aten.masked_scatter.default",
+)
+
+keep_whole(
+    "torch's decomposition counts classes behind the -1 that ends a row",
+    "aten.multilabel_margin_loss_forward.default", "aten.multilabel_margin_loss_backward.default",
+)  # fmt: skip
+
+keep_whole(
+    "collectives: the process group runs them, beside the program (fx/collectives.py)",
+    *(
+        f"_c10d_functional.{op}.default"
+        for op in (
+            "all_gather_into_tensor", "all_gather_into_tensor_coalesced", "all_gather_into_tensor_out",
+            "all_reduce", "all_reduce_", "all_reduce_coalesced", "all_reduce_coalesced_",
+            "all_to_all_single", "broadcast", "broadcast_", "reduce_scatter_tensor",
+            "reduce_scatter_tensor_coalesced", "reduce_scatter_tensor_out", "wait_tensor",
+        )
+    ),
+)  # fmt: skip

@@ -1,0 +1,5 @@
+"""What the IR is and how it is read: the dialects (``dialects``), and kernels, layouts, tiles, sizes, storage
+and nested modules as plain Python.
+
+Imports ``index`` and ``base``; never torch.  All that handles IR imports it.
+"""

@@ -1,0 +1,324 @@
+"""The ``fuse`` dialect: what a captured graph is made of, from import to launch.
+
+Graph ops (in ``func.func @main``) work on immutable tensors; kernel ops (in ``func.func private @k attributes
+{fuse.kernel}``) are scalar code over the named dims of ``fuse.dims``.  docs/architecture.md explains the
+levels; ``verifier.py`` checks what a single op's signature cannot say.  Annotations are read by the bindings
+when a class is created, so this file must not postpone them.
+
+Three things of the design are functions rather than ops, because all elements of a variadic in a
+Python-defined op share one type: a kernel is a private function, an extern op is a declaration with
+``fuse.extern``, a launch is a declaration with ``fuse.launch``; each is used by ``func.call``.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from ...mlir import ext, ir, load_dialect
+
+Operand, Result = ext.Operand, ext.Result
+I1 = ir.IntegerType[1]
+I64 = ir.IntegerType[64]
+T = TypeVar("T")
+
+
+class Fuse(ext.Dialect, name="fuse"):
+    """Namespace of the dialect; ``register`` loads it."""
+
+
+class Token(Fuse.Type, name="token"):
+    """A point in time.  Whoever takes a token runs after whoever made it; it holds no data and keeps nothing
+    alive.
+    """
+
+
+class Layout(Fuse.Attribute, name="layout"):
+    """Encoding of a tensor type: comma-separated index expressions for sizes and strides (elements), an
+    offset (elements), a device.
+
+    A tensor type without encoding has static sizes, is contiguous, starts at offset 0 and lives on the
+    module's ``fuse.device``.
+    """
+
+    sizes: ir.StringAttr
+    strides: ir.StringAttr
+    offset: ir.StringAttr
+    device: ir.StringAttr
+
+
+class Arg(Fuse.Attribute, name="arg"):
+    """In ``fuse.args``/``fuse.kwargs`` of an extern declaration: operand ``position`` of the call."""
+
+    position: ir.IntegerAttr
+
+
+class Torch(Fuse.Attribute, name="torch"):
+    """In ``fuse.args``/``fuse.kwargs``: a torch object by kind and name, ``device:cuda:0``,
+    ``memory_format:channels_last``, ``object:NAME``.
+    """
+
+    text: ir.StringAttr
+
+
+class Tuple(Fuse.Attribute, name="tuple"):
+    """In ``fuse.args``/``fuse.kwargs`` of a higher-order op: a tuple, where an array is a list."""
+
+    elements: ir.ArrayAttr
+
+
+# --- graph level
+
+
+class Empty(Fuse.Operation, name="empty"):
+    """A fresh uninitialised tensor: the destination of a store.  ``syms`` names the index operands that its
+    sizes use.
+    """
+
+    sizes: Sequence[Operand[ir.IndexType]]
+    syms: ir.ArrayAttr
+    result: Result[Any]
+
+
+class View(Fuse.Operation, name="view", traits=[ext.Pure]):
+    """Another shape of the same storage.  ``map`` has one coordinate per source dim over ``v0``.. (the
+    result's dims) and symbols.
+    """
+
+    source: Operand[Any]
+    sizes: Sequence[Operand[ir.IndexType]]
+    map: ir.ArrayAttr
+    syms: ir.ArrayAttr
+    result: Result[Any]
+
+
+class Sym(Fuse.Operation, name="sym", traits=[ext.Pure]):
+    """Names a size: ``expr`` over the operands' names ``syms``.  ``symbol`` is what types, extents and
+    coordinates call it.  ``fuse.min`` and ``fuse.max`` bound one that may be negative.
+    """
+
+    inputs: Sequence[Operand[ir.IndexType]]
+    symbol: ir.StringAttr
+    expr: ir.StringAttr
+    syms: ir.ArrayAttr
+    result: Result[ir.IndexType]
+
+
+class Size(Fuse.Operation, name="size", traits=[ext.Pure]):
+    """Reads a size symbol off a tensor: the extent of dim ``dim``."""
+
+    source: Operand[Any]
+    dim: ir.IntegerAttr
+    symbol: ir.StringAttr
+    result: Result[ir.IndexType]
+
+
+class After(Fuse.Operation, name="after"):
+    """The time at which ``value`` is complete.  It is no use of the value: liveness ignores it."""
+
+    value: Operand[Any]
+    token: Result[Token]
+
+
+class Rng(Fuse.Operation, name="rng"):
+    """Draws (seed, offset) from ``device``'s default generator and advances it by ``count`` draws; ordered
+    with the other draws.
+    """
+
+    device: ir.StringAttr
+    count: ir.IntegerAttr
+    seed: Result[I64]
+    offset: Result[I64]
+
+
+class Alloc(Fuse.Operation, name="alloc"):
+    """Planned level: storage is taken here."""
+
+    sizes: Sequence[Operand[ir.IndexType]]
+    syms: ir.ArrayAttr
+    result: Result[Any]
+
+
+class Reuse(Fuse.Operation, name="reuse"):
+    """Planned level: the storage of ``source`` (no longer needed) becomes the result's, which needs no more
+    bytes.
+    """
+
+    source: Operand[Any]
+    sizes: Sequence[Operand[ir.IndexType]]
+    syms: ir.ArrayAttr
+    result: Result[Any]
+
+
+class Free(Fuse.Operation, name="free"):
+    """Planned level: storage is given back here."""
+
+    buffer: Operand[Any]
+
+
+# --- kernel level
+
+
+class Load(Fuse.Operation, name="load", traits=[ext.Pure]):
+    """``source[at]`` where ``guard``, else ``other`` and no access.  ``at``: one coordinate per source dim;
+    ``i0``.. are ``indices``.
+    """
+
+    source: Operand[Any]
+    guard: Operand[I1]
+    other: Operand[T]
+    indices: Sequence[Operand[I64]]
+    at: ir.ArrayAttr
+    result: Result[T]
+
+
+class Store(Fuse.Operation, name="store"):
+    """Writes ``value`` at ``at`` where ``guard`` and returns the destination's new value.  ``mode``: set,
+    add, min, max (atomic).
+    """
+
+    dest: Operand[Any]
+    value: Operand[Any]
+    guard: Operand[I1]
+    indices: Sequence[Operand[I64]]
+    at: ir.ArrayAttr
+    mode: ir.StringAttr
+    result: Result[Any]
+
+
+class Index(Fuse.Operation, name="index", traits=[ext.Pure]):
+    """The value of an index expression over dims, symbols and ``i0``.. (``indices``)."""
+
+    indices: Sequence[Operand[I64]]
+    expr: ir.StringAttr
+    result: Result[I64]
+
+
+class Reduce(Fuse.Operation, name="reduce", traits=[ext.Pure]):
+    """Folds ``value`` over the dims ``over``.  ``kind``: sum, prod, max, min (NaN wins), any, all, xor."""
+
+    value: Operand[T]
+    kind: ir.StringAttr
+    over: ir.ArrayAttr
+    result: Result[T]
+
+
+class ArgReduce(Fuse.Operation, name="argreduce", traits=[ext.Pure]):
+    """The extreme value and its index.  ``kind``: argmax, argmin; NaN wins; of equals the smallest index."""
+
+    value: Operand[T]
+    index: Operand[I64]
+    kind: ir.StringAttr
+    over: ir.ArrayAttr
+    result: Result[T]
+    position: Result[I64]
+
+
+class Welford(Fuse.Operation, name="welford", traits=[ext.Pure]):
+    """Mean and sum of squared deviations (m2) of ``value`` over ``over`` (Welford 1962; combined as in Chan
+    et al. 1983).  Of equal values the mean is each of them, and m2 is 0.
+    """
+
+    value: Operand[T]
+    over: ir.ArrayAttr
+    mean: Result[T]
+    m2: Result[T]
+
+
+class OnlineSoftmax(Fuse.Operation, name="online_softmax", traits=[ext.Pure]):
+    """max(value) and sum(exp(value - max)) over ``over`` in one read (Milakov and Gimelshein 2018)."""
+
+    value: Operand[T]
+    over: ir.ArrayAttr
+    max: Result[T]
+    sum: Result[T]
+
+
+class OnlineExpectation(Fuse.Operation, name="online_expectation", traits=[ext.Pure]):
+    """A sum weighted by a softmax, with the softmaxes that it is made of, over ``over`` in one read.
+
+    ``values`` are one value for each of ``signs`` (-1, 0 or 1), and one more or none.  Of value number k,
+    m_k and s_k are what ``online_softmax`` gives.  Results: sum(exp(value_0 - m_0) * w), then m_0, s_0, m_1,
+    s_1, ..  Here w is the sum of sign_k * (value_k - m_k), and of the value that has no sign.
+    """
+
+    values: Sequence[Operand[T]]
+    over: ir.ArrayAttr
+    signs: Any
+    sums: Sequence[Result[T]]
+
+
+class Scan(Fuse.Operation, name="scan", traits=[ext.Pure]):
+    """Inclusive prefix ``kind`` (sum, prod, max, min) along the dim ``over``; ``reverse``: from the end."""
+
+    value: Operand[T]
+    kind: ir.StringAttr
+    over: ir.StringAttr
+    reverse: Any
+    result: Result[T]
+
+
+class Dot(Fuse.Operation, name="dot", traits=[ext.Pure]):
+    """sum(lhs * rhs) over ``over``, accumulated in the result's type."""
+
+    lhs: Operand[T]
+    rhs: Operand[T]
+    over: ir.ArrayAttr
+    result: Result[Any]
+
+
+class Rand(Fuse.Operation, name="rand", traits=[ext.Pure]):
+    """Philox 4x32-10 at (seed, offset, counter): the same three give the same number.  ``dist``: uniform in
+    [0, 1), normal.
+    """
+
+    seed: Operand[I64]
+    offset: Operand[I64]
+    counter: Operand[I64]
+    dist: ir.StringAttr
+    result: Result[ir.F32Type]
+
+
+class Libm(Fuse.Operation, name="libm", traits=[ext.Pure]):
+    """A C math function that the ``math`` dialect lacks, by its C name without the type suffix (``lgamma``,
+    ``erfinv``).
+    """
+
+    args: Sequence[Operand[T]]
+    fn: ir.StringAttr
+    result: Result[T]
+
+
+class DeviceAssert(Fuse.Operation, name="device_assert"):
+    """Stops the program with ``message`` where ``guard`` holds and ``condition`` does not.  Behaves like a
+    store: never dead.
+    """
+
+    condition: Operand[I1]
+    guard: Operand[I1]
+    message: ir.StringAttr
+
+
+class Base(Fuse.Operation, name="base", traits=[ext.Pure]):
+    """Tiled level: the address of a tensor's first element (storage base + offset), as a ``!tt.ptr``."""
+
+    source: Operand[Any]
+    result: Result[Any]
+
+
+class BaseOf(Fuse.Operation, name="base_of", traits=[ext.Pure]):
+    """Tiled level: the address of the first element of source number ``index`` (an i32, from 0), as
+    ``fuse.base``.
+
+    The sources are arguments of the kernel, of one type.
+    """
+
+    index: Operand[ir.IntegerType[32]]
+    sources: Sequence[Operand[Any]]
+    result: Result[Any]
+
+
+def register(context: ir.Context) -> None:
+    """Loads the dialect into ``context``; a second call does nothing."""
+    if context.is_dialect_loaded("fuse"):
+        return
+    with context, ir.Location.unknown(context):
+        load_dialect(Fuse)

@@ -1,0 +1,425 @@
+"""A mirror of the part of Triton's ``tt`` dialect that this compiler emits, so that wrong TTIR is found here
+and not inside Triton.
+
+Names, operands and attribute spellings are Triton's (3.6 to 3.9).  Where a Python-defined op cannot spell
+Triton's, ``compiler/codegen/ttir.py`` renames on printing: ops with a fixed number of operands
+(``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and the dotted terminators
+(``tt.reduce_return`` is ``tt.reduce.return``).  Annotations are read when a class is created: do not postpone
+them here.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from ...mlir import ext, ir, load_dialect
+from .tt_rules import (
+    addptr,
+    broadcast,
+    expand_dims,
+    join,
+    make_range,
+    memory_access,
+    reduced,
+    same_element,
+    same_shape,
+    scanned,
+    split,
+    verified,
+)
+from .tt_types import TT as TT
+from .tt_types import Ptr as Ptr
+from .tt_types import element_of as element_of
+from .tt_types import pointee_of as pointee_of
+from .tt_types import shape_of as shape_of
+from .tt_types import tile_type as tile_type
+
+Operand, Result = ext.Operand, ext.Result
+I32 = ir.IntegerType[32]
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+
+#: Values of ``atomic_rmw_op``.
+ATOMIC = {
+    "and": 1,
+    "or": 2,
+    "xor": 3,
+    "add": 4,
+    "fadd": 5,
+    "max": 6,
+    "min": 7,
+    "umax": 8,
+    "umin": 9,
+    "xchg": 10,
+}
+#: Values of ``sem`` (memory order) and ``scope``.
+SEM = {"relaxed": 1, "acquire": 2, "release": 3, "acq_rel": 4}
+SCOPE = {"gpu": 1, "cta": 2, "sys": 3}
+#: Values of ``cache`` and ``evict`` on loads and stores.
+CACHE = {"none": 1, "ca": 2, "cg": 3, "wb": 4, "cs": 5, "wt": 6, "cv": 7}
+EVICT = {"normal": 1, "first": 2, "last": 3}
+
+
+class Func(TT.Operation, name="func"):
+    """A kernel as Triton sees it; also ``arg_attrs`` (``tt.divisibility``)."""
+
+    sym_name: ir.StringAttr
+    sym_visibility: ir.StringAttr
+    function_type: ir.TypeAttr
+    body: ir.Region
+
+
+class Return(TT.Operation, name="return", traits=[ir.IsTerminatorTrait]):
+    """Ends a kernel."""
+
+
+class GetProgramId(TT.Operation, name="get_program_id", traits=[ext.Pure]):
+    """The program's number along grid axis 0, 1 or 2."""
+
+    axis: ir.IntegerAttr
+    result: Result[I32]
+
+
+class GetNumPrograms(TT.Operation, name="get_num_programs", traits=[ext.Pure]):
+    """The grid's extent along axis 0, 1 or 2."""
+
+    axis: ir.IntegerAttr
+    result: Result[I32]
+
+
+class MakeRange(TT.Operation, name="make_range", traits=[ext.Pure]):
+    """start, start + 1, ..., end - 1."""
+
+    start: ir.IntegerAttr
+    end: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(make_range)
+
+
+class Splat(TT.Operation, name="splat", traits=[ext.Pure]):
+    """A scalar in every element."""
+
+    src: Operand[Any]
+    result: Result[Any]
+    verify_invariants = verified(same_element)
+
+
+class ExpandDims(TT.Operation, name="expand_dims", traits=[ext.Pure]):
+    """A new axis of extent 1."""
+
+    src: Operand[Any]
+    axis: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(expand_dims)
+
+
+class Broadcast(TT.Operation, name="broadcast", traits=[ext.Pure]):
+    """Repeats axes of extent 1."""
+
+    src: Operand[Any]
+    result: Result[Any]
+    verify_invariants = verified(broadcast)
+
+
+class Reshape(TT.Operation, name="reshape", traits=[ext.Pure]):
+    """Same elements in another shape."""
+
+    src: Operand[Any]
+    result: Result[Any]
+    verify_invariants = verified(same_element)
+
+
+class Trans(TT.Operation, name="trans", traits=[ext.Pure]):
+    """Permutes axes by ``order``."""
+
+    src: Operand[Any]
+    order: Any
+    result: Result[Any]
+    verify_invariants = verified(same_element)
+
+
+class Join(TT.Operation, name="join", traits=[ext.Pure]):
+    """Two tiles side by side along a new last axis of extent 2."""
+
+    lhs: Operand[T]
+    rhs: Operand[T]
+    result: Result[Any]
+    verify_invariants = verified(join)
+
+
+class Split(TT.Operation, name="split", traits=[ext.Pure]):
+    """The two halves of a tile along its last axis, which has extent 2."""
+
+    src: Operand[Any]
+    lhs: Result[Any]
+    rhs: Result[Any]
+    verify_invariants = verified(split)
+
+
+class AddPtr(TT.Operation, name="addptr", traits=[ext.Pure]):
+    """Address plus offset in elements."""
+
+    ptr: Operand[T]
+    offset: Operand[Any]
+    result: Result[T]
+    verify_invariants = verified(addptr)
+
+
+class Load(TT.Operation, name="load"):
+    """Reads where ``mask``; elsewhere ``other`` (undefined without).  Optional attributes: ``cache``,
+    ``evict``, ``isVolatile``.
+    """
+
+    ptr: Operand[Any]
+    mask: Operand[Any] | None
+    other: Operand[Any] | None
+    result: Result[Any]
+    verify_invariants = verified(memory_access(lambda op: op.results[0].type))
+
+
+class Store(TT.Operation, name="store"):
+    """Writes where ``mask``.  Optional attributes: ``cache``, ``evict``."""
+
+    ptr: Operand[Any]
+    value: Operand[Any]
+    mask: Operand[Any] | None
+    verify_invariants = verified(memory_access(lambda op: op.operands[1].type))
+
+
+class AtomicRmw(TT.Operation, name="atomic_rmw"):
+    """Read-modify-write where ``mask``; gives the old value.  Attribute values: ``ATOMIC``, ``SEM``,
+    ``SCOPE``.
+    """
+
+    ptr: Operand[Any]
+    val: Operand[Any]
+    mask: Operand[Any] | None
+    atomic_rmw_op: ir.IntegerAttr
+    sem: ir.IntegerAttr
+    scope: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(memory_access(lambda op: op.operands[1].type))
+
+
+class AtomicCas(TT.Operation, name="atomic_cas"):
+    """Compare-and-swap; gives the old value."""
+
+    ptr: Operand[Any]
+    cmp: Operand[T]
+    val: Operand[T]
+    sem: ir.IntegerAttr
+    scope: ir.IntegerAttr
+    result: Result[T]
+    verify_invariants = verified(memory_access(lambda op: op.operands[1].type))
+
+
+class Dot(TT.Operation, name="dot", traits=[ext.Pure]):
+    """a @ b + c on tiles.  ``inputPrecision``: 0 tf32, 1 tf32x3, 2 ieee."""
+
+    a: Operand[Any]
+    b: Operand[Any]
+    c: Operand[T]
+    inputPrecision: ir.IntegerAttr
+    maxNumImpreciseAcc: ir.IntegerAttr
+    result: Result[T]
+
+
+class Reduce(TT.Operation, name="reduce", traits=[ext.Pure]):
+    """Folds a tile along ``axis`` with the region's combiner, which ends in ``tt.reduce_return``."""
+
+    src: Operand[Any]
+    axis: ir.IntegerAttr
+    body: ir.Region
+    result: Result[Any]
+    verify_invariants = verified(reduced)
+
+
+class Reduce2(TT.Operation, name="reduce_2", traits=[ext.Pure]):
+    """``tt.reduce`` of two tiles at once."""
+
+    src0: Operand[Any]
+    src1: Operand[Any]
+    axis: ir.IntegerAttr
+    body: ir.Region
+    result0: Result[Any]
+    result1: Result[Any]
+    verify_invariants = verified(reduced)
+
+
+class Reduce3(TT.Operation, name="reduce_3", traits=[ext.Pure]):
+    """``tt.reduce`` of three tiles at once."""
+
+    src0: Operand[Any]
+    src1: Operand[Any]
+    src2: Operand[Any]
+    axis: ir.IntegerAttr
+    body: ir.Region
+    result0: Result[Any]
+    result1: Result[Any]
+    result2: Result[Any]
+    verify_invariants = verified(reduced)
+
+
+class ReduceReturn(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait]):
+    """Result of a one-tile combiner."""
+
+    value: Operand[Any]
+
+
+class ReduceReturn2(TT.Operation, name="reduce_return_2", traits=[ir.IsTerminatorTrait]):
+    """Results of a two-tile combiner."""
+
+    value0: Operand[Any]
+    value1: Operand[Any]
+
+
+class ReduceReturn3(TT.Operation, name="reduce_return_3", traits=[ir.IsTerminatorTrait]):
+    """Results of a three-tile combiner."""
+
+    value0: Operand[Any]
+    value1: Operand[Any]
+    value2: Operand[Any]
+
+
+class Scan(TT.Operation, name="scan", traits=[ext.Pure]):
+    """Inclusive prefix along ``axis`` with the region's combiner, which ends in ``tt.scan_return``."""
+
+    src: Operand[T]
+    axis: ir.IntegerAttr
+    reverse: Any
+    body: ir.Region
+    result: Result[T]
+    verify_invariants = verified(scanned)
+
+
+class ScanReturn(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]):
+    """Result of a scan's combiner."""
+
+    value: Operand[Any]
+
+
+class Assert(TT.Operation, name="assert"):
+    """Stops the grid with ``message`` where the condition is false."""
+
+    condition: Operand[Any]
+    message: ir.StringAttr
+
+
+class ExternElementwise(TT.Operation, name="extern_elementwise", traits=[ext.Pure]):
+    """A libdevice function on each element; ``libname`` and ``libpath`` are empty."""
+
+    srcs: Sequence[Operand[T]]
+    libname: ir.StringAttr
+    libpath: ir.StringAttr
+    symbol: ir.StringAttr
+    pure: Any
+    result: Result[Any]
+    verify_invariants = verified(same_shape)
+
+
+class Clampf(TT.Operation, name="clampf", traits=[ext.Pure]):
+    """min(max(x, lo), hi).  ``propagateNan``: 0 no, 0xFFFF yes."""
+
+    x: Operand[T]
+    lo: Operand[T]
+    hi: Operand[T]
+    propagateNan: ir.IntegerAttr
+    result: Result[T]
+
+
+class FpToFp(TT.Operation, name="fp_to_fp", traits=[ext.Pure]):
+    """Float conversion; ``rounding = 1 : i32`` (nearest even) when narrowing, none when widening."""
+
+    src: Operand[Any]
+    result: Result[Any]
+    verify_invariants = verified(same_shape)
+
+
+class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
+    """Same bits, another type of the same width (pointers too)."""
+
+    src: Operand[Any]
+    result: Result[Any]
+    verify_invariants = verified(same_shape)
+
+
+class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[ext.Pure]):
+    """PTX text on each element.  Only ``parameter_text``, ``ROUNDED_TEXT``, ``WIDENED_TEXT`` are emitted."""
+
+    srcs: Sequence[Operand[Any]]
+    asm_string: ir.StringAttr
+    constraints: ir.StringAttr
+    packed_element: ir.IntegerAttr
+    pure: Any
+    result: Result[Any]
+    verify_invariants = verified(same_shape)
+
+
+def parameter_text(kernel: str, first: int) -> str:
+    """PTX that reads parameter ``first + $1`` of ``kernel`` into ``$0``: all up to it take 8 bytes.
+
+    Parameters lie in constant memory in their order, as the launch packs them, so one load that takes an
+    offset finds any of them.  Branches that yield one of many addresses would cost registers for all.
+    """
+    return (
+        f"{{ .reg .b64 at; mov.b64 at, {kernel}_param_{first}; mad.wide.u32 at, $1, 8, at; "
+        "ld.param.b64 $0, [at]; }"
+    )
+
+
+#: PTX that rounds two float32 to bfloat16 and widens them again, with one conversion for both: alone, each
+#: would take one at a quarter of the speed of a sum.
+ROUNDED_TEXT = (
+    "{ .reg .b32 both; cvt.rn.bf16x2.f32 both, $3, $2; shl.b32 $0, both, 16; and.b32 $1, both, 0xffff0000; }"
+)
+ROUNDED_CONSTRAINTS = "=r,=r,r,r"
+#: PTX that widens two bfloat16 of one register to float32, with an instruction for each: conversions take two
+#: for the upper one.
+WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"
+WIDENED_CONSTRAINTS = "=r,=r,r"
+
+
+def first_parameter(text: str) -> int | None:
+    """``first`` of a ``parameter_text``; None for any other text."""
+    found = re.search(r"mov\.b64 at, (\w+)_param_(\d+);", text)
+    return int(found[2]) if found and text == parameter_text(found[1], int(found[2])) else None
+
+
+class IntToPtr(TT.Operation, name="int_to_ptr", traits=[ext.Pure]):
+    """An i64 as an address."""
+
+    src: Operand[Any]
+    result: Result[Any]
+    verify_invariants = verified(same_shape)
+
+
+class PreciseSqrt(TT.Operation, name="precise_sqrt", traits=[ext.Pure]):
+    """IEEE square root."""
+
+    x: Operand[T]
+    result: Result[T]
+
+
+class PreciseDivf(TT.Operation, name="precise_divf", traits=[ext.Pure]):
+    """IEEE division."""
+
+    x: Operand[T]
+    y: Operand[T]
+    result: Result[T]
+
+
+class Mulhiui(TT.Operation, name="mulhiui", traits=[ext.Pure]):
+    """The upper half of an unsigned product."""
+
+    x: Operand[T]
+    y: Operand[T]
+    result: Result[T]
+
+
+def register(context: ir.Context) -> None:
+    """Loads the mirror into ``context``; a second call does nothing."""
+    if context.is_dialect_loaded("tt"):
+        return
+    with context, ir.Location.unknown(context):
+        load_dialect(TT)

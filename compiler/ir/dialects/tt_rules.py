@@ -1,0 +1,141 @@
+"""What the operations of the mirror of Triton's dialect require of their types.  A rule gives a complaint or
+None.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...mlir import ir
+from .tt_types import element_of, pointee_of, shape_of, tile_type
+
+
+def verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
+    """Turns a check that returns a complaint into the bindings' verifier: a located error and False."""
+
+    def verify_invariants(self: Any) -> bool:
+        with self.operation.location:  # a verifier runs in the parser too, where there is no current location
+            try:
+                complaint = check(self.operation)
+            except (KeyError, ValueError) as error:  # an attribute that is missing or of another kind
+                complaint = str(error)
+            except IndexError:  # this runs before MLIR counts operands and results
+                op = self.operation
+                complaint = f"has too few operands or results: {len(op.operands)} and {len(op.results)}"
+        if complaint is not None:
+            self.operation.location.emit_error(f"'{self.operation.name}' op {complaint}")
+        return complaint is None
+
+    return verify_invariants
+
+
+def powers_of_two(op: ir.Operation) -> str | None:
+    for result in op.results:
+        for extent in shape_of(result.type):
+            if extent <= 0 or extent & (extent - 1):
+                return f"expected tile extents that are powers of two, got {result.type}"
+    return None
+
+
+def same_shape(op: ir.Operation) -> str | None:
+    shapes = {tuple(shape_of(v.type)) for v in (*op.operands, *op.results)}
+    if len(shapes) > 1:
+        return "expected operands and results of one shape, got " + ", ".join(
+            str(v.type) for v in (*op.operands, *op.results)
+        )
+    return powers_of_two(op)
+
+
+def same_element(op: ir.Operation) -> str | None:
+    if element_of(op.operands[0].type) != element_of(op.results[0].type):
+        return f"expected result elements {element_of(op.operands[0].type)}, got {op.results[0].type}"
+    return powers_of_two(op)
+
+
+def memory_access(value: Callable[[ir.Operation], ir.Type]) -> Callable[[ir.Operation], str | None]:
+    def check(op: ir.Operation) -> str | None:
+        pointee = pointee_of(op.operands[0].type)
+        if pointee is None:
+            return f"expected a pointer, got {op.operands[0].type}"
+        if pointee != element_of(value(op)):
+            return f"expected values of {pointee}, got {value(op)}"
+        return same_shape(op)
+
+    return check
+
+
+def addptr(op: ir.Operation) -> str | None:
+    if pointee_of(op.operands[0].type) is None:
+        return f"expected a pointer, got {op.operands[0].type}"
+    if str(element_of(op.operands[1].type)) not in ("i32", "i64"):
+        return f"expected i32 or i64 offsets, got {op.operands[1].type}"
+    return same_shape(op)
+
+
+def make_range(op: ir.Operation) -> str | None:
+    start, end = (ir.IntegerAttr(op.attributes[n]).value for n in ("start", "end"))
+    if shape_of(op.results[0].type) != [end - start] or str(element_of(op.results[0].type)) != "i32":
+        return f"expected tensor<{end - start}xi32>, got {op.results[0].type}"
+    return powers_of_two(op)
+
+
+def broadcast(op: ir.Operation) -> str | None:
+    source, result = shape_of(op.operands[0].type), shape_of(op.results[0].type)
+    if len(source) != len(result) or any(a not in (1, b) for a, b in zip(source, result, strict=True)):
+        return f"cannot broadcast {op.operands[0].type} to {op.results[0].type}"
+    return same_element(op)
+
+
+def expand_dims(op: ir.Operation) -> str | None:
+    expected = shape_of(op.operands[0].type)
+    expected.insert(ir.IntegerAttr(op.attributes["axis"]).value, 1)
+    if shape_of(op.results[0].type) != expected:
+        return f"expected a result of shape {expected}, got {op.results[0].type}"
+    return same_element(op)
+
+
+def reduced(op: ir.Operation) -> str | None:
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    if len(op.operands) != len(op.results):
+        return f"expected a result for each of {len(op.operands)} operands, got {len(op.results)}"
+    for operand, result in zip(op.operands, op.results, strict=True):
+        shape = shape_of(operand.type)
+        if not 0 <= axis < len(shape):
+            return f"axis {axis} is outside {operand.type}"
+        expected = tile_type(shape[:axis] + shape[axis + 1 :], element_of(operand.type))
+        if result.type != expected:
+            return f"expected a result of type {expected}, got {result.type}"
+    return _combiner(op, len(op.operands))
+
+
+def scanned(op: ir.Operation) -> str | None:
+    if len(op.operands) != len(op.results):
+        return f"expected a result for each of {len(op.operands)} operands, got {len(op.results)}"
+    for operand, result in zip(op.operands, op.results, strict=True):
+        if operand.type != result.type:
+            return f"expected a result of type {operand.type}, got {result.type}"
+    return _combiner(op, len(op.operands))
+
+
+def _combiner(op: ir.Operation, operands: int) -> str | None:
+    blocks = list(op.regions[0].blocks)
+    if len(blocks) != 1 or len(blocks[0].arguments) != 2 * operands:
+        return f"expected one block with {2 * operands} scalar arguments"
+    return None
+
+
+def join(op: ir.Operation) -> str | None:
+    shapes = [tuple(shape_of(v.type)) for v in (*op.operands, *op.results)]
+    if shapes[0] != shapes[1] or shapes[2] != (*shapes[0], 2):
+        return "expected two tiles of one shape and a new last axis of 2, got " + ", ".join(
+            str(v.type) for v in (*op.operands, *op.results)
+        )
+    return same_element(op)
+
+
+def split(op: ir.Operation) -> str | None:
+    shapes = [tuple(shape_of(v.type)) for v in (*op.operands, *op.results)]
+    if shapes[1] != shapes[2] or shapes[0] != (*shapes[1], 2):
+        return "expected a last axis of 2 and two tiles without it, got " + ", ".join(
+            str(v.type) for v in (*op.operands, *op.results)
+        )
+    return same_element(op)

@@ -1,0 +1,36 @@
+"""Types of the mirror of Triton's dialect: pointers, and tiles of elements."""
+
+from collections.abc import Sequence
+
+from ...mlir import ext, ir
+
+
+def shape_of(type_: ir.Type) -> list[int]:
+    """The extents of a tile type; a scalar has none."""
+    return list(ir.RankedTensorType(type_).shape) if isinstance(type_, ir.RankedTensorType) else []
+
+
+def element_of(type_: ir.Type) -> ir.Type:
+    """The element type of a tile, or the scalar type itself."""
+    return ir.RankedTensorType(type_).element_type if isinstance(type_, ir.RankedTensorType) else type_
+
+
+def tile_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
+    """A tile of ``element``; the element type itself for an empty shape."""
+    return ir.RankedTensorType.get(list(shape), element) if shape else element
+
+
+class TT(ext.Dialect, name="tt"):
+    """Namespace of the mirror; ``register`` loads it."""
+
+
+class Ptr(TT.Type, name="ptr"):
+    """Address of an element in global memory."""
+
+    pointee: ir.TypeAttr
+
+
+def pointee_of(type_: ir.Type) -> ir.Type | None:
+    """What a pointer (or a tile of pointers) points to; None for another type."""
+    element = element_of(type_)
+    return ir.TypeAttr(element.params[0]).value if isinstance(element, Ptr) else None

@@ -1,0 +1,118 @@
+"""``fuse.tile`` as plain Python: how the dims of a kernel are cut into blocks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..index import Expr, const
+from ..mlir import ir
+from .kernel import attribute_items, natural, string, strings
+
+KINDS = ("grid", "resident", "looped")
+#: Copies of a loop's operands that a pipeline may hold; shared memory is full long before.
+MOST_STAGES = 16
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A flattened list of dims (row-major, the last fastest) cut into blocks of ``block`` points."""
+
+    dims: tuple[str, ...]
+    block: int
+    kind: str
+
+    def extent(self, dims: dict[str, Expr]) -> Expr:
+        """Number of points of the axis."""
+        total = const(1)
+        for name in self.dims:
+            total = total * dims[name]
+        return total
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The axes of every tile of a kernel, the innermost last, and how many warps work on it."""
+
+    axes: tuple[Axis, ...]
+    num_warps: int = 4
+    num_stages: int = 1
+
+    def axis_of(self, dim: str) -> int:
+        """Number of the axis that holds ``dim``."""
+        return next(i for i, axis in enumerate(self.axes) if dim in axis.dims)
+
+    @property
+    def looped(self) -> int | None:
+        """Number of the looped axis."""
+        return next((i for i, axis in enumerate(self.axes) if axis.kind == "looped"), None)
+
+    @property
+    def elements(self) -> int:
+        """Elements of a full tile."""
+        total = 1
+        for axis in self.axes:
+            total *= axis.block
+        return total
+
+    def problem(self, dims: Iterable[str]) -> str | None:
+        """Why this is no tiling of a kernel with ``dims``; None when it is one."""
+        placed = [d for axis in self.axes for d in axis.dims]
+        if sorted(placed, key=natural) != sorted(dims, key=natural):
+            wanted = sorted(dims, key=natural)
+            return f"expected every dim in exactly one axis, got the dims {wanted} in axes of {placed}"
+        for axis in self.axes:
+            if axis.kind not in KINDS:
+                return f"expected an axis kind of {', '.join(KINDS)}, got '{axis.kind}'"
+            if axis.block < 1 or axis.block & (axis.block - 1):
+                where = f"the axis of {list(axis.dims)}"
+                return f"expected a block that is a power of two, got {axis.block} for {where}"
+        if sum(axis.kind == "looped" for axis in self.axes) > 1:
+            return "expected at most one looped axis"
+        if self.num_warps < 1 or self.num_warps > 32 or self.num_warps & (self.num_warps - 1):
+            return f"expected 1, 2, 4, 8, 16 or 32 warps, got {self.num_warps}"
+        if not 1 <= self.num_stages <= MOST_STAGES:
+            return f"expected 1 to {MOST_STAGES} stages, got {self.num_stages}"
+        return None
+
+    def attribute(self) -> ir.DictAttr:
+        """The attribute ``fuse.tile``, in the current context."""
+        axes = [
+            ir.DictAttr.get(
+                {
+                    "dims": ir.ArrayAttr.get([ir.StringAttr.get(d) for d in axis.dims]),
+                    "block": _integer(axis.block),
+                    "kind": ir.StringAttr.get(axis.kind),
+                }
+            )
+            for axis in self.axes
+        ]
+        return ir.DictAttr.get(
+            {
+                "axes": ir.ArrayAttr.get(axes),
+                "num_warps": _integer(self.num_warps),
+                "num_stages": _integer(self.num_stages),
+            }
+        )
+
+    @staticmethod
+    def of(attribute: ir.Attribute) -> "Tile":
+        """Reads ``fuse.tile``.  Raises ValueError where an entry is missing."""
+        named = dict(attribute_items(attribute))
+        for key in ("axes", "num_warps", "num_stages"):
+            if key not in named:
+                raise ValueError(f"fuse.tile has no '{key}'")
+        axes = []
+        for entry in ir.ArrayAttr(named["axes"]):
+            parts = dict(attribute_items(entry))
+            for key in ("dims", "block", "kind"):
+                if key not in parts:
+                    raise ValueError(f"an axis of fuse.tile has no '{key}'")
+            axes.append(
+                Axis(strings(parts["dims"]), ir.IntegerAttr(parts["block"]).value, string(parts["kind"]))
+            )
+        return Tile(
+            tuple(axes), ir.IntegerAttr(named["num_warps"]).value, ir.IntegerAttr(named["num_stages"]).value
+        )
+
+
+def _integer(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

@@ -1,0 +1,381 @@
+"""Spelled-out attention becomes ``scaled_dot_product_attention``, before AOTAutograd sees the graph.
+
+Before, in the graph that Dynamo captured::
+
+    scores = torch.matmul(q, k.transpose(-2, -1)) / 8.0 + mask      # each step with one reader
+    out = torch.matmul(dropout(softmax(scores, -1), 0.0), v)
+
+After::
+
+    out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.125)
+
+Autograd then derives its backward graph and dispatch chooses the kernel (flash, memory-efficient, math), both
+as in eager mode, and no kernel reads or writes the matrix of scores.  It fires when
+
+1. the steps are a product, factors, at most one mask (added, or filled with -inf), softmax over the last dim,
+   and a product;
+2. nobody else reads a step, and nothing between them may write to memory or change a mode (autocast, grad);
+3. q, k and v are 3-D or 4-D, with equal batch dims, head sizes, devices and dtypes, and rows of stride 1;
+4. the mask has the dtype of q, needs no gradient and has a value for each key;
+5. a fused kernel for that dtype, head size and device exists, as accurate as the product that it replaces.
+
+Fused kernels choose the layout of their result; it is made contiguous, as a product's is, unless all that
+follows is the usual merging of heads.  Active dropout stays spelled out: the fused kernels draw other numbers
+than eager mode does.  A row whose every key is masked with -inf is nan when spelled out; the fused kernels
+may give 0 there.
+"""
+
+import logging
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.nn import functional as F
+
+from ...fx.new_node import new_node
+from .attention_layout import merges_heads
+from .matching import example, rewrite_graphs
+
+log = logging.getLogger(__name__)
+
+_BINARY = ("input", "other")
+_SOFTMAX = ("input", "dim", "dtype")
+_FILL = ("input", "mask", "value")
+
+#: Name -> functions (or names of methods) and the names of their arguments, those that matter here.
+STEPS: dict[str, tuple[tuple[tuple[Any, ...], tuple[str, ...]], ...]] = {
+    "matmul": (((operator.matmul, torch.matmul, torch.bmm, "matmul", "bmm", "__matmul__"), _BINARY),),
+    "mul": (((operator.mul, operator.imul, torch.mul, torch.multiply, "mul", "mul_", "__mul__"), _BINARY),),
+    "div": (((operator.truediv, operator.itruediv, torch.div, torch.true_divide, "div", "div_"), _BINARY),),
+    "add": (((operator.add, operator.iadd, torch.add, "add", "add_"), _BINARY),),
+    "softmax": (
+        ((torch.softmax, "softmax"), _SOFTMAX),
+        ((F.softmax,), ("input", "dim", "_stacklevel", "dtype")),
+    ),
+    "dropout": (((F.dropout,), ("input", "p", "training", "inplace")),),
+    "fill": (((torch.masked_fill, "masked_fill", "masked_fill_"), _FILL),),
+    "keep": (((torch.where,), ("mask", "input", "value")),),
+    "cast": ((("to", "float", "half", "bfloat16", "type_as", "contiguous"), ("input",)),),
+}
+
+_CALLS: dict[Any, tuple[str, tuple[str, ...]]] = {}
+for _step, _forms in STEPS.items():
+    for _targets, _names in _forms:
+        for _target in _targets:
+            assert _target not in _CALLS, f"{_target} is two steps"
+            _CALLS[_target] = (_step, _names)
+
+#: Arguments without a default, from the first.
+_REQUIRED = {"matmul": 2, "mul": 2, "div": 2, "add": 2, "softmax": 1, "dropout": 1, "fill": 3, "keep": 3}
+
+#: Functions that write to an argument or change the mode of what follows; in-place methods end in "_".
+_WRITERS = frozenset({
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod,
+    operator.ipow, operator.iand, operator.ior, operator.ixor, operator.imatmul, operator.setitem,
+    F.batch_norm, F.instance_norm, torch.batch_norm, torch.instance_norm,
+})  # fmt: skip
+
+#: Modules whose functions write only as ``may_write`` can see.
+_KNOWN = frozenset(
+    {"torch", "torch.functional", "torch.nn.functional", "torch._C._nn", "_operator", "builtins", "math"}
+)
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What a product of probabilities and values computes.
+
+    query, key, value: nodes of ``[..., t, d]``, ``[..., d, s]`` (as the product took it) and ``[..., s, d]``.
+    scale: factor on the scores.  mask: the node of what is added to them, or None.  filled: None, or (the
+    value that masked scores have, whether ``mask`` is true at those).  steps: what is replaced, the last
+    product first.
+    """
+
+    query: Node
+    key: Node
+    value: Node
+    scale: float = 1.0
+    mask: Node | None = None
+    filled: tuple[float, bool] | None = None
+    steps: tuple[Node, ...] = ()
+
+
+def fuse_attention(gm: GraphModule) -> int:
+    """Rewrites every attention in a captured graph and the graphs inside it; how many.
+
+    gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
+    """
+    return rewrite_graphs(gm, _fuse)
+
+
+def _fuse(graph: Graph) -> int:
+    softmax = any(_call(node)[0] == "softmax" for node in graph.nodes)
+    if not softmax or torch.are_deterministic_algorithms_enabled():
+        return 0
+    count = 0
+    for node in list(graph.nodes):
+        if _call(node)[0] != "matmul":
+            continue
+        found = recognize(node)
+        if isinstance(found, str):
+            log.debug("%s is no attention: %s", node.name, found)
+            continue
+        log.info("%s is the attention of %s, %s and %s", node.name, found.query, found.key, found.value)
+        _replace(graph, found)
+        count += 1
+    return count
+
+
+def recognize(node: Node) -> Attention | str:
+    """The attention that ends in a product (matmul or bmm), or why there is none that can be fused."""
+    _, arguments = _call(node)
+    found = _probabilities(arguments["input"], (node,))
+    if isinstance(found, str):
+        return found
+    value = arguments["other"]
+    if not isinstance(value, Node) or value in found.steps:
+        return "the second product multiplies something else"
+    found = replace(found, value=value)
+    return _refusal(found) or found
+
+
+def _probabilities(node: Any, steps: tuple[Node, ...]) -> Attention | str:
+    """From the second product up to the softmax: casts, and dropout that does nothing."""
+    step, arguments = _call(node)
+    if step not in ("cast", "dropout", "softmax"):
+        return "its first operand is not a softmax"
+    if len(node.users) != 1:
+        return f"{node.name} has other readers"
+    steps = (*steps, node)
+    if step == "cast" and not _is_cast(node):
+        return f"{node.name} does more than a cast"
+    if step == "cast":
+        return _probabilities(arguments["input"], steps)
+    if step == "dropout":
+        idle = arguments.get("p", 0.5) == 0.0 or arguments.get("training", True) is False
+        return _probabilities(arguments["input"], steps) if idle else "dropout is active"
+    value = example(node)
+    if value is None or arguments.get("dim") not in (-1, value.dim() - 1):
+        return "the softmax is over another dim"
+    if arguments.get("dtype") not in (None, torch.float32, value.dtype):
+        return "the softmax has another dtype"
+    return _scores(arguments["input"], Attention(node, node, node, steps=steps))
+
+
+def _scores(node: Any, found: Attention) -> Attention | str:
+    """From the softmax up to the first product.  Once a factor was met, a mask above it would be scaled."""
+    step, arguments = _call(node)
+    if step not in ("cast", "add", "fill", "keep", "mul", "div", "matmul"):
+        return "the softmax is not of a product"
+    if len(node.users) != 1:
+        return f"{node.name} has other readers"
+    found = replace(found, steps=(*found.steps, node))
+    if step == "matmul":
+        return _product(arguments, found)
+    if step == "cast" and not _is_cast(node):
+        return f"{node.name} does more than a cast"
+    if step == "cast":
+        return _scores(arguments["input"], found)
+    if step in ("mul", "div"):
+        return _factor(step, arguments, found)
+    if found.mask is not None or found.scale != 1.0:
+        return "there are two masks or one that is scaled"
+    if step == "add":
+        return _added(arguments["input"], arguments["other"], found)
+    mask, value = arguments["mask"], arguments["value"]
+    if not isinstance(mask, Node) or not isinstance(value, float | int):
+        return "masked scores have no constant value"
+    return _scores(arguments["input"], replace(found, mask=mask, filled=(float(value), step == "fill")))
+
+
+def _added(left: Any, right: Any, found: Attention) -> Attention | str:
+    """One operand of the sum is the scores; the other one is the mask."""
+    reason: Attention | str = "a number is added to the scores"
+    for scores, mask in ((left, right), (right, left)):
+        if isinstance(scores, Node) and isinstance(mask, Node) and scores is not mask:
+            reason = _scores(scores, replace(found, mask=mask))
+            if isinstance(reason, Attention):
+                return reason
+    return reason
+
+
+def _factor(step: str, arguments: Mapping[str, Any], found: Attention) -> Attention | str:
+    number, scores = arguments["other"], arguments["input"]
+    if step == "mul" and isinstance(scores, float | int):
+        number, scores = scores, number
+    if not isinstance(number, float | int) or not 0.0 < number < float("inf"):
+        return f"the scale is {number}, no positive number"
+    scale = found.scale * number if step == "mul" else found.scale / number
+    return _scores(scores, replace(found, scale=scale))
+
+
+def _product(arguments: Mapping[str, Any], found: Attention) -> Attention | str:
+    query, key = arguments["input"], arguments["other"]
+    if not isinstance(query, Node) or not isinstance(key, Node) or found.mask in found.steps:
+        return "the first product multiplies something else"
+    return replace(found, query=query, key=key)
+
+
+def _refusal(found: Attention) -> str | None:
+    """Why operands or surroundings forbid the fused form, or None."""
+    values = [example(node) for node in (found.query, found.key, found.value, *found.steps)]
+    if any(value is None for value in values):
+        return "an operand has no example value"
+    q, k, v, out, *inner = [value for value in values if value is not None]
+    softmax, product = next(example(n) for n in found.steps if _call(n)[0] == "softmax"), inner[-1]
+    assert softmax is not None, "all values were found"
+    if not (q.dim() == k.dim() == v.dim() and q.dim() in (3, 4)):
+        return "operands are not all 3-D or 4-D"
+    if len({q.dtype, k.dtype, v.dtype, out.dtype}) > 1 or len({q.device, k.device, v.device}) > 1:
+        return "dtypes or devices differ"
+    if not (_same(q.shape[:-2], k.shape[:-2]) and _same(q.shape[:-2], v.shape[:-2])):
+        return "operands are broadcast"
+    if not (_same(softmax.shape, product.shape) and _same((q.shape[-1],), (v.shape[-1],))):
+        return "the mask broadcasts the scores, or the head sizes differ"
+    if any(value.dtype not in (q.dtype, torch.float32) for value in inner):
+        return "a step has a dtype of less precision"
+    if not _same((q.stride(-1), k.stride(-2), v.stride(-1)), (1, 1, 1)):
+        return "rows of an operand are strided"
+    return kernel_refusal(q) or _mask_refusal(found, q, product) or _surroundings(found)
+
+
+def kernel_refusal(q: Tensor) -> str | None:
+    """Why no fused kernel takes such a query or is as accurate as products are, or None."""
+    if q.device.type == "cpu":
+        return None if q.is_floating_point() and q.dtype.itemsize > 1 else f"no kernel for {q.dtype}"
+    if q.device.type != "cuda":
+        return f"no kernel for {q.device.type}"
+    head = q.shape[-1]
+    if not isinstance(head, int) or head % 8 or head > 256:
+        return f"no fused kernel has a head size of {head}"
+    if q.dtype == torch.float32 and torch.backends.cuda.matmul.fp32_precision != "tf32":
+        return "fused kernels compute float32 in TF32, which is not allowed"
+    return None if q.dtype in (torch.float32, torch.float16, torch.bfloat16) else f"no kernel for {q.dtype}"
+
+
+def _mask_refusal(found: Attention, q: Tensor, scores: Tensor) -> str | None:
+    if found.mask is None:
+        return None
+    mask = example(found.mask)
+    if mask is None or mask.device != q.device or not 1 <= mask.dim() <= scores.dim():
+        return "the mask is no tensor on the device"
+    if not _same(mask.shape[-1:], scores.shape[-1:]) or mask.requires_grad:
+        return "the mask is broadcast over the keys or needs a gradient"
+    if found.filled is None:
+        return None if mask.dtype == q.dtype else "the mask has another dtype"
+    absorbing = q.dtype in (
+        torch.float32,
+        torch.bfloat16,
+    )  # adding a score to their lowest number changes nothing
+    lowest = found.filled[0] == torch.finfo(q.dtype).min and absorbing
+    if mask.dtype == torch.bool and (found.filled[0] == -float("inf") or lowest):
+        return None
+    return "masked scores keep some weight"
+
+
+def _surroundings(found: Attention) -> str | None:
+    """The fused op runs where the last product did: what it reads must still be what the steps read."""
+    node, steps = found.steps[-1], set(found.steps)
+    while node is not found.steps[0]:
+        node = node.next
+        if node not in steps and may_write(node):
+            return f"{node.name} runs between the steps and may write"
+    return None
+
+
+def may_write(node: Node) -> bool:
+    """Whether running the node can change a tensor or a mode; true for what is not known."""
+    if node.op in ("placeholder", "get_attr", "output"):
+        return False
+    if node.kwargs.get("out") is not None or node.kwargs.get("inplace"):
+        return True
+    if node.op == "call_method":
+        return str(node.target).endswith("_")
+    if node.op != "call_function" or node.target in _WRITERS:
+        return True
+    if isinstance(node.target, torch._ops.OpOverload):
+        return node.target._schema.is_mutable
+    name, module = getattr(node.target, "__name__", "_"), getattr(node.target, "__module__", None) or ""
+    pure = module in _KNOWN or node.target in _CALLS or getattr(torch, name, None) is node.target
+    return not pure or name.startswith("_") or name.endswith("_") or any(a is True for a in node.args)
+
+
+def _replace(graph: Graph, found: Attention) -> None:
+    """Puts the fused op in the place of the last product and removes the steps.
+
+    3-D operands get a batch of one.
+    """
+    last, q, scores = found.steps[0], example(found.query), example(found.steps[-1])
+    assert q is not None and scores is not None, "refused without example values"
+    with graph.inserting_before(last):
+        emit = partial(new_node, graph, like=last)
+        mask = found.mask
+        if mask is not None and found.filled is not None:
+            value, where_true = found.filled
+            hidden = mask if where_true else emit(torch.logical_not, mask)
+            zero = emit(torch.zeros, (), dtype=q.dtype, device=q.device)
+            mask = emit(torch.masked_fill, zero, hidden, value)
+        given = example(found.mask)
+        for _ in range(4 - given.dim() if given is not None else 0):
+            mask = emit("unsqueeze", mask, 0)
+        operands = [found.query, emit("transpose", found.key, -2, -1), found.value]
+        if scores.dim() == 3:
+            operands = [emit("unsqueeze", operand, 0) for operand in operands]
+        out = emit(F.scaled_dot_product_attention, *operands, attn_mask=mask, scale=float(found.scale))
+        if scores.dim() == 3:
+            out = emit("squeeze", out, 0)
+        if not _merges_heads(last, q):
+            out = emit("contiguous", out)
+    out.meta = dict(last.meta)
+    last.replace_all_uses_with(out)
+    for step in found.steps:
+        graph.erase_node(step)
+
+
+def _merges_heads(out: Node, q: Tensor) -> bool:
+    """Whether ``[b, h, t, d]`` is only made ``[b, t, h * d]``: with the same strides from any fused kernel.
+
+    They give ``[b, t, h, d]`` in memory or the layout of ``q``, so that has to be one of the usual two.
+    """
+    if q.dim() != 4 or not merges_heads(out):
+        return False
+    b, h, t, d = q.stride()
+    usual = ((b, t, h, d), (b, h, t, d))
+    return any(all(statically_known_true(x >= y) for x, y in pairwise(order)) for order in usual)
+
+
+def _call(node: Any) -> tuple[str, dict[str, Any]]:
+    """The step that a node is, and its arguments by name; ("", {}) for any other value or odd arguments."""
+    if not isinstance(node, Node) or node.op not in ("call_function", "call_method"):
+        return "", {}
+    step, names = _CALLS.get(node.target, ("", ()))
+    if step == "cast":
+        return step, {"input": node.args[0]}
+    if len(node.args) > len(names) or not node.kwargs.keys() <= set(names):
+        return "", {}
+    arguments = dict(zip(names, node.args, strict=False)) | node.kwargs
+    return (step, arguments) if set(names[: _REQUIRED.get(step, 0)]) <= arguments.keys() else ("", {})
+
+
+def _is_cast(node: Node) -> bool:
+    """Whether a conversion keeps the device and makes one floating dtype of another."""
+    before, after = example(node.args[0]), example(node)
+    if before is None or after is None:
+        return False
+    return before.is_floating_point() and after.is_floating_point() and before.device == after.device
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal sizes for every value of the symbols in them; adds no guard."""
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and all(statically_known_true(a == b) for a, b in pairs)
+
+
+__all__ = ["STEPS", "Attention", "fuse_attention", "kernel_refusal", "may_write", "recognize"]

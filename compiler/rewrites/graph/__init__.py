@@ -1,0 +1,1 @@
+"""Rewrites of each graph after AOTAutograd, and of joint graphs where they help there, too."""

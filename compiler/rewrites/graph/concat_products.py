@@ -1,0 +1,173 @@
+"""Products that are concatenated are written where they will lie.
+
+Before::
+
+    a, b = aten.mm(x, v), aten.mm(x, w)
+    c = aten.cat([a, b], 1)
+
+After::
+
+    c = aten.empty(..)
+    aten.mm.out(x, v, out=c[:, :n])
+    aten.mm.out(x, w, out=c[:, n:])
+
+The library writes rows that are further apart at no cost, so the concatenation, which reads and writes all of
+it, goes, and so do its operands: one copy of the result is there instead of two.  All products run where the
+last of them ran.
+
+It fires on ``mm`` and ``bmm`` along any dim, and on ``addmm`` along the first: where rows are further apart,
+the library adds the bias in a pass of its own.  Views that keep the last dim may lie between, along the first
+dim or the last.  It does not fire where an operand is anything else, has another reader or appears twice;
+where rows or parts would not start at a multiple of 16 bytes; where sizes are unknown while compiling; nor
+where what a product reads could be given back before the last of them.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from ...fx.collectives import waits_by_start
+from ...fx.new_node import new_node
+from .product_epilogues import VIEWS
+from .product_sums import Waits, storage_readers, storage_root
+
+_aten = torch.ops.aten
+
+_OUT = {
+    _aten.mm.default: _aten.mm.out,
+    _aten.bmm.default: _aten.bmm.out,
+    _aten.addmm.default: _aten.addmm.out,
+}
+_ALIGNMENT = 16  #: bytes
+
+
+@dataclass(frozen=True)
+class _Concat:
+    """A concatenation of products along one of their own dims."""
+
+    node: Node
+    products: tuple[Node, ...]
+    dim: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """Of all products together."""
+        sizes = list(_value(self.products[0]).shape)
+        sizes[self.dim] = sum(_value(p).shape[self.dim] for p in self.products)
+        return sizes
+
+
+def write_products_into_concats(gm: GraphModule) -> int:
+    """Rewrites a functional graph with ``meta["val"]`` in place; how many concatenations went."""
+    order = {node: number for number, node in enumerate(gm.graph.nodes)}
+    waits = waits_by_start(gm.graph)
+    count = 0
+    for node in list(gm.graph.find_nodes(op="call_function", target=_aten.cat.default)):
+        concat = _concat(node)
+        if concat is not None and _is_aligned(concat) and _keeps_operands(concat, order, waits):
+            _write(concat, max(concat.products, key=order.__getitem__))
+            count += 1
+    if count:
+        gm.graph.eliminate_dead_code()
+        gm.recompile()
+    return count
+
+
+def _value(node: Node) -> Tensor:
+    value: Tensor = node.meta["val"]
+    return value
+
+
+def _concat(node: Node) -> _Concat | None:
+    """A concatenation of products that nothing else reads, of one type and known sizes."""
+    parts: Any = node.args[0]
+    result = node.meta.get("val")
+    if len(set(parts)) != len(parts) or not isinstance(result, Tensor) or not result.is_contiguous():
+        return None
+    given: Any = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", 0)
+    dim = given % max(result.dim(), 1)
+    products = [_product(part) for part in parts]
+    if any(p is None for p in products):
+        return None
+    found = [p for p in products if p is not None]
+    values = [result, *map(_value, parts), *map(_value, found)]
+    if any(v.dtype != result.dtype or v.device != result.device for v in values):
+        return None
+    if any(type(n) is not int for v in values for n in v.shape) or result.numel() == 0:
+        return None
+    if any(p is not part for p, part in zip(found, parts, strict=True)):
+        rows = all(
+            _value(p).shape[-1] == _value(part).shape[-1] for p, part in zip(found, parts, strict=True)
+        )
+        if not rows or dim not in (0, result.dim() - 1):
+            return None
+        dim = _value(found[0]).dim() - 1 if dim else 0
+    concat = _Concat(node, tuple(found), dim)
+    others = {(*_value(p).shape[:dim], *_value(p).shape[dim + 1 :]) for p in found}
+    biased = dim != 0 and any(p.target is _aten.addmm.default for p in found)
+    return concat if len(others) == 1 and math.prod(concat.sizes) == result.numel() and not biased else None
+
+
+def _product(node: Any) -> Node | None:
+    """The product that a node is, behind views; each with one reader."""
+    while isinstance(node, Node) and len(node.users) == 1:
+        if node.target in _OUT:
+            return node if _value(node).is_contiguous() else None
+        if node.target not in VIEWS:
+            return None
+        node = node.args[0]
+    return None
+
+
+def _is_aligned(concat: _Concat) -> bool:
+    """Whether every row of every part starts as far from the beginning as vectors do."""
+    sizes = concat.sizes
+    element = _value(concat.node).element_size()
+    inner = math.prod(sizes[concat.dim + 1 :]) * element
+    row = sizes[-1] * element
+    starts = [_value(p).shape[concat.dim] * inner for p in concat.products]
+    return all(n % _ALIGNMENT == 0 for n in (row, *starts))
+
+
+def _keeps_operands(concat: _Concat, order: dict[Node, int], waits: Waits) -> bool:
+    """Whether all that the products read is there until the last of them."""
+    last = max(order[p] for p in concat.products)
+    for operand in {operand for p in concat.products for operand in p.all_input_nodes}:
+        root = storage_root(operand)
+        kept = root.op in ("placeholder", "get_attr")
+        if not kept and all(order.get(reader, last) < last for reader in storage_readers(root, waits)):
+            return False
+    return True
+
+
+def _write(concat: _Concat, last: Node) -> None:
+    """Puts the products, in front of the ``last``, where they will lie; the buffer is what they make."""
+    node, graph, result = concat.node, concat.node.graph, _value(concat.node)
+
+    call = partial(new_node, graph)
+    with graph.inserting_before(last):
+        whole = result.new_empty(concat.sizes)
+        options = {"dtype": result.dtype, "device": result.device}
+        made = buffer = call(_aten.empty.memory_format, concat.sizes, like=node, val=whole, **options)
+        start = 0
+        for product in concat.products:
+            size = _value(product).shape[concat.dim]
+            part = whole.narrow(concat.dim, start, size)
+            bounds = (concat.dim, start, start + size)
+            place = call(_aten.slice.Tensor, buffer, *bounds, like=product, val=part)
+            call(_OUT[product.target], *product.args, like=product, val=part, out=place, **product.kwargs)
+            start += size
+    if list(result.shape) != concat.sizes:
+        with graph.inserting_before(node):
+            seen = whole.view(result.shape)
+            made = call(_aten.view.default, buffer, list(result.shape), like=node, val=seen)
+    node.replace_all_uses_with(made)
+    graph.erase_node(node)
+
+
+__all__ = ["write_products_into_concats"]

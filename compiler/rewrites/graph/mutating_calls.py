@@ -1,0 +1,251 @@
+"""Calls of ops and Triton kernels that write to their arguments write in place, not into copies.
+
+AOTAutograd makes each such call functional: it copies what is written and gives the copies as results.
+
+Before::
+
+    made = auto_functionalized_v2(op, y=y, _x_base_index=0, _all_bases=[x])
+    new = made[1]
+
+After::
+
+    op(x=x, y=y)                                         # readers of `new` read `x`
+
+A view that the op takes of such an argument is described by where it begins in its storage; what is made of
+that counts from the first element of the argument, as the next call's may begin elsewhere.
+
+In place of a value of the graph that nobody reads afterwards, and of an argument whose new contents the call
+makes (the copy into it, at the end of the graph, goes).  Any other value is copied first, by a kernel that
+others fuse with.
+
+Calls are left as they are where they write several views of one storage, where a copy would not lie as its
+original, where the op is a higher-order one or has results for arguments (``out=``), and inside sub-graphs.
+"""
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node, map_arg
+
+from ...fx.collectives import waits_by_start
+from ...fx.new_node import WRITES, computed_node, new_node
+from .product_sums import Waits, storage_readers, storage_root
+
+_aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A functional call: the values that it makes anew, and the key of each in its results."""
+
+    node: Node
+    bases: tuple[Node, ...]
+    keys: tuple[Any, ...]
+
+
+def write_calls_in_place(gm: GraphModule) -> int:
+    """Rewrites a graph with ``meta["val"]`` in place, as the last rewrite, for it is not functional then; how
+    many calls.
+    """
+    calls = {node: call for node in gm.graph.nodes if (call := _call(node)) is not None}
+    order = {node: number for number, node in enumerate(gm.graph.nodes)} if calls else {}
+    waits = waits_by_start(gm.graph) if calls else {}
+    count = 0
+    for node in list(calls):
+        call = calls[node] = _call(node) or calls[node]  # it may take what another call made
+        written = _written(call, calls, order, waits)
+        if written is not None:
+            _rewrite(call, written, order)
+            count += 1
+    for node in gm.graph.find_nodes(op="call_function", target=_aten.copy_.default) if count else ():
+        if node.args[0] is node.args[1]:
+            node.replace_all_uses_with(node.args[0])
+            gm.graph.erase_node(node)
+    if count:
+        gm.recompile()
+    return count
+
+
+def _call(node: Node) -> _Call | None:
+    if not isinstance(node.target, torch._ops.HigherOrderOperator):
+        return None
+    name = node.target.name()
+    if name == "triton_kernel_wrapper_functional":
+        keys: Sequence[Any] = node.kwargs["tensors_to_clone"]  # type: ignore[assignment]
+        bases = [node.kwargs["kwargs"][key] for key in keys]  # type: ignore[index,call-overload]
+    elif name == "auto_functionalized_v2" and isinstance(node.args[0], torch._ops.OpOverload):
+        bases = list(node.kwargs.get("_all_bases") or ())  # type: ignore[arg-type]
+        first = max(len(node.args[0]._schema.returns), 1)
+        keys = range(first, first + len(bases))
+    else:
+        return None
+    if not bases or not all(isinstance(b, Node) and isinstance(b.meta.get("val"), Tensor) for b in bases):
+        return None
+    if any(user.op != "call_function" or len(user.args) < 2 for user in node.users):
+        return None
+    return _Call(node, tuple(bases), tuple(keys))
+
+
+def _written(
+    call: _Call, calls: dict[Node, _Call], order: dict[Node, int], waits: Waits
+) -> list[bool] | None:
+    """For each base whether the call may write to it, else to a copy; None where the call has to stay."""
+    roots = [storage_root(base) for base in call.bases]
+    if len(set(roots)) < len(roots) or len(set(call.bases)) < len(call.bases):
+        return None
+    given = [storage_root(n) for n in _operands(call.node)]
+    found = []
+    for base, root in zip(call.bases, roots, strict=True):
+        in_place = given.count(root) == 1 and _is_free(call, base, root, calls, order, waits)
+        if not in_place and not _is_contiguous(base.meta["val"]):
+            return None
+        found.append(in_place)
+    return found
+
+
+def _is_contiguous(value: Tensor) -> bool:
+    """Whether a copy lies exactly as its original, as far as that is known without a guard."""
+    expected: Any = 1
+    for size, stride in zip(reversed(value.shape), reversed(value.stride()), strict=True):
+        if str(stride) != str(expected):
+            return False
+        expected = size * expected
+    return str(value.storage_offset()) == "0"
+
+
+def _operands(node: Node) -> list[Node]:
+    """The nodes that a call takes, as often as it takes them."""
+    found: list[Node] = []
+    map_arg((node.args, node.kwargs), found.append)
+    return found
+
+
+def _is_free(
+    call: _Call, base: Node, root: Node, calls: dict[Node, _Call], order: dict[Node, int], waits: Waits
+) -> bool:
+    """Whether nobody sees the old contents of a base after the call."""
+    later = [r for r in storage_readers(root, waits) if order[r] > order[call.node]]
+    if root.op != "placeholder":
+        return root.op == "call_function" and not later
+    if root is not base or len(later) != 1 or later[0].target is not _aten.copy_.default:
+        return False
+    target, new = later[0].args[:2]
+    return target is base and _comes_from(new, call, base, calls)
+
+
+def _comes_from(new: Any, call: _Call, base: Node, calls: dict[Node, _Call]) -> bool:
+    """Whether ``new``, which no result of the graph is, is what ``call`` makes of ``base``, or what further
+    calls make of that which alone read it.
+    """
+    if not isinstance(new, Node) or any(r.op == "output" for r in storage_readers(new, {})):
+        return False
+    while isinstance(new, Node) and new.args and new.args[0] in calls:
+        last = calls[new.args[0]]  # type: ignore[index]
+        if new is not last.node and new.args[1] not in last.keys:
+            return False
+        before = last.bases[last.keys.index(new.args[1])]
+        if last is call:
+            return before is base
+        if len(before.users) != 1:
+            return False
+        new = before
+    return False
+
+
+def _rewrite(call: _Call, written: list[bool], order: dict[Node, int]) -> None:
+    node = call.node
+    with node.graph.inserting_before(node):
+        values = [
+            base if in_place else computed_node(node, _aten.clone.default, base)
+            for base, in_place in zip(call.bases, written, strict=True)
+        ]
+        if isinstance(node.args[0] if node.args else None, torch._ops.OpOverload):
+            made = _op_call(node, values)
+        else:
+            made = _kernel_call(call, values)
+    order[made] = order[node]
+    for value in values:
+        order.setdefault(value, order[node])
+    news = dict(zip(call.keys, values, strict=True))
+    for user in list(node.users):
+        key = user.args[1]
+        if key in news:
+            user.replace_all_uses_with(news[key])
+        elif isinstance(made.meta["val"], tuple):
+            user.replace_input_with(node, made)
+            continue
+        else:
+            user.replace_all_uses_with(made)
+        node.graph.erase_node(user)
+    node.graph.erase_node(node)
+
+
+def _op_call(node: Node, values: list[Node]) -> Node:
+    op: Any = node.args[0]
+    given = {name: value for name, value in node.kwargs.items() if name != "_all_bases"}
+
+    def view(prefix: str) -> Node | None:
+        number = given.pop(f"{prefix}_base_index")
+        if number is None:
+            return None
+        base = values[number]  # type: ignore[call-overload]
+        given.pop(f"{prefix}_alias", None)
+        if f"{prefix}_storage_offset" in given:
+            layout = [given.pop(f"{prefix}_{part}") for part in ("size", "stride", "storage_offset")]
+            return _strided(node, base, *layout)
+        if f"{prefix}_slice_dim" in given:
+            bounds = [given.pop(f"{prefix}_slice_{part}") for part in ("dim", "start", "end")]
+            return computed_node(node, _aten.slice.Tensor, base, *bounds)
+        return base  # type: ignore[no-any-return]
+
+    for argument in op._schema.arguments:
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        prefix = f"_{argument.name}"
+        if f"{prefix}_length" in given:
+            length: Any = given.pop(f"{prefix}_length")
+            given[argument.name] = (
+                None if length is None else [view(f"{prefix}_{number}") for number in range(length)]
+            )
+        else:
+            given[argument.name] = view(prefix)
+    results, count = node.meta["val"], len(op._schema.returns)
+    val = tuple(results[:count]) if count > 1 else results[0] if count else None
+    made = new_node(node.graph, op, like=node, **given)
+    made.meta["val"] = val
+    return made
+
+
+def _strided(like: Node, base: Node, size: Any, stride: Any, offset: Any) -> Node:
+    """The view of ``base`` that begins at ``offset`` of its storage, as one that counts from the first
+    element of ``base``: no guard says that the next call's begins at the same element of its storage, unless
+    the place is a symbol.
+    """
+    begin = base.meta["val"].storage_offset()
+    if not isinstance(begin, int):
+        return computed_node(like, _aten.as_strided.default, base, size, stride, offset)
+    if isinstance(offset, Node):
+        offset = computed_node(like, operator.sub, offset, begin) if begin else offset
+    else:
+        offset -= begin
+    if offset != 0 and 0 not in size:  # where nothing is viewed, it does not matter where
+        end = computed_node(like, operator.add, offset, 1) if isinstance(offset, Node) else offset + 1
+        before = computed_node(like, _aten.as_strided.default, base, [end], [1])
+        base = computed_node(like, _aten.slice.Tensor, before, 0, offset)
+    return computed_node(like, _aten.as_strided.default, base, size, stride)
+
+
+def _kernel_call(call: _Call, values: list[Node]) -> Node:
+    node = call.node
+    given = {name: value for name, value in node.kwargs.items() if name != "tensors_to_clone"}
+    given["kwargs"] = {**given["kwargs"], **dict(zip(call.keys, values, strict=True))}  # type: ignore[dict-item]
+    made = new_node(node.graph, torch.ops.higher_order.triton_kernel_wrapper_mutation, like=node, **given)
+    made.meta |= {"val": None, WRITES: tuple(values)}
+    return made
+
+
+__all__ = ["write_calls_in_place"]

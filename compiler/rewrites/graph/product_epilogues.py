@@ -1,0 +1,262 @@
+"""Activations behind matrix products are computed by the product's own kernel, before it writes its result.
+
+Before::
+
+    y = aten.addmm(bias, x, w)
+    z = aten.gelu(y, approximate="tanh")                     # or aten.relu(y), or tanh-GELU spelled out
+
+After::
+
+    z = aten._addmm_activation(bias, x, w, use_gelu=True)
+
+The library's epilogue works on the float32 sums, so that a matrix is neither written nor read and one
+rounding less is made.  A product without a bias gets one of zeros, which all products of its width share.
+On an H200, with x [4096, 768] and w [768, 3072] in bfloat16, the product takes 34 us instead of 30 with GELU
+and 30.5 with ReLU, and the kernels that are gone 12 to 19.
+
+It fires where nothing but the activation reads the product, with views between at most.  The backward graph
+wants what GELU reads, so of training only ReLUs change, before the graphs are parted: the activation is then
+kept, and the product is not.  A copy of the result, as idle dropout makes one, is left out.
+
+It does not fire on GELU by erf, which the epilogue has not; on float32 and float64, whose products run
+elsewhere; on other biases than a contiguous vector; where a size is no multiple of 8 (no 16-byte vector) or
+unknown while compiling.
+"""
+
+import logging
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import Graph, GraphModule, Node
+
+from ...fx.new_node import new_node
+
+log = logging.getLogger(__name__)
+
+_aten = torch.ops.aten
+DTYPES = (torch.bfloat16, torch.float16)
+VIEWS = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
+
+#: Elements of 16 bytes.
+VECTOR = 8
+#: Constants of GELU by tanh: of the inner sum, and of its cube (Hendrycks and Gimpel 2016).
+_SLOPE, _CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+@dataclass(frozen=True)
+class _Activation:
+    """``function(source)`` as nodes, its result the last of them."""
+
+    source: Node
+    nodes: tuple[Node, ...]
+    gelu: bool
+
+    @property
+    def result(self) -> Node:
+        return self.nodes[-1]
+
+    def is_private(self) -> bool:
+        """Whether the source and all that is computed from it, but the result, have no other reader."""
+        inside = set(self.nodes)
+        return all(user in inside for n in (self.source, *self.nodes[:-1]) for user in n.users)
+
+
+def fuse_epilogues(gm: GraphModule) -> int:
+    """Rewrites a functional graph with ``meta["val"]`` in place; how many activations products took over."""
+    count = 0
+    zeros: dict[tuple[int, torch.dtype, torch.device], Node] = {}
+    for node in list(gm.graph.nodes):
+        found = _activation(node)
+        if found is None or not found.is_private():
+            continue
+        product, views = behind_views(found.source)
+        reason = _refusal(product, views)
+        if reason is not None:
+            log.debug("%s stays apart from %s: %s", node.name, product.name, reason)
+            continue
+        log.info("%s computes %s", product.name, node.name)
+        _fuse(product, found, zeros)
+        count += 1
+    if count:
+        gm.graph.eliminate_dead_code()
+        gm.recompile()
+    return count
+
+
+def _refusal(product: Node, views: tuple[Node, ...]) -> str | None:
+    """Why a node does not take over what is computed from it through views, or None."""
+    if product.target not in (_aten.mm.default, _aten.addmm.default) or product.kwargs:
+        return "it is no product, or has factors"
+    if not product.meta["val"].is_contiguous():
+        return "the product has another layout"
+    if any(len(n.users) != 1 for n in (product, *views)[:-1]):  # the last one's are the activation
+        return "the product has other readers"
+    *_, left, right = product.args
+    values = [n.meta.get("val") if isinstance(n, Node) else None for n in (left, right, product)]
+    if any(not isinstance(v, Tensor) or v.dtype not in DTYPES for v in values):
+        return "the element type has no epilogue"
+    sizes = [*values[0].shape, values[1].shape[-1]]  # type: ignore[union-attr]
+    if any(type(n) is not int or n % VECTOR for n in sizes):
+        return "a size is unknown or no multiple of a vector"
+    if product.target is _aten.mm.default:
+        return None
+    bias = product.args[0].meta.get("val") if isinstance(product.args[0], Node) else None
+    if not isinstance(bias, Tensor) or bias.shape != (sizes[2],) or bias.stride() != (1,):
+        return "the bias is no contiguous vector"
+    return None if bias.dtype == values[2].dtype else "the bias has another dtype"  # type: ignore[union-attr]
+
+
+def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
+    graph, value = product.graph, product.meta["val"]
+    operands = product.args
+    if product.target is _aten.mm.default:
+        key = (value.shape[1], value.dtype, value.device)
+        if key not in zeros:
+            zeros[key] = _zeros(graph, value)
+        operands = (zeros[key], *operands)
+    last = _behind_copies(found.result)
+    after, sizes = last.meta["val"], list(value.shape)
+    call = partial(new_node, graph, like=found.result)
+    with graph.inserting_before(found.result):
+        # Of the result's storage: views behind it name that one.
+        flat = after if list(after.shape) == sizes else after.view(sizes)
+        gelu: dict[str, Any] = {"use_gelu": True} if found.gelu else {}
+        result = call(_aten._addmm_activation.default, *operands, val=flat, **gelu)
+        if list(after.shape) != sizes:
+            result = call(_aten.view.default, result, list(after.shape), val=after)
+    last.replace_all_uses_with(result)
+
+
+def _behind_copies(node: Node) -> Node:
+    """The last of the copies that can be the value itself, else the value: idle dropout leaves one.
+
+    A copy beside other readers must stay in the graph, so that no two results share storage, and views must
+    be of one of the two, as metadata names its storage.
+    """
+    while True:
+        copies = [u for u in node.users if u.target is _aten.clone.default and not u.kwargs]
+        alone = len(node.users) == 1
+        if len(copies) != 1 or (not alone and (_leaves(copies[0]) or any(map(_is_view, node.users)))):
+            return node
+        [copied] = copies
+        for user in [u for u in node.users if u is not copied]:
+            user.replace_input_with(node, copied)
+        node = copied
+
+
+def _leaves(node: Node) -> bool:
+    """Whether a value or a view of it is among the results of its graph."""
+    return any(user.op == "output" or (_is_view(user) and _leaves(user)) for user in node.users)
+
+
+def _is_view(node: Node) -> bool:
+    """Whether an op, or what is taken from its result, shares the storage of an operand."""
+    if node.target is operator.getitem and isinstance(node.args[0], Node):
+        return _is_view(node.args[0])
+    schema = node.target._schema if isinstance(node.target, torch._ops.OpOverload) else None
+    return node.target in VIEWS or (schema is not None and any(r.alias_info for r in schema.returns))
+
+
+def _zeros(graph: Graph, value: Tensor) -> Node:
+    """A zero for each column of a product, before all that is computed."""
+    options = {"dtype": value.dtype, "device": value.device}
+    first = next(n for n in graph.nodes if n.op != "placeholder")
+    with graph.inserting_before(first):
+        zeros = value.new_zeros(value.shape[1])
+        return new_node(graph, _aten.full.default, [value.shape[1]], 0, like=first, val=zeros, **options)
+
+
+def behind_views(node: Node) -> tuple[Node, tuple[Node, ...]]:
+    """What a node is a view of, and the views on the way, from that one on."""
+    views: list[Node] = []
+    while node.target in VIEWS and isinstance(node.args[0], Node):
+        views.append(node)
+        node = node.args[0]
+    return node, tuple(reversed(views))
+
+
+# --- activations
+def _activation(node: Node) -> _Activation | None:
+    """The activation that a node is the result of, if a product's kernel has it."""
+    if node.target is _aten.relu.default:
+        return _Activation(node.args[0], (node,), gelu=False)  # type: ignore[arg-type]
+    if node.target is _aten.gelu.default:
+        tanh = node.kwargs.get("approximate") == "tanh"
+        return _Activation(node.args[0], (node,), gelu=True) if tanh else None  # type: ignore[arg-type]
+    return _spelled_out(node)
+
+
+@dataclass
+class _Match:
+    """Nodes matched on the way up from a result, last first."""
+
+    nodes: list[Node] = field(default_factory=list)
+
+    def one(self, node: Any, target: Any, number: float | None = None) -> Node | None:
+        """The operand of a call of the target on a tensor and that number, if it has one."""
+        if not isinstance(node, Node) or node.target is not target or node.kwargs:
+            return None
+        wanted = 1 if number is None else 2
+        if len(node.args) != wanted or not isinstance(node.args[0], Node):
+            return None
+        if number is not None and not _is(node.args[1], number):
+            return None
+        self.nodes.append(node)
+        return node.args[0]
+
+    def two(self, node: Any, target: Any, match: Callable[[Any, Any], Node | None]) -> Node | None:
+        """What ``match`` finds in the two operands, in either order."""
+        if not isinstance(node, Node) or node.target is not target or node.kwargs or len(node.args) != 2:
+            return None
+        self.nodes.append(node)
+        for left, right in (node.args, node.args[::-1]):
+            before = len(self.nodes)
+            found = match(left, right)
+            if found is not None:
+                return found
+            del self.nodes[before:]
+        return None
+
+
+def _spelled_out(node: Node) -> _Activation | None:
+    """``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))``, with the products in any order."""
+    if node.target is not _aten.mul.Tensor:
+        return None
+    match = _Match()
+
+    def cube(y: Any) -> Node | None:
+        power = match.one(y, _aten.pow.Tensor_Scalar, 3)
+        if power is not None:
+            return power
+        return match.two(y, _aten.mul.Tensor, lambda s, x: x if _square_of(s) is x else None)
+
+    def _square_of(s: Any) -> Node | None:
+        return match.two(s, _aten.mul.Tensor, lambda a, b: a if a is b else None)
+
+    def inner(x: Any, scaled: Any) -> Node | None:
+        cubed = match.one(scaled, _aten.mul.Tensor, _CUBE)
+        return x if cubed is not None and cube(cubed) is x else None
+
+    def halves(half: Any, tanh: Any) -> Node | None:
+        x = match.one(half, _aten.mul.Tensor, 0.5)
+        bend = match.one(match.one(tanh, _aten.add.Tensor, 1), _aten.tanh.default)
+        total = match.one(bend, _aten.mul.Tensor, _SLOPE)
+        return x if x is not None and match.two(total, _aten.add.Tensor, inner) is x else None
+
+    source = match.two(node, _aten.mul.Tensor, halves)
+    if source is None:
+        return None
+    return _Activation(source, tuple(reversed(match.nodes)), gelu=True)
+
+
+def _is(value: Any, number: float) -> bool:
+    return isinstance(value, int | float) and math.isclose(value, number, rel_tol=1e-6)
+
+
+__all__ = ["DTYPES", "VECTOR", "VIEWS", "behind_views", "fuse_epilogues"]

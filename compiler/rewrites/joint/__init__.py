@@ -1,0 +1,1 @@
+"""Rewrites of the joint graph of forward and backward, before it is cut."""

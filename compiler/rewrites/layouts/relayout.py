@@ -1,0 +1,249 @@
+"""A graph some of whose values get other strides: the bookkeeping, and what follows from a change.
+
+Changed strides travel: ``spread`` walks the graph once and asks each op, on fake tensors, what it makes of
+its operands' new strides.  Where an op must see what eager shows it (it runs as itself and is not listed, or
+it is a view that the new strides do not allow), its operands are copied back; so are the results that leave
+the graph and that somebody else addresses.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node, map_arg
+from torch.utils import _pytree as pytree
+
+from ...fx.new_node import new_node
+from ...fx.saved_strides import ALL_KEPT, KeptStrides
+from ...fx.table import LOWERINGS, target_name
+from ..captured import batch_norms  # noqa: F401, which defines an op
+
+_aten = torch.ops.aten
+
+#: Library ops that take any strides, and whose results' strides their meta functions tell.
+FLEXIBLE: frozenset[Any] = frozenset({
+    _aten.mm.default, _aten.addmm.default, _aten.bmm.default, _aten._addmm_activation.default,
+    _aten.convolution.default, _aten.convolution_backward.default,
+    _aten.max_pool2d_with_indices.default, _aten.max_pool2d_with_indices_backward.default,
+    operator.getitem,
+})  # fmt: skip
+
+#: Ops of ours that are spelled out after the layouts: kernels compute them in whatever strides there are.
+_SPELLED_OUT: frozenset[Any] = frozenset({torch.ops.fuse_mlir.batch_norm.default})
+
+#: Generated ops that name strides or storage in their arguments.
+_STRIDED: frozenset[Any] = frozenset({_aten.as_strided.default, _aten.view.dtype})
+
+
+class Relayout:
+    """A functional graph with ``meta["val"]`` and what eager's values were where they have changed.
+
+    gm: changed in place.
+    """
+
+    def __init__(self, gm: GraphModule) -> None:
+        self.gm, self.graph = gm, gm.graph
+        self.eager: dict[Node, Any] = {}  #: changed node -> the value it had
+        self._chosen: set[Node] = set()  #: nodes whose strides are no consequence of others'
+        self._restored: dict[Node, Node] = {}
+        self._changed = False
+        self.padded: list[Node] = []  #: results whose rows are further apart than eager's
+
+    # --- changes
+    def set_strides(self, node: Node, strides: Sequence[Any]) -> None:
+        """Gives one tensor other strides; ``spread`` then sees to its users."""
+        value = node.meta["val"]
+        self.eager.setdefault(node, value)
+        self._chosen.add(node)
+        self._changed = True
+        node.meta["val"] = value.new_empty_strided(value.shape, strides)
+
+    def emit(self, before: Node, target: Any, *args: Any, like: Node | None = None, **kwargs: Any) -> Node:
+        """A call before a node, with the location of ``like`` (else of that node) and its value."""
+        with self.graph.inserting_before(before):
+            made = new_node(self.graph, target, *args, like=like or before, **kwargs)
+        self._changed = True
+        made.meta["val"] = _value(made)
+        return made
+
+    def replace(self, node: Node, by: Node) -> None:
+        """``by`` takes the place of ``node``, in whatever strides it has."""
+        self.eager.setdefault(by, self.eager.get(node, node.meta["val"]))
+        node.replace_all_uses_with(by)
+        self.graph.erase_node(node)
+
+    # --- what follows
+    def spread(self, visit: Callable[[Node], None] = lambda node: None, kept: KeptStrides = ALL_KEPT) -> None:
+        """Brings every node's metadata up to date, in order.
+
+        visit: called with each node before its operands are looked at; it may change them, and what it
+        inserts in front is up to date already.  kept: which results must have eager's strides.
+        """
+        for node in list(self.graph.nodes):
+            if node.op == "output":
+                self._restore_results(node, kept)
+            elif node.op == "call_function":
+                visit(node)
+                self._update(node)
+        if self._changed:
+            self.graph.eliminate_dead_code()
+            self.gm.recompile()
+
+    def _update(self, node: Node) -> None:
+        if not any(n in self.eager for n in node.all_input_nodes):
+            return
+        value = _value(node) if takes_any_strides(node) else None
+        before = node.meta["val"]
+        if value is None or not _same_shapes(before, value):
+            node.args, node.kwargs = map_arg((node.args, node.kwargs), self.restored)
+        elif node not in self._chosen and _differ(before, value):
+            self.eager.setdefault(node, before)
+            node.meta["val"] = value
+
+    def _restore_results(self, output: Node, kept: KeptStrides) -> None:
+        results, tree = pytree.tree_flatten(output.args[0], is_leaf=lambda leaf: leaf is None)
+        end = len(results) if kept.seen is None else kept.seen
+        for number, result in enumerate(results[:end]):
+            if isinstance(result, Node) and result in self.eager:
+                if number in kept.padded and has_padded_rows(result.meta["val"], self.eager[result]):
+                    self.padded += [] if result in self.padded else [result]
+                else:
+                    results[number] = self.restored(result)
+        output.args = (pytree.tree_unflatten(results, tree),)
+
+    def restored(self, node: Node) -> Node:
+        """A node with the value that eager gives: itself, a view made again, or a copy beside it."""
+        if node not in self.eager:
+            return node
+        if node not in self._restored:
+            made = self._viewed_again(node)
+            if made is None:
+                with self.graph.inserting_after(node):
+                    made = new_node(self.graph, _aten.clone.default, node, like=node)
+            made.meta["val"] = self.eager[node]
+            self._restored[node] = made
+        return self._restored[node]
+
+    def _viewed_again(self, node: Node) -> Node | None:
+        """The same view of restored operands, where that gives what eager does."""
+        source = node.args[0] if node.target is operator.getitem else node
+        lowering = LOWERINGS.get(target_name(source.target)) if source.op == "call_function" else None  # type: ignore[union-attr]
+        if lowering is None or not lowering.view:
+            return None
+        args, kwargs = map_arg((node.args, node.kwargs), self.restored)
+        with self.graph.inserting_after(node):
+            made = new_node(self.graph, node.target, *args, like=node, **kwargs)
+        value = _value(made)
+        if value is None or not _same_shapes(value, self.eager[node]) or _differ(value, self.eager[node]):
+            self.graph.erase_node(made)
+            return None
+        return made
+
+
+def takes_any_strides(node: Node) -> bool:
+    """Whether the op takes operands in other strides, and its meta function knows what it makes of them."""
+    if node.target in FLEXIBLE or node.target in _SPELLED_OUT:
+        return True
+    if not isinstance(node.target, torch._ops.OpOverload) or node.target in _STRIDED:
+        return False
+    writes = node.target._schema.is_mutable and node.target is not _aten.copy_.default
+    return target_name(node.target) in LOWERINGS and not writes
+
+
+def generated(node: Node) -> bool:
+    """Whether a kernel of ours makes the node's one tensor, in the strides that its metadata says."""
+    if node.target in _SPELLED_OUT:
+        return True
+    lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
+    if lowering is None or lowering.view or not isinstance(node.meta.get("val"), Tensor):
+        return False
+    values = (n.meta.get("val") for n in (node, *node.all_input_nodes))
+    if any(isinstance(v, Tensor) and v.is_complex() for v in values):
+        return False
+    return not node.target._schema.is_mutable  # type: ignore[union-attr]
+
+
+def is_view(node: Node) -> bool:
+    """Whether the node is a view of its first operand."""
+    lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
+    return lowering is not None and lowering.view and isinstance(node.meta.get("val"), Tensor)
+
+
+def has_padded_rows(value: Any, eager: Any) -> bool:
+    """Whether a tensor lies in memory as a contiguous one, but for a gap behind each row.
+
+    It can then be viewed in any shape that keeps the rows.
+    """
+    if not (is_static(value) and is_static(eager)) or value.dim() < 2 or not eager.is_contiguous():
+        return False
+    sizes, strides = value.shape, value.stride()
+    step = strides[-2]
+    if strides[-1] != 1 or step <= sizes[-1]:
+        return False
+    for size, stride in zip(reversed(sizes[:-1]), reversed(strides[:-1]), strict=True):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def is_static(value: Any) -> bool:
+    """Whether a tensor's sizes and strides are numbers."""
+    return isinstance(value, Tensor) and all(type(n) is int for n in (*value.shape, *value.stride()))
+
+
+def _value(node: Node) -> Any:
+    """What a call makes of its operands' metadata; None where it refuses them."""
+    args, kwargs = map_arg((node.args, node.kwargs), lambda n: n.meta["val"])
+    try:
+        return node.target(*args, **kwargs)  # type: ignore[operator]
+    except (RuntimeError, ValueError):
+        return None
+
+
+def _tensors(value: Any) -> list[Any]:
+    return pytree.tree_leaves(value, is_leaf=lambda leaf: leaf is None)
+
+
+def _differ(left: Any, right: Any) -> bool:
+    """Whether values of the same shapes lie differently in memory."""
+
+    def moved(a: Any, b: Any) -> bool:
+        known = zip(a.shape, a.stride(), b.stride(), strict=True)
+        return any(not (type(n) is int and n == 1) and _unequal(s, t) for n, s, t in known)
+
+    pairs = zip(_tensors(left), _tensors(right), strict=True)
+    return any(isinstance(a, Tensor) and isinstance(b, Tensor) and moved(a, b) for a, b in pairs)
+
+
+def _alike(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    return len(left) == len(right) and not any(map(_unequal, left, right))
+
+
+def _unequal(left: Any, right: Any) -> bool:
+    """Whether sizes differ, without a guard: symbolic ones are compared by what they are called."""
+    if type(left) is int and type(right) is int:
+        return left != right
+    return str(left) != str(right)
+
+
+def _same_shapes(left: Any, right: Any) -> bool:
+    lefts, rights = _tensors(left), _tensors(right)
+    return len(lefts) == len(rights) and all(
+        isinstance(a, Tensor) == isinstance(b, Tensor)
+        and (not isinstance(a, Tensor) or (a.dtype == b.dtype and _alike(a.shape, b.shape)))
+        for a, b in zip(lefts, rights, strict=True)
+    )
+
+
+__all__ = [
+    "FLEXIBLE",
+    "Relayout",
+    "generated",
+    "has_padded_rows",
+    "is_static",
+    "is_view",
+    "takes_any_strides",
+]

@@ -1,0 +1,60 @@
+"""What a level must not hold any more: the postconditions of the levels of docs/architecture.md."""
+
+from collections.abc import Callable
+
+from ..mlir import ir
+from .rules import Broken, Report
+
+
+def _is_kernel(op: ir.Operation) -> bool:
+    return op.name == "func.func" and "fuse.kernel" in op.attributes
+
+
+def _no_control_deps(op: ir.Operation) -> None:
+    if op.name == "func.func" and "fuse.control_deps" in op.attributes:
+        raise Broken("expected no ordered groups (fuse.control_deps) below the graph level")
+
+
+def _no_groups(op: ir.Operation) -> None:
+    if op.name == "func.call" and "fuse.group" in op.attributes:
+        raise Broken("expected merged kernels below the graph level, got a call with fuse.group")
+
+
+def _tiled(op: ir.Operation) -> None:
+    if _is_kernel(op) and "fuse.grid" not in op.attributes:
+        raise Broken("expected tile code (a kernel with fuse.grid) at the tiled level, got a scalar kernel")
+
+
+def _launched(op: ir.Operation) -> None:
+    if _is_kernel(op):
+        raise Broken("expected launches at the planned level, got a kernel")
+
+
+def _planned(op: ir.Operation) -> None:
+    if op.name == "fuse.empty" and any(
+        use.owner.operation.name != "fuse.after" for use in op.results[0].uses
+    ):
+        raise Broken("expected fuse.alloc at the planned level, got fuse.empty")
+
+
+_SCHEDULED: tuple[Callable[[ir.Operation], None], ...] = (_no_control_deps, _no_groups)
+
+#: Level -> what holds for each function of a module at that level, and for each op of a graph function.
+POSTCONDITIONS: dict[str, tuple[Callable[[ir.Operation], None], ...]] = {
+    "graph": (),
+    "scheduled": _SCHEDULED,
+    "tiled": (*_SCHEDULED, _tiled),
+    "planned": (*_SCHEDULED, _launched, _planned),
+}
+
+
+def check_level(module: ir.Module, level: str, report: Report) -> None:
+    """Complains about every op that does not belong to ``level``."""
+    for view in module.body.operations:
+        func = view.operation
+        ops = [func]
+        if func.name == "func.func" and not _is_kernel(func) and len(func.regions[0].blocks):
+            ops += [inner.operation for inner in func.regions[0].blocks[0].operations]
+        for op in ops:
+            for rule in POSTCONDITIONS[level]:
+                report.check(op, rule, op)

@@ -1,0 +1,169 @@
+"""Rules of the lower levels: tiled kernels (with ``fuse.grid``), launches (``fuse.launch``), ``tt.func``s."""
+
+from ..ir.dialects.tt import Ptr
+from ..ir.tile import Tile
+from ..mlir import ir
+from .rules import (
+    Broken,
+    Report,
+    argument_symbols,
+    check_arguments,
+    check_tied,
+    expressions_of,
+    function_type,
+    listed,
+    text_of,
+    texts_of,
+)
+
+#: What tile code is made of.
+TILE_DIALECTS = ("tt", "arith", "math", "scf")
+#: Element types whose pointers Triton spells otherwise.
+_POINTEES = {"ui8": ("i8",), "ui16": ("i16",), "ui32": ("i32",), "ui64": ("i64",), "i1": ("i1", "i8")}
+_MAX_GRID_AXES = 3
+
+
+def verify_tiled(func: ir.Operation, report: Report) -> None:
+    """All rules of one tiled kernel; the ``tt`` ops check themselves."""
+    symbols = report.check(func, argument_symbols, func)
+    ties = report.check(func, check_tied, func, report)
+    if symbols is None or ties is None:
+        return
+    report.check(func, check_arguments, func, symbols, report)
+    report.check(func, _grid, func, symbols)
+    if "fuse.tile" in func.attributes:
+        report.check(func, Tile.of, func.attributes["fuse.tile"])
+    block = func.regions[0].blocks[0]
+    numbers = {argument: n for n, argument in enumerate(block.arguments)}
+    for view in block.operations:
+        op = view.operation
+        if op.name == "func.return":
+            report.check(op, _returned, numbers, ties, op)
+        elif op.name == "fuse.base":
+            report.check(op, _base, numbers, op, report)
+        else:
+            report.check(op, _tile_code, op, report)
+
+
+def _grid(func: ir.Operation, symbols: dict[str, int]) -> None:
+    grid = expressions_of(func.attributes["fuse.grid"], "fuse.grid")
+    if not 1 <= len(grid) <= _MAX_GRID_AXES:
+        raise Broken(f"expected a fuse.grid of 1 to {_MAX_GRID_AXES} extents, got {len(grid)}")
+    for extent in grid:
+        unknown = extent.symbols() - symbols.keys()
+        if unknown:
+            raise Broken(
+                f"the extent '{extent}' of fuse.grid needs the size {listed(unknown)}, which is no argument"
+            )
+
+
+def _returned(numbers: dict[ir.Value, int], ties: tuple[int, ...], op: ir.Operation) -> None:
+    returned = [numbers.get(value) for value in op.operands]
+    if returned != list(ties):
+        raise Broken(f"expected a tiled kernel to return its tied arguments {list(ties)}")
+
+
+def _base(numbers: dict[ir.Value, int], op: ir.Operation, report: Report) -> None:
+    source, result = op.operands[0], op.results[0].type
+    spec = report.tensor(source, "the source")
+    if source not in numbers:
+        raise Broken("expected the source to be an argument of the kernel, got another value")
+    _pointer_to(spec.element, result)
+
+
+def _base_of(op: ir.Operation, report: Report) -> None:
+    sources = list(op.operands)[1:]
+    if not sources:
+        raise Broken("expected at least one source")
+    for source in sources:
+        if not isinstance(source.owner, ir.Block) or not isinstance(source.type, ir.RankedTensorType):
+            raise Broken("expected the sources to be tensor arguments of the kernel, got another value")
+    _pointer_to(report.tensor(sources[0], "the first source").element, op.results[0].type)
+
+
+def _pointer_to(element: str, result: ir.Type) -> None:
+    pointee = str(ir.TypeAttr(result.params[0]).value) if isinstance(result, Ptr) else None
+    expected = _POINTEES.get(element, (element,))
+    if pointee not in expected:
+        raise Broken(f"expected a result of type !tt.ptr<{expected[0]}>, got {result}")
+
+
+def _tile_code(op: ir.Operation, report: Report) -> None:
+    """The op and everything inside it is tile code."""
+    if op.name == "fuse.base_of":
+        report.check(op, _base_of, op, report)
+        return
+    if op.name.partition(".")[0] not in TILE_DIALECTS:
+        raise Broken("is not allowed in a tiled kernel: expected tt, arith, math and scf ops and fuse.base")
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                report.check(inner.operation, _tile_code, inner.operation, report)
+
+
+def verify_tt_func(func: ir.Operation, report: Report) -> None:
+    """A ``tt.func`` holds tile code only, and its type is that of its arguments."""
+    for block in func.regions[0].blocks:
+        for view in block.operations:
+            report.check(view.operation, _tile_code, view.operation, report)
+    report.check(func, _entry, func)
+
+
+def _entry(func: ir.Operation) -> None:
+    blocks = list(func.regions[0].blocks)
+    if not blocks:
+        raise Broken("expected a body")
+    declared, actual = list(function_type(func).inputs), [a.type for a in blocks[0].arguments]
+    if declared != actual:
+        raise Broken(f"expected the arguments {_types(declared)} of function_type, got {_types(actual)}")
+    operations = list(blocks[0].operations)
+    if not operations or operations[-1].operation.name != "tt.return":
+        raise Broken("expected the body to end in tt.return")
+
+
+def _types(types: list[ir.Type]) -> str:
+    return "(" + ", ".join(map(str, types)) + ")"
+
+
+def verify_launch(func: ir.Operation, tt_functions: dict[str, ir.Operation], report: Report) -> None:
+    """A launch names a ``tt.func`` and says what each of its arguments is."""
+    symbols = report.check(func, argument_symbols, func)
+    if symbols is None or report.check(func, check_tied, func, report) is None:
+        return
+    report.check(func, check_arguments, func, symbols, report)
+    report.check(func, _launch, func, tt_functions, symbols)
+
+
+def _launch(func: ir.Operation, tt_functions: dict[str, ir.Operation], symbols: dict[str, int]) -> None:
+    if len(func.regions[0].blocks):
+        raise Broken("expected a launch to be a declaration, got a body")
+    target = func.attributes["fuse.launch"]
+    if not isinstance(target, ir.FlatSymbolRefAttr):
+        raise Broken(f"expected fuse.launch to be a symbol, got {target}")
+    if target.value not in tt_functions:
+        raise Broken(f"launches @{target.value}, and the module has no such tt.func")
+    for required in ("fuse.grid", "fuse.params"):
+        if required not in func.attributes:
+            raise Broken(f"expected a launch to have {required}")
+    _grid(func, symbols)
+    inputs = function_type(func).inputs
+    parameters = function_type(tt_functions[target.value]).inputs
+    given = texts_of(func.attributes["fuse.params"], "fuse.params")
+    if len(given) != len(parameters):
+        raise Broken(
+            f"expected {len(parameters)} fuse.params, one an argument of @{target.value}, got {len(given)}"
+        )
+    for text, parameter in zip(given, parameters, strict=True):
+        number, _, kind = text.partition(":")
+        if not number.isdigit() or int(number) >= len(inputs):
+            raise Broken(f"expected a parameter `N:kind` with N below {len(inputs)}, got '{text}'")
+        found = "ptr" if isinstance(parameter, Ptr) else str(parameter)
+        if kind != found:
+            raise Broken(
+                f"expected the parameter '{number}:{found}' for an argument of type {parameter}, got '{text}'"
+            )
+
+
+def symbol_name(op: ir.Operation) -> str:
+    """``sym_name``."""
+    return text_of(op.attributes["sym_name"], "sym_name")
