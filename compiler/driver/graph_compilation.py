@@ -85,12 +85,13 @@ def _run_fx_pass(gm: torch.fx.GraphModule, fx_pass: Callable[..., Any], name: st
     """The user's pass over the FX graph.  Raises ``OptionError`` where it leaves a graph that is none."""
     before = _interface(gm.graph)
     fx_pass(gm.graph)
+    after = _interface(gm.graph)
     what = None
-    if _interface(gm.graph) != before:
-        names = ("arguments", "output nodes", "results")
+    if after != before:
+        parts = ("arguments", "output nodes", "results")
         was, now = (
-            ", ".join(f"{n} {name}" for n, name in zip(counts, names, strict=True))
-            for counts in (before, _interface(gm.graph))
+            ", ".join(f"{n} {part}" for n, part in zip(counts, parts, strict=True))
+            for counts in (before, after)
         )
         what = f"it had {was}, it has {now}"
     else:
