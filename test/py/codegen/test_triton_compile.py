@@ -1,0 +1,465 @@
+"""TTIR text to cubin, the errors on the way, and the cache of what came out."""
+
+import json
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+from ttir_kernels import add_kernel, scalars_kernel, softmax_kernel, transpose_kernel
+
+from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
+from fuse_mlir.compiler.runtime.kernels import triton_version
+from fuse_mlir.compiler.runtime.kernels.cubin import (
+    CompiledCubin,
+    CompileOptions,
+    CompileRequest,
+    Target,
+    ptx_params,
+)
+from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
+from fuse_mlir.compiler.runtime.kernels.triton_compile import (
+    _PTXAS,
+    TritonCompileError,
+    _captured_stderr,
+    compile_ttir,
+    kernel_name,
+)
+
+pytest.importorskip("triton")
+
+
+def failure(text: str) -> TritonCompileError:
+    with pytest.raises(TritonCompileError) as caught:
+        compile_ttir(text, target=Target(), num_warps=4)
+    return caught.value
+
+
+def stub_compiler(calls: list[str]):
+    def compile_it(request: CompileRequest) -> CompiledCubin:
+        name = kernel_name(request.text)
+        calls.append(name)
+        texts = {stage: f"{stage} of {name}" for stage in request.keep}
+        return CompiledCubin(name, 90, b"\x7fELF" + name.encode(), "ptx", ("u64", "u64"), 0, 4, texts=texts)
+
+    return compile_it
+
+
+def test_add_compiles():
+    kernel = compile_ttir(add_kernel(), target=Target(), num_warps=2, keep=("ttgir",))
+    assert ".visible .entry add_kernel(" in kernel.ptx
+    assert kernel.cubin.startswith(b"\x7fELF")
+    assert kernel.params == ("u64", "u64", "u64", "u32", "u64", "u64")
+    assert (kernel.name, kernel.num_warps, kernel.num_ctas, kernel.shared) == ("add_kernel", 2, 1, 0)
+    assert (kernel.global_scratch_size, kernel.profile_scratch_size) == (0, 0)
+    assert set(kernel.texts) == {"ttgir"} and "#ttg.blocked" in kernel.texts["ttgir"]
+    assert list(kernel.timings_ms) == ["parse", "ttir", "ttgir", "llir", "ptx", "cubin"]
+
+
+def test_softmax_compiles_and_needs_shared_memory():
+    kernel = compile_ttir(softmax_kernel(), target=Target(), num_warps=4)
+    assert ".visible .entry softmax_kernel(" in kernel.ptx
+    assert 0 < kernel.shared < 4096
+    assert kernel.texts == {}
+
+
+def test_a_large_tile_needs_more_shared_memory_than_the_default():
+    assert compile_ttir(transpose_kernel(128), target=Target(), num_warps=8).shared > 48 * 1024
+
+
+def test_clusters_compile():
+    kernel = compile_ttir(add_kernel(), target=Target(), num_warps=1, num_ctas=2)
+    assert kernel.num_ctas == 2 and ".reqnctapercluster 2" in kernel.ptx
+
+
+def test_options_reach_triton():
+    vec = "tensor<256xf32>"
+    square = f'    %square = "arith.mulf"(%v, %v) : ({vec}, {vec}) -> {vec}\n    %shifted'
+    fused = softmax_kernel().replace("    %shifted", square, 1).replace('"(%v, %maxes)', '"(%square, %maxes)')
+    on = compile_ttir(fused, target=Target(), num_warps=4)
+    off = compile_ttir(fused, target=Target(), num_warps=4, enable_fp_fusion=False)
+    assert on.cubin != off.cubin
+    assert ".reqntid 32" in compile_ttir(add_kernel(), target=Target(), num_warps=1).ptx
+    assert ".maxnreg 64" in compile_ttir(add_kernel(), target=Target(), num_warps=1, maxnreg=64).ptx
+
+
+def test_the_cubin_is_a_function_of_the_request():
+    """What has no location is located in a memory file, whose number must not vary with the open files."""
+    first = compile_ttir(add_kernel(), target=Target(), num_warps=4)
+    with open(os.devnull), open(os.devnull):
+        assert compile_ttir(add_kernel(), target=Target(), num_warps=4) == first
+
+
+def test_scalar_types_reach_the_parameters():
+    kernel = compile_ttir(
+        scalars_kernel(["i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]),
+        target=Target(),
+        num_warps=1,
+    )
+    assert [param.lstrip("usf") for param in kernel.params] == (
+        ["8", "8", "16", "32", "64", "b8[2]", "b8[2]", "32", "64"] + ["64"] * 11
+    )
+
+
+def test_params_of_ptx():
+    params = (".align 64 .b8 k_0[128]", ".u64 .ptr .global .align 1 k_1", ".f32 k_2")
+    text = ".visible .entry k(\n" + ",\n".join(f" .param {param}" for param in params) + "\n)"
+    assert ptx_params(text) == ("b8[128]", "u64", "f32")
+    with pytest.raises(ValueError, match="entry"):
+        ptx_params(".func k()")
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "location", "message"),
+    [
+        (add_kernel(value="arith.addx"), "parse", "ttir:21:10", "unregistered operation 'arith.addx'"),
+        (add_kernel().replace('"tt.return"() : () -> ()', ""), "parse", "ttir:22:5", "no terminator"),
+        (add_kernel() + "}", "parse", "ttir:26:14", "expected"),
+        (add_kernel(value="math.powf"), "ttgir", "ttir:21:10", "failed to legalize operation 'math.powf'"),
+    ],
+)
+def test_a_bad_kernel_names_itself_the_stage_and_the_place(text, stage, location, message, capfd):
+    error = failure(text)
+    assert (error.kernel, error.stage) == ("add_kernel", stage)
+    assert error.location == location
+    assert message in error.diagnostic
+    assert str(error).startswith(f"kernel 'add_kernel' failed to compile in stage '{stage}' at {location}: ")
+    if stage == "parse":
+        assert capfd.readouterr().err == ""
+
+
+def test_a_location_of_the_users_is_the_errors():
+    lines = add_kernel(value="math.powf").splitlines()
+    at = next(i for i, line in enumerate(lines) if "math.powf" in line)
+    lines[at] += ' loc("model.py":7:3)'
+    assert failure("\n".join(lines)).location == "model.py:7:3"
+
+
+def test_what_ptxas_says_is_the_error(capfd):
+    asm = '"tt.elementwise_inline_asm"(%xv, %yv) '
+    asm += '{asm_string = "bogus.f32 $0, $1, $2;", constraints = "=f,f,f", '
+    text = add_kernel().replace('"arith.addf"(%xv, %yv) ', asm + "pure = true, packed_element = 1 : i32} ")
+    error = failure(text)
+    capfd.readouterr()
+    assert error.stage == "cubin"
+    assert error.location.startswith("ptx:")
+    assert "bogus" in error.diagnostic
+
+
+def test_what_others_write_to_stderr_during_a_parse_is_not_lost(capfd):
+    with _captured_stderr() as taken:
+        os.write(2, b"ours\n")
+        assert taken() == "ours\n"
+        os.write(2, b"theirs\n")
+    assert capfd.readouterr().err == "theirs\n"
+
+
+def test_every_form_of_a_ptxas_message_is_read():
+    """Newer versions call another binary, whose name opens each line of its messages."""
+    for tool in ("ptxas", "ptxas-blackwell"):
+        match = _PTXAS.search(
+            f"log:\n{tool} /tmp/x.ptx, line 84; error   : Not a name\n{tool} fatal   : aborted"
+        )
+        assert match is not None and (match["line"], match["message"]) == ("84", "Not a name")
+    assert (
+        _PTXAS.search("ptxas fatal   : Memory allocation failure")["message"] == "Memory allocation failure"
+    )
+
+
+@pytest.mark.parametrize("name", ["a-b", "1st", "", "a.b", "naïve"])
+def test_a_name_that_would_abort_the_process_is_refused(name):
+    error = failure(add_kernel(name))
+    assert (error.kernel, error.stage) == (name, "name")
+
+
+def test_kernel_name_is_the_public_functions():
+    attributes = 'function_type = () -> (), sym_name = "helper", sym_visibility = "private"'
+    helper = f'"tt.func"() ({{}}) {{{attributes}}} : () -> ()'
+    module = "module @outer { %s\n tt.func public @kernel() { tt.return } }"
+    assert kernel_name(module % helper) == "kernel"
+    with pytest.raises(TritonCompileError, match="found none"):
+        kernel_name(helper)
+    with pytest.raises(TritonCompileError, match="found kernel, other"):
+        kernel_name(module % "" + "\ntt.func @other() { tt.return }")
+
+
+def test_errors_survive_pickling():
+    error = pickle.loads(
+        pickle.dumps(TritonCompileError("k", "llir", "because", "model.py:1:2", "all of it"))
+    )
+    assert (error.kernel, error.stage, error.location, error.details) == (
+        "k",
+        "llir",
+        "model.py:1:2",
+        "all of it",
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CompileOptions(num_warps=3),
+        lambda: CompileOptions(num_warps=64),
+        lambda: CompileOptions(num_ctas=3),
+        lambda: CompileOptions(num_stages=0),
+        lambda: CompileOptions(maxnreg=256),
+        lambda: Target(backend="hip"),
+        lambda: Target(arch=75),
+        lambda: CompileRequest("", keep=("sass",)),
+        lambda: CompileRequest("", Target(80), CompileOptions(num_ctas=2)),
+    ],
+)
+def test_bad_options_are_refused(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+# ---- versions ---------------------------------------------------------------------------------------------
+
+
+def test_versions_choose_the_newest_row_not_newer():
+    versions = ("3.6.0", "3.7.1", "3.8.0+x", "3.9.0", "4.0")
+    rows = [triton_version.triton_dialect(version).since for version in versions]
+    assert rows == [(3, 6), (3, 6), (3, 8), (3, 9), (3, 9)]
+    with pytest.raises(triton_version.TritonVersionError, match=r"3\.6 or newer"):
+        triton_version.triton_dialect("3.5.1")
+    with pytest.raises(triton_version.TritonVersionError, match="cannot read"):
+        triton_version.parse_version("main")
+
+
+def test_spellings():
+    old, new = triton_version.triton_dialect("3.6.0"), triton_version.triton_dialect("3.9.0")
+    assert old.access_hint() == new.access_hint() == ""
+    assert old.access_hint("cg") == "cache = 3 : i32, evict = 1 : i32"
+    assert (
+        new.access_hint("cg")
+        == "cachePolicy = #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_normal>"
+    )
+    assert old.tensordesc_type((64, 32), "f16") == "!tt.tensordesc<tensor<64x32xf16>>"
+    assert new.tensordesc_type((64, 32), "f16") == "!tt.tensordesc<64x32xf16>"
+    for cache, evict in (
+        ("cg", "evict_last"),
+        ("wb", "evict_first"),
+        ("l2", "evict_normal"),
+        ("cg", "never"),
+    ):
+        with pytest.raises(ValueError):
+            old.access_hint(cache, evict)
+
+
+@pytest.mark.parametrize(
+    ("cache", "evict", "in_ptx"),
+    [
+        ("none", "evict_first", "L1::evict_first"),
+        ("none", "evict_last", "L1::evict_last"),
+        ("cg", "evict_normal", ".cg."),
+        ("ca", "evict_normal", ".ca."),
+    ],
+)
+def test_hints_of_the_installed_version_reach_the_ptx(cache, evict, in_ptx):
+    """An attribute that Triton does not know is ignored without a word, so only the PTX can tell."""
+    hint = triton_version.triton_dialect().access_hint(cache, evict)
+    with_hint = compile_ttir(softmax_kernel(hint=hint), target=Target(), num_warps=4)
+    assert in_ptx in with_hint.ptx
+    assert in_ptx not in compile_ttir(softmax_kernel(), target=Target(), num_warps=4).ptx
+
+
+LENGTHS = struct.Struct("<3Q")
+
+
+# ---- cache ------------------------------------------------------------------------------------------------
+
+
+def test_a_stored_kernel_is_the_same_kernel(tmp_path):
+    kernel = CompiledCubin(
+        "k", 90, b"\0\1", "ptx é", ("u64", "b8[128]"), 12, 8, 2, 3, 4, {"ptx": 1.5}, {"ttir": "t"}
+    )
+    back = CompiledCubin.from_bytes(kernel.to_bytes())
+    assert back == kernel and dict(back.texts) == {"ttir": "t"} and dict(back.timings_ms) == {"ptx": 1.5}
+
+
+def test_miss_then_hit(tmp_path):
+    calls: list[str] = []
+    request = CompileRequest(add_kernel())
+    first = KernelCache(CacheFolder(tmp_path), stub_compiler(calls)).compile(request)
+    again = KernelCache(CacheFolder(tmp_path), stub_compiler(calls))
+    assert again.compile(request) == first and calls == ["add_kernel"]
+    assert (again.statistics.hits, again.statistics.misses) == (1, 0)
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CompileRequest(add_kernel() + " "),
+        CompileRequest(add_kernel(), Target(80)),
+        CompileRequest(add_kernel(), options=CompileOptions(num_warps=8)),
+        CompileRequest(add_kernel(), options=CompileOptions(num_stages=2)),
+        CompileRequest(add_kernel(), options=CompileOptions(maxnreg=64)),
+        CompileRequest(add_kernel(), options=CompileOptions(enable_fp_fusion=False)),
+    ],
+)
+def test_everything_that_decides_the_cubin_is_in_the_key(tmp_path, other):
+    cache = KernelCache(CacheFolder(tmp_path))
+    assert cache.key(other) != cache.key(CompileRequest(add_kernel()))
+    assert cache.key(CompileRequest(add_kernel(), keep=("ttir",))) == cache.key(CompileRequest(add_kernel()))
+    assert KernelCache(CacheFolder(tmp_path), toolchain="another").key(other) != cache.key(other)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b"", lambda b: b[:-1], lambda b: b + b"x", lambda b: b[:200] + b"#" + b[201:]]
+)
+def test_a_damaged_entry_is_compiled_again_and_rewritten(tmp_path, damage, caplog):
+    calls: list[str] = []
+    cache, request = KernelCache(CacheFolder(tmp_path), stub_compiler(calls)), CompileRequest(add_kernel())
+    kernel = cache.compile(request)
+    path = cache.path(cache.key(request))
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert cache.lookup(request) is None
+    assert cache.compile(request) == kernel
+    assert calls == ["add_kernel"] * 2 and path.read_bytes() == whole
+    assert caplog.text.count("is unreadable and will be made again") == 2
+
+
+def other_schemas() -> dict[str, bytes]:
+    """Kernels as another version may have stored them, with a checksum that fits."""
+    right = CompiledCubin("k", 90, b"\0\1", "ptx", ("u64",), 12, 8).to_bytes()
+    head, ptx, cubin = LENGTHS.unpack_from(right)
+    fields = json.loads(right[LENGTHS.size : LENGTHS.size + head])
+
+    def with_head(text: bytes) -> bytes:
+        return LENGTHS.pack(len(text), ptx, cubin) + text + right[LENGTHS.size + head :]
+
+    without = {name: value for name, value in fields.items() if name != "params"}
+    return {
+        "nothing": b"",
+        "no lengths": b"abc",
+        "long lengths": LENGTHS.pack(2**63, 0, 0) + b"{}",
+        "no fields": with_head(b"{}"),
+        "a field less": with_head(json.dumps(without).encode()),
+        "a field more": with_head(json.dumps({**fields, "clusters": 1}).encode()),
+        "a list": with_head(json.dumps(list(fields)).encode()),
+        "a number": with_head(json.dumps({**fields, "params": 3}).encode()),
+        "no JSON": with_head(b"{"),
+        "a byte more": right + b"x",
+    }
+
+
+@pytest.mark.parametrize("name", other_schemas())
+def test_a_kernel_of_another_version_is_compiled_again(tmp_path, name, told):
+    calls: list[str] = []
+    cache, request = KernelCache(CacheFolder(tmp_path), stub_compiler(calls)), CompileRequest(add_kernel())
+    cache.folder.write(cache.key(request), other_schemas()[name])
+    assert cache.compile(request).name == "add_kernel" and calls == ["add_kernel"]
+    assert cache.lookup(request) is not None
+    [line] = told()
+    assert f"the cache entry {cache.key(request)}.kernel is unreadable and will be made again" in line
+
+
+def test_a_text_to_keep_that_is_not_stored_is_a_miss(tmp_path):
+    calls: list[str] = []
+    cache = KernelCache(CacheFolder(tmp_path), stub_compiler(calls))
+    cache.compile(CompileRequest(add_kernel()))
+    kept = cache.compile(CompileRequest(add_kernel(), keep=("llir",)))
+    assert kept.texts["llir"] == "llir of add_kernel" and len(calls) == 2
+    cache.compile(CompileRequest(add_kernel()))
+    assert len(calls) == 2
+
+
+def test_an_unwritable_folder_does_not_stop_the_compile(tmp_path):
+    (tmp_path / "file").write_text("")
+    calls: list[str] = []
+    cache = KernelCache(CacheFolder(tmp_path / "file" / "folder"), stub_compiler(calls))
+    assert cache.compile(CompileRequest(add_kernel())).name == "add_kernel"
+
+
+def test_many_are_deduplicated_parallel_and_in_order(tmp_path):
+    calls: list[str] = []
+    meet = threading.Barrier(3, timeout=20)  # three different kernels must be in the compiler at once
+    inner = stub_compiler(calls)
+
+    def compile_it(request: CompileRequest) -> CompiledCubin:
+        meet.wait()
+        return inner(request)
+
+    names = ["a", "b", "a", "c", "b", "a"]
+    requests = [
+        CompileRequest(add_kernel(name), keep=("ttir",) if i == 2 else ()) for i, name in enumerate(names)
+    ]
+    kernels = KernelCache(CacheFolder(tmp_path), compile_it).compile_many(requests, workers=3)
+    assert [kernel.name for kernel in kernels] == names
+    assert sorted(calls) == ["a", "b", "c"]
+    assert "ttir" in kernels[2].texts
+
+
+def test_kernels_compile_while_the_caller_goes_on(tmp_path):
+    go_on = threading.Event()
+    inner = stub_compiler([])
+
+    def compile_it(request: CompileRequest) -> CompiledCubin:
+        assert go_on.wait(20)
+        return inner(request)
+
+    wait = KernelCache(CacheFolder(tmp_path), compile_it).start([CompileRequest(add_kernel("a"))], workers=1)
+    go_on.set()  # never reached if `start` waited
+    assert [kernel.name for kernel in wait()] == ["a"] == [kernel.name for kernel in wait()]
+
+
+def test_whoever_waits_compiles_too_and_leaves_its_core_alone_until_then(tmp_path):
+    meet = threading.Barrier(2, timeout=20)
+    inner, threads = stub_compiler([]), set()
+
+    def compile_it(request: CompileRequest) -> CompiledCubin:
+        meet.wait()  # for the one that waits, so that none is compiled before
+        threads.add(threading.current_thread())
+        return inner(request)
+
+    requests = [CompileRequest(add_kernel(name)) for name in "abcd"]
+    wait = KernelCache(CacheFolder(tmp_path), compile_it).start(requests, workers=2)
+    assert [kernel.name for kernel in wait()] == list("abcd") == [kernel.name for kernel in wait()]
+    assert len(threads) == 2
+    assert threading.current_thread() in threads
+
+
+def test_the_first_failing_request_is_the_error(tmp_path):
+    requests = [
+        CompileRequest(add_kernel(n, value=v))
+        for n, v in (("good", "arith.addf"), ("x1", "no.op"), ("x2", "no.op"))
+    ]
+    for _ in range(3):
+        with pytest.raises(TritonCompileError, match="'x1'"):
+            KernelCache(CacheFolder(tmp_path)).compile_many(requests, workers=2)
+    assert KernelCache(CacheFolder(tmp_path)).lookup(requests[0]) is not None
+
+
+def test_parallel_compiles_equal_serial_ones(tmp_path):
+    requests = [
+        CompileRequest(add_kernel(f"k{i}", v))
+        for i, v in enumerate(("arith.addf", "arith.mulf", "arith.subf"))
+    ]
+    together = KernelCache(CacheFolder(tmp_path / "a")).compile_many(requests, workers=2)
+    assert together == KernelCache(CacheFolder(tmp_path / "b")).compile_many(requests, workers=1)
+
+
+def test_a_hit_imports_neither_triton_nor_mlir_nor_torch(tmp_path):
+    KernelCache(CacheFolder(tmp_path)).compile(CompileRequest(add_kernel()))
+    program = f"""
+        import sys
+        from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest
+        from pathlib import Path
+        from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
+        from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
+        cache = KernelCache(CacheFolder(Path({str(tmp_path)!r})))
+        (kernel,) = cache.compile_many([CompileRequest({add_kernel()!r})])
+        assert kernel.name == "add_kernel" and cache.statistics.hits == 1
+        print(sorted(m for m in ("triton", "torch", "torch_mlir", "mlir") if m in sys.modules))
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("[]", "")

@@ -1,0 +1,343 @@
+"""Programs from the cache: what a hit loads and tells, what makes it a miss, what the key holds."""
+
+import dataclasses
+import hashlib
+import logging
+import pickle
+import re
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from cached_files import damage
+from made_up_gpu import made_up_gpu
+from new_process import python
+from stored_programs import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, normed, other_value
+
+import fuse_mlir
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.driver import program_cache
+from fuse_mlir.compiler.driver.program import CompiledGraph
+from fuse_mlir.compiler.driver.program_cache import program_key
+from fuse_mlir.compiler.fx.graph_text import NotCacheable, graph_text
+from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
+
+#: Compiles and calls in a process of its own; says what was loaded and what the graph tells of itself.
+PROGRAM = """
+import sys
+import torch
+import torch._dynamo
+from torch.nn import functional as F
+from made_up_gpu import made_up_gpu
+import fuse_mlir
+
+def model(x, w):
+    y = F.layer_norm(x, (24,), w)
+    return F.softmax(y @ y.T, -1), y.sum(0)
+
+graphs = []
+torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(3))
+before = set(sys.modules)
+with made_up_gpu() as launched:
+    options = {"cache_dir": sys.argv[1], "on_compiled": graphs.append, "hardware": "h200"}
+    call = torch.compile(model, backend=fuse_mlir.backend, options=options, dynamic=False)
+    call(torch.ones(6, 24), torch.ones(24))
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+[graph] = graphs
+print(graph.cached)
+print("loaded", sorted(loaded & {"mlir", "torch_mlir", "triton"}))
+print(launched, graph.launches_before, graph.launches, graph.fallbacks)
+print(graph.remarks.render("yaml"))
+print(graph.source)
+print(graph.module.operation.get_asm(enable_debug_info=True))
+"""
+
+
+# ---- hits --------------------------------------------------------------------------------------------------
+
+
+def test_a_new_process_runs_a_stored_program_without_mlir_and_triton(tmp_path: Path) -> None:
+    code = f"import sys; sys.argv[1:] = [{str(tmp_path)!r}]\n{PROGRAM}"
+    first, second = (python(code, OMP_NUM_THREADS="1").splitlines() for _ in range(2))
+    assert (first[0], second[0]) == ("False", "True")
+    assert "torch_mlir" in first[1] or "'mlir'" in first[1]
+    assert second[1] == "loaded []"
+    assert first[2:] == second[2:] and len(first) > 50
+
+
+def test_a_hit_tells_what_the_compilation_told(tmp_path: Path) -> None:
+    first, second = compiled(tmp_path), compiled(tmp_path)
+    assert (first.cached, second.cached) == (False, True)
+    for name in ("name", "remarks", "fallbacks", "launches_before", "launches", "source", "externs"):
+        assert getattr(first, name) == getattr(second, name), name
+    here = normed.__code__.co_filename
+    assert second.launches_after == 1 and any(here in str(line) for line in second.launches[0].lines)
+    assert second.passes == () and "import" not in second.seconds
+    assert str(first.module) == str(second.module)
+
+
+def test_both_graphs_of_a_training_step_are_stored(tmp_path: Path) -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.GELU(), torch.nn.LayerNorm(64))
+    ran = []
+    for _ in range(2):
+        torch._dynamo.reset()
+        graphs: list[CompiledGraph] = []
+        options = {"cache_dir": str(tmp_path), "on_compiled": graphs.append, "hardware": "h200"}
+        with made_up_gpu() as launched:
+            loss = torch.compile(module, backend=fuse_mlir.backend, options=options)(torch.ones(16, 32)).sum()
+            backward = threading.Thread(target=loss.backward)  # as autograd does for CUDA
+            backward.start()
+            backward.join()
+        ran.append((launched, [g.name for g in graphs], [g.cached for g in graphs]))
+    assert ran[0][0] == ran[1][0] and len(ran[0][0]) > 1
+    assert [r[1:] for r in ran] == [(["forward", "backward"], [cached, cached]) for cached in (False, True)]
+
+
+# ---- misses ------------------------------------------------------------------------------------------------
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def replace_by_a_foreign_pickle(path: Path) -> None:
+    class Foreign:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return subprocess.run, (["touch", str(path.with_suffix(".executed"))],)
+
+    path.write_bytes(to_entry(path.name, pickle.dumps(Foreign())))
+
+
+def replace_by_another_object(path: Path) -> None:
+    path.write_bytes(to_entry(path.name, pickle.dumps({"interface": 1})))
+
+
+def replace_by_another_form(path: Path) -> None:
+    entry = object.__new__(program_cache._Entry)
+    vars(entry).update(plan=None, kernels={})
+    path.write_bytes(to_entry(path.name, pickle.dumps(entry)))
+
+
+def replace_by_an_older_form(path: Path) -> None:
+    body = from_entry(path.name, path.read_bytes())
+    path.write_bytes(b"FUSEPROGRAM1\n" + hashlib.sha256(body).digest() + body)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        damage,
+        truncate,
+        replace_by_a_foreign_pickle,
+        replace_by_another_object,
+        replace_by_another_form,
+        replace_by_an_older_form,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_an_entry_that_cannot_be_read_is_compiled_again(spoil: Any, tmp_path: Path, caplog: Any) -> None:
+    compiled(tmp_path)
+    [path] = entries(tmp_path, ".program")
+    right = path.read_bytes()
+    spoil(path)
+    with caplog.at_level(logging.WARNING, logger="fuse_mlir"):
+        assert not compiled(tmp_path).cached
+    assert "is unreadable and will be made again" in caplog.text
+    assert entries(tmp_path, ".executed") == []
+    assert len(path.read_bytes()) == len(right) and compiled(tmp_path).cached
+
+
+def pickled_call(module: str, name: str, argument: str) -> bytes:
+    """A pickle of protocol 5 that calls what ``name`` is in ``module``."""
+
+    def text(of: str) -> bytes:
+        return pickle.SHORT_BINUNICODE + bytes([len(of)]) + of.encode()
+
+    called = pickle.PROTO + b"\5" + text(module) + text(name) + pickle.STACK_GLOBAL
+    return called + text(argument) + pickle.TUPLE1 + pickle.REDUCE + pickle.STOP
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("fuse_mlir.compiler.driver.program_cache", "io.FileIO"),
+        ("fuse_mlir.compiler.driver.program_cache", "Path"),
+        ("fuse_mlir.compiler.driver.program_cache", "Path.write_text"),
+        ("fuse_mlir.compiler.driver.program_cache", "_Entry.__class__"),
+        ("fuse_mlir.compiler.driver.program_cache", "GpuProgram"),
+        ("fuse_mlir.compiler.driver.program_cache", "program_key"),
+        ("fuse_mlir.compiler.runtime.plans.bound_plan", "re.Pattern"),
+        ("builtins", "set.__class__"),
+        ("builtins", "type"),
+        ("builtins", "exec"),
+        ("fractions", "Decimal"),
+    ],
+)
+def test_a_pickle_reaches_only_what_this_package_defines(module: str, name: str, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.write_text("")
+    with pytest.raises(pickle.UnpicklingError, match=f"may not hold {re.escape(module)}.{re.escape(name)}$"):
+        program_cache._from_bytes(pickled_call(module, name, str(made)), program_cache._Entry)
+
+
+def test_a_pickle_reaches_no_class_inside_another(monkeypatch: Any) -> None:
+    here = {"__module__": program_cache.__name__}
+    inner = type("Inner", (), {**here, "__qualname__": "Outer.Inner", "__init__": lambda self, of: None})
+    monkeypatch.setattr(program_cache, "Outer", type("Outer", (), {**here, "Inner": inner}), raising=False)
+    with pytest.raises(pickle.UnpicklingError, match="may not hold"):
+        program_cache._from_bytes(pickled_call(program_cache.__name__, "Outer.Inner", ""), inner)
+
+
+def test_a_pickle_makes_what_this_package_defines() -> None:
+    body = pickled_call("fuse_mlir.compiler.base.remarks", "Remarks", "one")
+    with pytest.raises(ValueError, match="it holds a Remarks"):
+        program_cache._from_bytes(body, program_cache._Entry)
+
+
+def test_a_program_without_its_kernels_is_compiled_again(tmp_path: Path) -> None:
+    compiled(tmp_path)
+    for path in entries(tmp_path, ".kernel"):
+        path.unlink()
+    assert not compiled(tmp_path).cached
+    assert compiled(tmp_path).cached
+
+
+def test_another_device_has_other_programs() -> None:
+    gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+    keys = set()
+    for name, capability in (("NVIDIA H200", (9, 0)), ("NVIDIA H100", (9, 0)), ("NVIDIA H200", (10, 0))):
+        with made_up_gpu(name, capability):
+            keys.add(program_key(gm, (), Options(), "cuda:0"))
+    assert len(keys) == 3
+
+
+def test_another_compiler_has_other_programs(monkeypatch: Any) -> None:
+    gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+    with made_up_gpu():
+        before = program_key(gm, (), Options(), "cuda:0")
+        monkeypatch.setattr(program_cache, "toolchain", lambda: "another")
+        assert program_key(gm, (), Options(), "cuda:0") != before
+
+
+# ---- options -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(Options)])
+def test_every_option_is_in_the_key_or_has_a_reason_not_to_be(name: str) -> None:
+    gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+    with made_up_gpu():
+        default = program_key(gm, (), Options(), "cuda:0")
+        if name in NOT_CACHED:
+            with pytest.raises(NotCacheable):
+                program_key(gm, (), Options(**{name: NOT_CACHED[name]}), "cuda:0")
+        elif name not in NOT_IN_THE_KEY:
+            assert program_key(gm, (), Options(**{name: other_value(name)}), "cuda:0") != default
+
+
+def test_the_numeric_check_is_not_skipped_by_a_hit(tmp_path: Path) -> None:
+    compiled(tmp_path)
+    with made_up_gpu(), pytest.raises(NotCacheable, match="watches the passes"):
+        gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+        program_key(gm, (), Options(verify="numeric"), "cuda:0")
+
+
+# ---- graphs ------------------------------------------------------------------------------------------------
+
+
+def traced(function: Any, *inputs: torch.Tensor, dynamic: bool = False) -> torch.fx.GraphModule:
+    """What AOTAutograd makes of a function."""
+    graphs: list[torch.fx.GraphModule] = []
+
+    def keep(gm: torch.fx.GraphModule, inputs: Any) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    from torch._dynamo.backends.common import aot_autograd
+
+    torch._dynamo.reset()
+    torch.compile(function, backend=aot_autograd(fw_compiler=keep), dynamic=dynamic)(*inputs)
+    [gm] = graphs
+    return gm
+
+
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2.0
+
+
+X = torch.ones(8, 6)
+GRAPHS = {
+    "the graph": lambda: traced(doubled, X),
+    "another factor": lambda: traced(lambda x: x * 3.0, X),
+    "another op": lambda: traced(lambda x: x / 2.0, X),
+    "another line": lambda: traced(lambda x: x * 2.0, X),
+    "another type": lambda: traced(doubled, X.double()),
+    "another size": lambda: traced(doubled, torch.ones(8, 7)),
+    "other strides": lambda: traced(doubled, torch.ones(6, 8).T),
+    "sizes that vary": lambda: traced(doubled, X, dynamic=True),
+    "another hint": lambda: traced(doubled, torch.ones(9, 6), dynamic=True),
+    "another result": lambda: traced(lambda x: (x * 2.0, x), X),
+}
+
+
+def test_the_key_tells_graphs_apart_and_only_those() -> None:
+    texts = {name: graph_text(make()) for name, make in GRAPHS.items()}
+    assert len(set(texts.values())) == len(texts)
+    assert graph_text(GRAPHS["the graph"]()) == texts["the graph"]
+    assert graph_text(GRAPHS["sizes that vary"]()) == texts["sizes that vary"]
+
+
+def test_what_only_this_process_has_is_not_stored(tmp_path: Path, caplog: Any) -> None:
+    from torch._higher_order_ops.map import map
+
+    def branched(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return map(lambda row: row.sin(), x)
+
+    with caplog.at_level(logging.INFO, logger="fuse_mlir"):
+        compiled(tmp_path, branched)
+        assert not compiled(tmp_path, branched).cached
+    assert "the program cache is passed by" in caplog.text
+    assert entries(tmp_path, ".program") == []
+
+
+def branching(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.sum() > 0, lambda x: (x.sin() + 1) * w, lambda x: x.cos() * 2, (x,))
+
+
+def branching_otherwise(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.sum() > 0, lambda x: (x.sin() + 1) * w, lambda x: x.cos() * 3, (x,))
+
+
+def test_sub_graphs_are_stored_with_the_program(tmp_path: Path) -> None:
+    first, second = compiled(tmp_path, branching), compiled(tmp_path, branching)
+    assert (first.cached, second.cached) == (False, True)
+    assert first.source == second.source and "def control_flow_cond(" in second.source
+    assert first.launches == second.launches and str(first.module) == str(second.module)
+    assert any(launch.name.startswith("true_graph_0.") for launch in second.launches)
+    assert not compiled(tmp_path, branching_otherwise).cached
+
+
+GPU = """
+import sys
+import torch
+import fuse_mlir
+graphs = []
+def model(x, w):
+    return torch.nn.functional.layer_norm(x @ w, (64,)).relu().sum(0)
+torch.manual_seed(0)
+x, w = torch.randn(96, 32, device="cuda"), torch.randn(32, 64, device="cuda")
+options = {"cache_dir": sys.argv[1], "on_compiled": graphs.append}
+result = torch.compile(model, backend=fuse_mlir.backend, options=options)(x, w)
+torch.testing.assert_close(result.double(), model(x.double(), w.double()), rtol=1e-4, atol=1e-4)
+print(graphs[0].cached, "torch_mlir" in sys.modules, result.cpu().view(torch.int32).tolist())
+"""
+
+
+@pytest.mark.gpu
+def test_a_stored_program_gives_the_same_bits(tmp_path: Path) -> None:
+    code = f"import sys; sys.argv[1:] = [{str(tmp_path)!r}]\n{GPU}"
+    first, second = (python(code).split(maxsplit=2) for _ in range(2))
+    assert first[:2] == ["False", "True"] and second[:2] == ["True", "False"]
+    assert first[2] == second[2]

@@ -1,0 +1,183 @@
+"""The ledger: a hash for each thing that the compiler makes of the corpus, so that a change that is meant to
+move or explain code, and to decide nothing differently, can show that it does.
+
+    python test/py/helpers/ledger.py             # what differs from ledger.txt; exit status 1 if it does
+    python test/py/helpers/ledger.py --write     # writes that file anew: a change of decisions, for all to see
+    python test/py/helpers/ledger.py --show KEY DIR  # the texts of one entry in new folders, to be compared
+
+Every graph of the corpus is compiled as for a GPU, on a CPU: to the planned level, with free layouts and the
+library's epilogues, for static and for symbolic sizes, for two hardware models, forward and backward.  A line
+holds, for one compiled graph, the start of the SHA-256 of
+
+    planned     the planned module, without locations
+    ttir        the TTIR of every kernel, with its warps and stages, without locations
+    plan        the launch plan
+    partitions  the launch plan cut for CUDA graphs
+
+Nothing runs and Triton compiles nothing.  The hashes hold for the versions in the first line.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import importlib.metadata
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import chain
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from corpus import GRAPHS, Graph
+
+import fuse_mlir
+from fuse_mlir.bench.models import ModelCase, select
+from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.driver import compilation
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
+from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
+
+LEDGER = Path(__file__).with_suffix(".txt")
+ARTIFACTS = ("planned", "ttir", "plan", "partitions")
+HARDWARE = ("h200", "a100")
+#: As on a GPU, whatever the tests' environment asks for: the verifier changes nothing and takes time.
+AS_ON_A_GPU = {"interpret_level": "planned", "layouts": "free", "epilogues": "library", "verify": "off"}
+#: Digits of a SHA-256 that are kept.
+DIGITS = 12
+
+#: Locations in generic IR: of an op, and the aliases at the end of the text.
+_LOCATION = re.compile(r" loc\((?:#loc\d*|unknown)\)|^#loc\d* = .*\n", re.MULTILINE)
+#: A line of the corpus: what an assertion prints.
+_PLACE = re.compile(r"[^\s\"':]*\.py\\?\"?:\d+(:\d+)?")
+
+Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def entries() -> dict[str, Callable[[Compile], Any]]:
+    """All that the ledger compiles, by name: functions that compile and call a graph."""
+    found: dict[str, Callable[[Compile], Any]] = {name: partial(_call_graph, g) for name, g in GRAPHS.items()}
+    for case in select(size="tiny"):
+        if case.unavailable() is None:
+            for mode in case.modes:
+                found[f"models/{case.name}-{mode}"] = partial(_call_model, case, mode == "training")
+    return found
+
+
+def _call_graph(graph: Graph, compiled: Compile) -> None:
+    compiled(graph.function)(*graph.make())
+
+
+def _call_model(case: ModelCase, training: bool, compiled: Compile) -> None:
+    module = case.new_module("cpu", torch.bfloat16).train(training)
+    case.step(compiled(module), module, case.inputs(2, torch.device("cpu"), torch.bfloat16), training)
+
+
+class Compiled(Exception):
+    """Ends a call once its graphs are compiled, before they run."""
+
+
+def artifacts(call: Callable[[Compile], Any], dynamic: bool, hardware: str) -> dict[str, dict[str, str]]:
+    """What becomes of an entry: the texts of the artifacts of each compiled graph, named after its kind."""
+    found: dict[str, dict[str, str]] = {}
+
+    def taken(module: ir.Module, *args: Any, kind: str, **kwargs: Any) -> compilation.Executable:
+        found[f"{kind}{len(found)}"] = _texts(module)
+        return compilation.Executable(_end)
+
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    options = {**AS_ON_A_GPU, "hardware": hardware}
+    compiled = partial(torch.compile, backend=fuse_mlir.backend, dynamic=dynamic, options=options)
+    with mock.patch.object(compilation, "executable", taken), contextlib.suppress(Compiled):
+        call(compiled)
+    return found
+
+
+def _end(args: list[Any]) -> list[Any]:
+    raise Compiled
+
+
+def _texts(module: ir.Module) -> dict[str, str]:
+    kernels = kernel_sources(module).items()
+    return {
+        "planned": without_places(module.operation.get_asm(enable_debug_info=False)),
+        "ttir": "".join(
+            f"{name} {k.num_warps} {k.num_stages}\n{without_places(k.text)}" for name, k in kernels
+        ),
+        "plan": without_places(write_plan(module).source),
+        "partitions": without_places(partitioned_plan(module, ()).source),
+    }
+
+
+def without_places(text: str) -> str:
+    """IR, or a plan, without locations and without the lines of user code that it names."""
+    return _PLACE.sub("PLACE", _LOCATION.sub("", text))
+
+
+def lines(names: Iterable[str]) -> Iterator[str]:
+    """The ledger's lines of some entries."""
+    every = entries()
+    for name in names:
+        for dynamic in (False, True):
+            for hardware in HARDWARE:
+                sizes = "dynamic" if dynamic else "static"
+                for graph, texts in artifacts(every[name], dynamic, hardware).items():
+                    hashes = (hashlib.sha256(texts[a].encode()).hexdigest()[:DIGITS] for a in ARTIFACTS)
+                    yield " ".join((name, sizes, hardware, graph, *hashes))
+
+
+def header() -> str:
+    """The versions that the ledger's hashes hold for."""
+    versions = (f"{p} {importlib.metadata.version(p)}" for p in ("torch", "torch-mlir", "transformers"))
+    return f"# {', '.join(versions)}: name, sizes, hardware, graph, {', '.join(ARTIFACTS)}"
+
+
+def committed() -> list[str]:
+    return LEDGER.read_text().splitlines()
+
+
+def of(name: str) -> list[str]:
+    """The committed lines of an entry."""
+    return [line for line in committed() if line.split(" ", 1)[0] == name]
+
+
+def _lines(name: str) -> list[str]:
+    return list(lines([name]))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"write {LEDGER.name} anew")
+    parser.add_argument("--show", nargs=2, metavar=("KEY", "DIR"), help="write an entry's artifacts to DIR")
+    asked = parser.parse_args()
+    if asked.show:
+        return _show(asked.show[0], Path(asked.show[1]))
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        now = [header(), *chain.from_iterable(pool.map(_lines, entries()))]
+    if asked.write:
+        LEDGER.write_text("\n".join(now) + "\n")
+        return 0
+    before = committed()
+    for line in sorted(set(before) ^ set(now)):
+        print("-" if line in before else "+", line)
+    return int(before != now)
+
+
+def _show(name: str, folder: Path) -> int:
+    for dynamic in (False, True):
+        for hardware in HARDWARE:
+            for graph, texts in artifacts(entries()[name], dynamic, hardware).items():
+                place = folder / f"{'dynamic' if dynamic else 'static'}-{hardware}-{graph}"
+                place.mkdir(parents=True)
+                for artifact, text in texts.items():
+                    (place / artifact).write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,70 @@
+"""The kernels of the lit modules, compiled for sm_90 with whichever Triton this process imports.
+
+Tests call `compiled`; as a script it prints one JSON object for the files given: the version of Triton, the
+file it was imported from, and what became of each kernel.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from repository import LIT
+
+from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest, Target
+from fuse_mlir.compiler.runtime.kernels.triton_compile import TritonCompileError, compile_request
+from fuse_mlir.compiler.runtime.kernels.triton_version import triton_version
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.tools._source import read, split
+
+#: Those with a program; a file of kernels alone has nothing to launch.
+LIT_MODULES = sorted(
+    path
+    for folder in ("codegen", "pipeline")
+    for path in (LIT / folder).glob("*.mlir")
+    if "func.func @main" in path.read_text(encoding="utf-8")
+)
+
+
+def compiled(path: Path) -> dict[str, str]:
+    """Each kernel of the modules at ``path`` after the default pipeline: "ok", or why Triton refused it.  The
+    number of its part of the file stands before the name of a kernel.
+    """
+    found = {}
+    for number, part in enumerate(split(read(str(path)))):
+        with make_context() as context:
+            module = ir.Module.parse(part.text, context)
+            PassManager(default_pipeline("planned", hardware="h200")).run(module)
+            sources = kernel_sources(module)
+        for name, source in sources.items():
+            request = CompileRequest.of(source, Target(arch=90))
+            found[f"{number}: {name}"] = outcome(request, parameters=len(source.signature))
+    return found
+
+
+def outcome(request: CompileRequest, parameters: int) -> str:
+    """What becomes of a request: "ok" for a cubin of at least ``parameters`` parameters, else why not."""
+    try:
+        kernel = compile_request(request)
+    except TritonCompileError as error:
+        return str(error)
+    if not kernel.cubin.startswith(b"\x7fELF"):
+        return "the cubin is no ELF file"
+    if len(kernel.params) < parameters:
+        return f"{parameters} arguments became {len(kernel.params)} parameters"
+    return "ok"
+
+
+def main() -> None:
+    """Prints the report for the files among the arguments."""
+    import triton
+
+    kernels = {argument: compiled(Path(argument)) for argument in sys.argv[1:]}
+    print(json.dumps({"version": triton_version(), "imported": triton.__file__, "kernels": kernels}))
+
+
+if __name__ == "__main__":
+    main()

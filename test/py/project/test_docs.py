@@ -1,0 +1,64 @@
+"""What pages say of files, passes, options and dumps is so; `test_examples.py` runs the README's code."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.registry import all_passes
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = ("compiler", "passes", "tools", "test", "bench", "examples", "docs")
+#: What a dump folder holds, a user's file, and names that stand for any.
+NOT_FILES = frozenset(
+    {"plan.py", "model.py", "mine.mlir", "passes/exp_to_exp2.py", "path/to/test_file.py", "path/to/file.mlir"}
+)
+
+
+def missing_files(text: str, files: set[str]) -> list[str]:
+    """The paths in `text` that end no path of `files`."""
+    named = set(re.findall(r"(?<![\w/<.-])[\w/]+\.(?:py|md|mlir)\b(?!\w)", text)) - NOT_FILES
+    return sorted(n for n in named if not any(f == n or f.endswith("/" + n) for f in files))
+
+
+@pytest.fixture(scope="module")
+def files() -> set[str]:
+    found = {p.relative_to(ROOT).as_posix() for folder in FOLDERS for p in (ROOT / folder).rglob("*.*")}
+    return found | {p.name for p in ROOT.glob("*.*")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_exist(page: Path, files: set[str]) -> None:
+    assert missing_files(page.read_text(encoding="utf-8"), files) == []
+
+
+def test_a_missing_file_is_found(files: set[str]) -> None:
+    assert missing_files("`ir/layout.py`, `passes/fold_viws.py`", files) == ["passes/fold_viws.py"]
+
+
+def test_the_dump_that_a_page_replays_is_the_pipelines() -> None:
+    """`NN-PASS.mlir` and the pass that gives the next dump have their numbers and order in the pipeline."""
+    text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    names = ["input", *(p.name for p in default_pipeline("scheduled"))]
+    shown = re.findall(r"fuse-opt \S*/(\d\d)-([\w-]+)\.mlir --pass-pipeline='builtin\.module\((.*?)\)'", text)
+    assert shown
+    for number, name, following in shown:
+        assert names[int(number)] == name and names[int(number) + 1] == following
+
+
+def test_every_option_is_described_and_every_described_one_exists() -> None:
+    described = re.findall(r"^    (\w+): ", Options.__doc__, re.MULTILINE)
+    assert sorted(described) == sorted(f.name for f in dataclasses.fields(Options))
+    table = re.search(r"^\| option \|.*?\n\n", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert set(re.findall(r"^\| `(\w+)", table[0], re.MULTILINE)) <= set(described)
+
+
+def test_pipelines_that_pages_show_name_passes() -> None:
+    known = {*all_passes(), "exp-to-exp2", "cse", "canonicalize"}
+    for page in PAGES:
+        for inside in re.findall(r"builtin\.module\(([\w,-]+)\)", page.read_text(encoding="utf-8")):
+            assert set(inside.split(",")) <= known, f"{page.name}: {inside}"

@@ -1,0 +1,287 @@
+"""The examples run and do what they say; the code of the README is among them."""
+
+import ast
+import dataclasses
+import importlib.util
+import os
+import re
+import shlex
+import sys
+import tomllib
+from importlib import metadata
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from repository import ROOT
+
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pipeline_text import parse_pipeline
+from fuse_mlir.passes.registry import all_passes
+from fuse_mlir.tools import fuse_opt
+
+EXAMPLES, README = ROOT / "examples", ROOT / "README.md"
+
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+def load(path: Path) -> ModuleType:
+    """The module at `path`, as the interpreter would run it, under its own name."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def softmax_module() -> ir.Module:
+    return ir.Module.parse((EXAMPLES / "softmax.mlir").read_text(encoding="utf-8"), make_context())
+
+
+def softmax_error(module: ir.Module) -> float:
+    """The largest error of examples/softmax.mlir against float64."""
+    x = torch.randn(8, 64)
+    (result,) = run_module(module, [x])
+    return (result - torch.softmax(2 * x.double(), -1)).abs().max().item()
+
+
+# ---- the two hooks -----------------------------------------------------------------------------------------
+
+
+def test_custom_fx_pass_changes_the_graph_and_not_the_result(capsys):
+    assert load(EXAMPLES / "custom_fx_pass.py").main() == 0
+    before, after, verdict = capsys.readouterr().out.splitlines()
+    assert "aten.div.Tensor" in before and "aten.mul.Tensor" not in before
+    assert "aten.div.Tensor" in after and "aten.mul.Tensor" in after  # softmax's own division stays
+    assert verdict == "results are equal to the last bit"
+
+
+@pytest.mark.parametrize(
+    ("number", "exact"),
+    [
+        (8.0, True),
+        (-0.25, True),
+        (1, True),
+        (3.0, False),
+        (0.0, False),
+        (float("inf"), False),
+        (2.0**-140, False),
+    ],
+)
+def test_only_powers_of_two_have_an_exact_reciprocal(number, exact):
+    assert load(EXAMPLES / "custom_fx_pass.py").is_power_of_two(number) is exact
+
+
+def test_custom_pipeline_decides_how_much_is_fused(capsys):
+    assert load(EXAMPLES / "custom_pipeline.py").main() == 0
+    counts = [int(n) for n in re.findall(r": (\d+) launches", capsys.readouterr().out)]
+    nothing, vertical, default = counts
+    assert nothing > vertical >= default >= 1
+
+
+# ---- a pass in a package of its own ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plugin(monkeypatch) -> metadata.EntryPoint:
+    """The entry point that the plugin's metadata declares, importable as if the plugin were installed."""
+    monkeypatch.syspath_prepend(str(EXAMPLES / "plugin"))
+    project = tomllib.loads((EXAMPLES / "plugin" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [(group, entries)] = project["entry-points"].items()
+    [(name, value)] = entries.items()
+    return metadata.EntryPoint(name, value, group)
+
+
+def test_plugin_is_found_by_its_entry_point(plugin, monkeypatch):
+    monkeypatch.setattr(metadata, "entry_points", lambda *, group: [plugin] if group == plugin.group else [])
+    (p,) = parse_pipeline("builtin.module(exp-to-exp2)")
+    assert type(p).__name__ == "ExpToExp2" and p.numerics == "precision"
+
+
+def test_plugin_rewrites_exp_and_leaves_a_remark(plugin):
+    module = softmax_module()
+    passes = parse_pipeline("builtin.module(exp-to-exp2)", all_passes([plugin]))
+    remarks = PassManager(passes).run(module)
+    text = str(module)
+    assert text.count("math.exp2") == 1 and "math.exp " not in text
+    assert [r.ops for r in remarks.items] == [("softmax",)]
+    assert softmax_error(module) < 1e-6
+    PassManager(passes).run(module)
+    assert str(module) == text  # idempotent
+
+
+def test_plugin_leaves_other_types_alone(plugin):
+    text = (EXAMPLES / "softmax.mlir").read_text(encoding="utf-8").replace("f32", "f64")
+    module = ir.Module.parse(text, make_context())
+    PassManager(parse_pipeline("builtin.module(exp-to-exp2)", all_passes([plugin]))).run(module)
+    assert "math.exp2" not in str(module)
+
+
+def test_a_name_in_use_is_refused(plugin):
+    taken = metadata.EntryPoint("eliminate-dead", plugin.value, plugin.group)
+    with pytest.raises(ValueError, match="second pass named eliminate-dead"):
+        all_passes([taken])
+
+
+# ---- the README --------------------------------------------------------------------------------------------
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of README.md in one language."""
+    text = README.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_readme_shows_the_example_file():
+    """The IR in the README that is called examples/softmax.mlir is a part of it."""
+    shown, source = blocks("mlir")[0], (EXAMPLES / "softmax.mlir").read_text(encoding="utf-8")
+    assert [line for line in shown.splitlines() if line.strip() and line not in source] == []
+
+
+def follows(shown: str, printed: list[str]) -> str | None:
+    """None where the lines of `shown` are among the printed ones, in order and without a gap but for `...`;
+    else the first line that is not.
+    """
+    position = 0
+    for part in re.split(r"^ *\.\.\.\n", shown, flags=re.MULTILINE):
+        lines = part.splitlines()
+        starts = (i for i in range(position, len(printed)) if printed[i : i + len(lines)] == lines)
+        found = next(starts, None)
+        if found is None:
+            return next((line for line in lines if line not in printed[position:]), lines[0])
+        position = found + len(lines)
+    return None
+
+
+def test_readme_shows_what_fuse_opt_prints(monkeypatch, capsys):
+    """IR below a command is what it prints, to the numbers of values, with `...` for what is left out."""
+    fences = re.findall(
+        r"^```(\w+)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    shown = [
+        (command.strip(), text)
+        for (first, command), (second, text) in pairwise(fences)
+        if first == "sh" and command.startswith("fuse-opt ") and second == "mlir"
+    ]
+    assert len(shown) == 2
+    monkeypatch.chdir(ROOT)
+    for command, text in shown:
+        assert fuse_opt.main(shlex.split(command)[1:]) == 0
+        missing = follows(text, capsys.readouterr().out.splitlines())
+        assert missing is None, f"paste anew what `{command}` prints: {missing}"
+        pipeline = re.search(r"--pass-pipeline='(.*?)'", command)[1]
+        module = softmax_module()
+        PassManager(parse_pipeline(pipeline)).run(module)
+        assert softmax_error(module) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("shown", "missing"),
+    [
+        ("b\nc\n", None),
+        ("a\n  ...\nd\n", None),
+        ("...\nc\n...\n", None),
+        ("a\nc\n", "a"),
+        ("%2 = b\n", "%2 = b"),
+        ("d\n...\na\n", "a"),
+    ],
+)
+def test_what_is_shown_follows_what_is_printed(shown, missing):
+    assert follows(shown, ["a", "b", "c", "d"]) == missing
+
+
+def test_readme_uses_torch_compile():
+    """Every Python block of the README that calls torch.compile runs on the CPU."""
+    programs = [block for block in blocks("python") if "torch.compile" in block]
+    assert programs
+    for program in programs:
+        exec(compile(program, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_readme_pass_is_the_plugin(plugin):
+    """The pass in the README is the one that the tests above run, but for docstrings and blank lines."""
+    (shown,) = [block for block in blocks("python") if "(Pass)" in block]
+    source = (EXAMPLES / "plugin" / "fuse_exp2" / "exp_to_exp2.py").read_text(encoding="utf-8")
+    assert without_docstrings(shown) == without_docstrings(source)
+    scope: dict = {"__name__": "readme"}
+    exec(compile(shown, "README.md", "exec"), scope)
+    module = softmax_module()
+    PassManager([scope["ExpToExp2"]()]).run(module)
+    assert "math.exp2" in str(module) and softmax_error(module) < 1e-6
+    assert dataclasses.is_dataclass(scope["ExpToExp2"])
+
+
+def without_docstrings(source: str) -> str:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if (
+            isinstance(body, list)
+            and body
+            and isinstance(body[0], ast.Expr)
+            and isinstance(body[0].value, ast.Constant)
+        ):
+            del body[0]
+    return ast.unparse(tree)
+
+
+def test_readme_shows_a_remark(capsys):
+    """The remark is one that the example prints, and the two lines are the example's."""
+    source = (EXAMPLES / "remarks.py").read_text(encoding="utf-8")
+    assert all(
+        line in source for block in blocks("python") if "y.sum(0)" in block for line in block.splitlines()
+    )
+    assert load(EXAMPLES / "remarks.py").main() == 0
+    printed = capsys.readouterr().out.replace(f"{EXAMPLES}{os.sep}", "examples/")
+    (shown,) = blocks("text")
+    assert " ".join(shown.split()) in printed
+
+
+def test_readme_links_exist():
+    text = README.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    assert links and [link for link in links if not (ROOT / link).exists()] == []
+
+
+# ---- the demo ----------------------------------------------------------------------------------------------
+
+TINY = ["--layers", "1", "--heads", "2", "--width", "32", "--vocab", "67", "--batch", "2", "--length", "16"]
+
+
+def test_demo_passes_and_says_what_was_fused(tmp_path, capsys):
+    demo = load(EXAMPLES / "gpt2_demo.py")
+    assert demo.main([*TINY, "--device", "cpu", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    for graph in ("inference", "forward", "backward"):
+        captured, fused, externs, fallbacks = map(
+            int, re.search(rf"^  {graph} +(\d+) +(\d+) +(\d+) +(\d+) ", out, re.M).groups()
+        )
+        assert captured > fused > 0 and externs > 0 and fallbacks == 0
+        dumps = sorted(path.name for path in (tmp_path / f"{graph}-0").glob("*.mlir"))
+        assert dumps[0] == "00-input.mlir" and len(dumps) > 5
+        ir.Module.parse((tmp_path / f"{graph}-0" / dumps[-1]).read_text(encoding="utf-8"), make_context())
+    assert "bench/models/blocks.py:" in out
+    verdicts = re.findall(r"^  (forward|loss|gradients) .* (PASS|FAIL)", out, re.M)
+    assert dict(verdicts) == {"forward": "PASS", "loss": "PASS", "gradients": "PASS"}
+
+
+def test_demo_fails_on_a_wrong_answer(tmp_path, monkeypatch, capsys):
+    """A compiled result that is off by a part in a thousand gives exit status 1."""
+    demo = load(EXAMPLES / "gpt2_demo.py")
+    run = demo.Session._run
+
+    def spoiled(self, model, backend=None):
+        outcome = run(self, model)
+        if backend is not None:
+            outcome.tensors["grad:norm.weight"] *= 1.001
+        return outcome
+
+    monkeypatch.setattr(demo.Session, "_run", spoiled)
+    assert demo.main([*TINY, "--device", "cpu", "--out", str(tmp_path)]) == 1
+    assert "gradients" in capsys.readouterr().out

@@ -1,0 +1,344 @@
+"""Imports go one way: tools -> backend -> driver -> {frontend, passes, runtime} -> codegen -> analysis -> ir
+-> base.
+
+Read from the sources, so nothing is imported and a broken module is still checked. Packages of one layer do
+not know each other; the runtime has layers of its own; no two modules anywhere import each other in a circle.
+Passes, the IR, the index algebra, the verifier and analyses never get hold of torch.
+"""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+
+PACKAGE = "fuse_mlir"
+
+# Module prefix -> layer, 0 the lowest; the longest prefix that matches decides.  The two `__init__` files on
+# top are the public face, beside the backend that they hand out.
+LAYERS = {
+    "fuse_mlir.compiler.mlir": 0,  # which MLIR bindings there are
+    "fuse_mlir.compiler.index": 0,
+    "fuse_mlir.compiler.base": 1,
+    "fuse_mlir.compiler.ir.dialects": 1,
+    "fuse_mlir.compiler.ir": 2,
+    "fuse_mlir.compiler.fx": 2,
+    "fuse_mlir.compiler.analysis": 3,  # forwards names that plugins know
+    "fuse_mlir.compiler.analysis.kernel": 3,
+    "fuse_mlir.compiler.analysis.cost": 4,
+    "fuse_mlir.compiler.analysis.program": 5,
+    "fuse_mlir.compiler.analysis.fusion": 6,
+    "fuse_mlir.compiler.analysis.tiling": 6,
+    "fuse_mlir.compiler.verifier": 6,
+    "fuse_mlir.compiler.rewrites": 6,
+    "fuse_mlir.compiler.codegen": 7,  # writes tile code for the passes and prints it for the runtime
+    "fuse_mlir.compiler.report": 7,
+    "fuse_mlir.compiler.frontend": 7,
+    "fuse_mlir.compiler.runtime": 8,
+    "fuse_mlir.passes": 8,
+    "fuse_mlir.compiler.driver": 9,
+    "fuse_mlir.compiler.driver.program": 9,  # what a graph became, as data
+    "fuse_mlir.compiler.driver.tiling_search": 9,  # runs passes, and measures what they make
+    "fuse_mlir.compiler.driver.program_cache": 10,
+    "fuse_mlir.compiler.driver.compilation": 11,  # the half of the backend that needs MLIR
+    "fuse_mlir.compiler.driver.graph_compilation": 12,  # one graph of AOTAutograd
+    "fuse_mlir.compiler.backend": 13,
+    "fuse_mlir": 13,
+    "fuse_mlir.compiler": 13,
+    "fuse_mlir.tools": 14,
+}
+#: The same within the runtime, 0 what its packages share.
+RUNTIME_LAYERS = {
+    "fuse_mlir.compiler.runtime": 0,
+    "fuse_mlir.compiler.runtime.cache": 0,
+    "fuse_mlir.compiler.runtime.kernels": 1,
+    "fuse_mlir.compiler.runtime.plans": 1,
+    "fuse_mlir.compiler.runtime.interpreter": 1,
+    "fuse_mlir.compiler.runtime.cuda_graphs": 2,
+    "fuse_mlir.compiler.runtime.checks": 2,
+    "fuse_mlir.compiler.runtime.gpu": 3,
+}
+#: Folders of Python files: the packages.
+PACKAGES = {PACKAGE} | {
+    ".".join((PACKAGE, *folder.relative_to(ROOT).parts))
+    for top in ("compiler", "passes", "tools")
+    for folder in {file.parent for file in (ROOT / top).rglob("*.py")}
+}
+TORCH_FREE = tuple(
+    f"fuse_mlir.{name}"
+    for name in ("passes", "compiler.ir", "compiler.index", "compiler.analysis", "compiler.verifier")
+)
+#: Files that a folder of the compiler holds at most: more are two subjects.
+MOST_FILES = 20
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module; `eager` if loading the importer loads it: module scope, not for typing only."""
+
+    target: str
+    eager: bool
+    line: int
+    relative: bool
+
+
+def read_package(root: Path) -> dict[str, str]:
+    """Module name -> source of every module of the package that lies at `root`."""
+    files = [root / "__init__.py"]
+    for folder in ("compiler", "passes", "tools"):
+        files += sorted((root / folder).rglob("*.py"))
+    sources: dict[str, str] = {}
+    for file in files:
+        parts = file.relative_to(root).with_suffix("").parts
+        name = ".".join((PACKAGE, *parts)).removesuffix(".__init__")
+        sources[name] = file.read_text(encoding="utf-8")
+    return sources
+
+
+def imports_of(module: str, sources: dict[str, str]) -> Iterator[Import]:
+    """The imports of a module, as full names; `from p import m` is p.m where that is a module, else p."""
+
+    def visit(node: ast.AST, eager: bool) -> Iterator[Import]:
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    yield Import(alias.name, eager, node.lineno, relative=False)
+            case ast.ImportFrom(module=base, names=names, level=level):
+                if level:
+                    here = module.split(".") + ([""] if module in PACKAGES else [])
+                    base = ".".join(here[: len(here) - level] + ([base] if base else []))
+                for alias in names:
+                    submodule = f"{base}.{alias.name}"
+                    yield Import(submodule if submodule in sources else base, eager, node.lineno, level > 0)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                for child in ast.iter_child_nodes(node):
+                    yield from visit(child, False)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+                for child in node.body:
+                    yield from visit(child, False)
+                for child in node.orelse:
+                    yield from visit(child, eager)
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    yield from visit(child, eager)
+
+    return visit(ast.parse(sources[module]), True)
+
+
+def layer_of(module: str) -> tuple[str, int]:
+    """The prefix of LAYERS that a module belongs to, and its layer, 0 the lowest."""
+    best = max((p for p in LAYERS if module == p or module.startswith(p + ".")), key=len)
+    assert best not in (PACKAGE, f"{PACKAGE}.compiler") or module == best, (
+        f"{module} has no layer: name it in LAYERS"
+    )
+    return best, LAYERS[best]
+
+
+def wrong_directions(sources: dict[str, str]) -> list[str]:
+    """The imports, wherever in a module they stand, that go up or sideways."""
+    found = []
+    for module in sources:
+        home, layer = layer_of(module)
+        for item in imports_of(module, sources):
+            if item.target != PACKAGE and not item.target.startswith(PACKAGE + "."):
+                continue
+            other, below = layer_of(item.target)
+            if home == other or below < layer:
+                continue
+            if LAYERS["fuse_mlir"] == layer == below:  # the face hands out the backend
+                continue
+            found.append(f"{module}:{item.line} imports {item.target}: {home} must not know {other}")
+    return found
+
+
+def wrong_directions_in_the_runtime(sources: dict[str, str]) -> list[str]:
+    """The imports of the runtime's modules by each other that go up or sideways."""
+
+    def home_of(module: str) -> str:
+        return max(
+            (p for p in RUNTIME_LAYERS if module == p or module.startswith(p + ".")), key=len, default=""
+        )
+
+    return [
+        f"{module}:{item.line} imports {item.target}: {home} must not know {other}"
+        for module in sources
+        if (home := home_of(module))
+        for item in imports_of(module, sources)
+        if (other := home_of(item.target)) and home != other and RUNTIME_LAYERS[other] >= RUNTIME_LAYERS[home]
+    ]
+
+
+def cycles(sources: dict[str, str]) -> list[str]:
+    """The circles of modules that import each other when imported, each once, as `a -> b -> a`."""
+    graph = {
+        module: sorted({i.target for i in imports_of(module, sources) if i.eager and i.target in sources})
+        for module in sources
+    }
+    found: list[str] = []
+    finished: set[str] = set()
+
+    def walk(module: str, trail: list[str]) -> None:
+        if module in trail:
+            found.append(" -> ".join([*trail[trail.index(module) :], module]))
+            return
+        if module in finished:
+            return
+        for target in graph[module]:
+            walk(target, [*trail, module])
+        finished.add(module)
+
+    for module in sorted(graph):
+        walk(module, [])
+    return found
+
+
+def is_torch(target: str) -> bool:
+    """Whether an imported name is torch (torch_mlir is another package)."""
+    return target == "torch" or target.startswith("torch.")
+
+
+def torch_in_torch_free(sources: dict[str, str]) -> list[str]:
+    """Why a module of the torch-free packages gets hold of torch: itself, or by importing a module that does.
+
+    Importing a module imports the packages around it, so their `__init__` files count.
+    """
+    found = []
+    for module in sources:
+        if not module.startswith(TORCH_FREE):
+            continue
+        found += [
+            f"{module}:{item.line} imports {item.target}"
+            for item in imports_of(module, sources)
+            if is_torch(item.target)
+        ]
+        seen, queue = {module}, [module]
+        while queue:
+            current = queue.pop()
+            parts = current.split(".")
+            reached = [".".join(parts[:end]) for end in range(1, len(parts))]
+            reached += [item.target for item in imports_of(current, sources) if item.eager]
+            if current != module and any(map(is_torch, reached)):
+                found.append(f"{module} imports {current}, which imports torch")
+            for target in reached:
+                if target in sources and target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+    return found
+
+
+def absolute_imports(sources: dict[str, str]) -> list[str]:
+    """The imports of our own modules by absolute name: the package's name is the installation's business."""
+    ours = (PACKAGE, "compiler", "passes", "tools")
+    return [
+        f"{module}:{item.line} imports {item.target}: use a relative import"
+        for module in sources
+        for item in imports_of(module, sources)
+        if not item.relative and item.target.split(".")[0] in ours
+    ]
+
+
+CHECKS = (wrong_directions, wrong_directions_in_the_runtime, cycles, torch_in_torch_free, absolute_imports)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_package_keeps_its_layers(check) -> None:
+    assert check(read_package(ROOT)) == []
+
+
+def test_every_folder_is_a_declared_package() -> None:
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert sorted(PACKAGES) == sorted(metadata["tool"]["setuptools"]["packages"])
+
+
+@pytest.mark.parametrize("package", sorted(p for p in PACKAGES if p.startswith(f"{PACKAGE}.compiler.")))
+def test_a_room_says_what_it_is_for_and_is_not_crowded(package: str) -> None:
+    folder = ROOT.joinpath(*package.split(".")[1:])
+    files = sorted(folder.glob("*.py"))
+    assert len(files) <= MOST_FILES
+    documented = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    assert documented, "its docstring says what it is for and who may import it"
+
+
+def test_names_that_plugins_know_stay() -> None:
+    from fuse_mlir.compiler.analysis import kernel, remarks
+    from fuse_mlir.compiler.base.remarks import Remarks
+    from fuse_mlir.compiler.ir.kernel import is_kernel, is_tiled, string
+
+    assert (kernel.is_kernel, kernel.is_tiled, kernel.string) == (is_kernel, is_tiled, string)
+    assert remarks.Remarks is Remarks
+
+
+ALLOWED = {
+    "tools use anything": ("tools.fuse_opt", "from ..passes import registry\nfrom ..compiler import backend"),
+    "backend uses the middle": (
+        "compiler.backend",
+        "import torch\nfrom .frontend import importer\nfrom ..passes import x",
+    ),
+    "passes use the bottom": (
+        "passes.a",
+        "from ..compiler.analysis.cost import flops\nfrom ..compiler import mlir",
+    ),
+    "the verifier uses analyses": ("compiler.verifier.a", "from ..analysis.program import dependences"),
+    "runtime uses torch": ("compiler.runtime.launch", "import torch"),
+    "checks use the interpreter": ("compiler.runtime.checks.a", "from ..interpreter import program"),
+    "bindings are not torch": ("passes.a", "from torch_mlir import ir"),
+    "the face is lazy": (
+        "",
+        "def __getattr__(name):\n    from .compiler.backend import fuse\n    return fuse",
+    ),
+}
+
+FORBIDDEN = {
+    "up": (wrong_directions, {"compiler.analysis.kernel.a": "from ....passes import registry"}),
+    "up, in a function": (
+        wrong_directions,
+        {"passes.a": "def f():\n    from ..compiler.backend import fuse"},
+    ),
+    "sideways": (wrong_directions, {"compiler.codegen.a": "from ..runtime import launch"}),
+    "up in the runtime": (
+        wrong_directions_in_the_runtime,
+        {"compiler.runtime.plans.a": "from ..gpu import load"},
+    ),
+    "sideways in the runtime": (
+        wrong_directions_in_the_runtime,
+        {"compiler.runtime.interpreter.a": "def f():\n    from ..plans.partition import Partition"},
+    ),
+    "what the runtime shares, up": (
+        wrong_directions_in_the_runtime,
+        {"compiler.runtime.errors": "from .checks import outcomes"},
+    ),
+    "base up": (wrong_directions, {"compiler.base.a": "from ..ir.dialects import fuse"}),
+    "backend to tools": (wrong_directions, {"compiler.backend": "from ..tools import fuse_opt"}),
+    "circle": (cycles, {"passes.a": "from .b import x", "passes.b": "from . import a"}),
+    "torch": (torch_in_torch_free, {"passes.a": "from torch import fx"}),
+    "torch, in a function": (
+        torch_in_torch_free,
+        {"compiler.ir.dialects.a": "def f():\n    import torch.fx"},
+    ),
+    "torch, by way of base": (
+        torch_in_torch_free,
+        {"compiler.analysis.cost.a": "from ...base import b", "compiler.base.b": "import torch"},
+    ),
+    "torch, by way of the face": (torch_in_torch_free, {"passes.a": "", "": "import torch"}),
+    "absolute": (absolute_imports, {"passes.a": "from fuse_mlir.compiler import mlir"}),
+    "absolute, on disk": (absolute_imports, {"passes.a": "import compiler.mlir"}),
+}
+
+
+def package_of(modules: dict[str, str]) -> dict[str, str]:
+    """A made-up package: the given sources under their names, "" for the root, and the `__init__` files."""
+    empty = dict.fromkeys([*PACKAGES, *LAYERS], "")
+    return empty | {f"{PACKAGE}.{name}".removesuffix("."): source for name, source in modules.items()}
+
+
+@pytest.mark.parametrize(("module", "source"), ALLOWED.values(), ids=ALLOWED)
+def test_checks_accept(module: str, source: str) -> None:
+    assert [problem for check in CHECKS for problem in check(package_of({module: source}))] == []
+
+
+@pytest.mark.parametrize(("check", "modules"), FORBIDDEN.values(), ids=FORBIDDEN)
+def test_checks_reject(check, modules: dict[str, str]) -> None:
+    assert check(package_of(modules)) != []
