@@ -25,7 +25,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from ..compiler.base.collector import collector_paused
 from ..compiler.codegen.launches import kernel_sources
 from ..compiler.frontend.autograd.decompositions import decomposition_table
-from ..compiler.frontend.autograd.partition import partition
+from ..compiler.frontend.autograd.min_cut import partition
 from ..compiler.frontend.importer.importer import import_graph
 from ..compiler.ir.context import make_context
 from ..compiler.rewrites.captured.attention import fuse_attention

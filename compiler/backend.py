@@ -33,7 +33,7 @@ from .driver.graph_compilation import compile_graph, graph_device, load_program,
 from .driver.program import CompiledGraph, GpuProgram
 from .driver.program_cache import ProgramCache, captured_key
 from .frontend.autograd.decompositions import decomposition_table
-from .frontend.autograd.partition import partition
+from .frontend.autograd.min_cut import partition
 from .frontend.autograd.stand_in import (
     StandInMismatch,
     StoredStep,

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.plan import Instance, Plan, items
+from ..compiler.analysis.fusion.plan import FusionPlan, Instance, items
 from ..compiler.index import Expr, parse, simplify
 from ..compiler.ir.defining import is_true
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, natural, over, string, strings
@@ -28,7 +28,7 @@ class Body:
     """Copies the instances of a plan into one block."""
 
     graph: GroupGraph
-    plan: Plan
+    plan: FusionPlan
     escaping: frozenset[int]
     arguments: dict[int, ir.Value]
     ip: ir.InsertionPoint

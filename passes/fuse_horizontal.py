@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.memory import LiveBytes
+from ..compiler.analysis.fusion.memory import GroupLiveBytes
 from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
@@ -51,7 +51,7 @@ class FuseHorizontal(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
         graph = read_groups(module)
-        live = LiveBytes(graph)
+        live = GroupLiveBytes(graph)
         fuser = Fuser(
             self.name,
             graph,
@@ -110,7 +110,7 @@ def little_shared(c: Candidate) -> Refusal | None:
     return Refusal("little-shared", "what both read is a trifle: one kernel would only hold more", numbers)
 
 
-def memory(c: Candidate, live: LiveBytes, near: int) -> Refusal | None:
+def memory(c: Candidate, live: GroupLiveBytes, near: int) -> Refusal | None:
     """What lives at once never becomes more than it was, but for neighbours by as much as their traffic
     shrinks.
     """

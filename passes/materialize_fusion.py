@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.placement import plan_group
-from ..compiler.analysis.fusion.plan import Plan, Refusal
+from ..compiler.analysis.fusion.plan import FusionPlan, Refusal
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import sym
 from ..compiler.ir.dialects import fuse
@@ -64,7 +64,7 @@ class MaterializeFusion(Pass):
             if group in plans:
                 name = _name(program, graph, group, counts)
                 last = max((graph.deps.nodes[n].name for n in graph.members[group]), key=places.__getitem__)
-                place = Place(name, program.functions[last], end)
+                place = CallPlace(name, program.functions[last], end)
                 made.append(_merge(program, graph, group, plans[group], place, rewrites))
             else:
                 op = nodes[0].op
@@ -81,7 +81,7 @@ class MaterializeFusion(Pass):
         program.leave()
 
 
-def _plan(graph: GroupGraph, group: int) -> Plan:
+def _plan(graph: GroupGraph, group: int) -> FusionPlan:
     nodes = graph.members[group]
     plan = plan_group([graph.member(n) for n in nodes], graph.escaping(group, group), graph.facts)
     if isinstance(plan, Refusal):
@@ -94,7 +94,7 @@ def _plan(graph: GroupGraph, group: int) -> Plan:
     instances = tuple(
         [replace(i, dims={d: e.subs(names) for d, e in i.dims.items()}) for i in plan.instances]
     )
-    return Plan(plan.members, extents, instances, graph.facts.with_extents(extents))
+    return FusionPlan(plan.members, extents, instances, graph.facts.with_extents(extents))
 
 
 def _schedule(graph: GroupGraph) -> list[int]:
@@ -127,7 +127,7 @@ def _schedule(graph: GroupGraph) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Place:
+class CallPlace:
     """What a fused kernel is called, after which kernel it stands, and in front of what its call."""
 
     name: str
@@ -146,7 +146,7 @@ def _name(program: Program, graph: GroupGraph, group: int, counts: dict[str, int
 
 
 def _merge(
-    program: Program, graph: GroupGraph, group: int, plan: Plan, place: Place, rewrites: Rewrites
+    program: Program, graph: GroupGraph, group: int, plan: FusionPlan, place: CallPlace, rewrites: Rewrites
 ) -> ir.Operation:
     """Builds the group's kernel and its call; erases the old calls."""
     nodes = [graph.deps.nodes[n] for n in graph.members[group]]
@@ -235,7 +235,7 @@ class _Inputs:
     attributes: list[dict[str, ir.Attribute]]
 
     @staticmethod
-    def of(graph: GroupGraph, plan: Plan, escaping: frozenset[int]) -> "_Inputs":
+    def of(graph: GroupGraph, plan: FusionPlan, escaping: frozenset[int]) -> "_Inputs":
         made = {r for m in plan.members for r in m.results}
         found: dict[int, dict[str, ir.Attribute]] = {}
         for member in plan.members:

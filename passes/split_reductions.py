@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import KernelShape
-from ..compiler.analysis.tiling.slicing import Refusal, Slicing, plan_slices
+from ..compiler.analysis.tiling.slicing import NotSliced, Slicing, plan_slices
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, code_of
@@ -103,9 +103,9 @@ class _Plans:
     """What becomes of kernels, thought of once for all that have the same code: layers of a model, say."""
 
     hardware: Hardware
-    _known: dict[bytes, tuple[Slicing | Refusal | None, tuple[int, ...]]] = field(default_factory=dict)
+    _known: dict[bytes, tuple[Slicing | NotSliced | None, tuple[int, ...]]] = field(default_factory=dict)
 
-    def of(self, func: ir.Operation) -> Slicing | Refusal | None:
+    def of(self, func: ir.Operation) -> Slicing | NotSliced | None:
         """As ``plan_slices`` says."""
         if not any(op.name in REDUCTIONS for op in kernel_body(func)):
             return None

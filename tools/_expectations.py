@@ -20,7 +20,7 @@ _MISSPELLED = re.compile(r"expected-(?:error|warning|remark|note)\b")
 
 
 @dataclass(frozen=True)
-class Expectation:
+class ExpectedDiagnostic:
     """One comment:
 
     ``line`` is where the diagnostic must be, None for anywhere outside the input; ``at`` is the comment's own
@@ -52,13 +52,13 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile("".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(pieces)), re.DOTALL)
 
 
-def expectations(text: str) -> list[Expectation]:
+def expectations(text: str) -> list[ExpectedDiagnostic]:
     """The expectations of an input, in order.  Raises ``ExpectationError`` on one that is misspelled."""
     lines = text.split("\n")
     return [e for number in range(1, len(lines) + 1) for e in _of_line(lines, number)]
 
 
-def _of_line(lines: list[str], number: int) -> Iterator[Expectation]:
+def _of_line(lines: list[str], number: int) -> Iterator[ExpectedDiagnostic]:
     text = lines[number - 1]
     matches = list(_EXPECTED.finditer(text))
     if len(matches) != len(_MISSPELLED.findall(text)):
@@ -68,7 +68,7 @@ def _of_line(lines: list[str], number: int) -> Iterator[Expectation]:
             pattern = re.compile(match["text"]) if match["re"] else _pattern(match["text"])
         except re.error as error:
             raise ExpectationError(f"bad regular expression: {error}", number) from None
-        yield Expectation(
+        yield ExpectedDiagnostic(
             match["severity"], pattern, match["text"], _line(lines, number, match["designator"]), number
         )
 
@@ -90,7 +90,11 @@ def _line(lines: list[str], number: int, designator: str | None) -> int | None:
 
 
 def unmet(
-    expected: list[Expectation], produced: Iterable[Diagnostic], file: str, *, only_expected: bool = False
+    expected: list[ExpectedDiagnostic],
+    produced: Iterable[Diagnostic],
+    file: str,
+    *,
+    only_expected: bool = False,
 ) -> list[Diagnostic]:
     """What is wrong: expectations that nothing met and, unless ``only_expected``, what nobody expected."""
     waiting = list(expected)

@@ -20,7 +20,7 @@ from ._exit import FAILED, OK, USAGE, UsageError, ended, say, write_out
 from ._expectations import ExpectationError, expectations, unmet
 from ._observers import PrintIR, Watcher, WriteReproducer
 from ._reproducer import NotAReproducer, read_reproducer
-from ._session import Outcome, PrintStyle, Session
+from ._session import PartOutcome, PrintStyle, Session
 from ._source import SEPARATOR, Source, read, split
 
 
@@ -172,14 +172,14 @@ def _check_reproducer(options: argparse.Namespace) -> None:
             raise UsageError(f"cannot write the reproducer to '{options.reproducer}': it is the {what}")
 
 
-def _reported(outcome: Outcome, file: str) -> bool:
+def _reported(outcome: PartOutcome, file: str) -> bool:
     for diagnostic in outcome.diagnostics.items:
         if diagnostic.severity != "remark":
             print("\n".join(diagnostic.lines(file)), file=sys.stderr)
     return outcome.ok
 
 
-def _as_expected(source: Source, outcomes: list[Outcome], only_expected: bool) -> list[bool]:
+def _as_expected(source: Source, outcomes: list[PartOutcome], only_expected: bool) -> list[bool]:
     """Compares the comments of the whole input with what all parts said.
 
     A file that expects no remark says nothing about remarks.

@@ -19,7 +19,7 @@ from ..compiler.ir.kernel import is_kernel, is_tiled
 from ..compiler.mlir import ir
 from ..compiler.runtime.checks.made_inputs import InputMaker
 from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
-from ..compiler.runtime.interpreter.program import Program
+from ..compiler.runtime.interpreter.program import InterpretedProgram
 from ..compiler.verifier.verifier import VerificationError, verify
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
@@ -57,7 +57,7 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
     inputs = _inputs(module, options)
     try:
         results = (
-            Program(module)(inputs)
+            InterpretedProgram(module)(inputs)
             if options.device == "cpu"
             else _run_on_gpu(module, inputs, options.device)
         )

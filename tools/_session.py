@@ -32,7 +32,7 @@ class PrintStyle:
 
 
 @dataclass
-class Outcome:
+class PartOutcome:
     """What became of one part of the input.  ``output`` is None where nothing is to be printed."""
 
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
@@ -63,9 +63,9 @@ class Session:
     analyses: list[Callable[[ir.Module], str]] = field(default_factory=list)
     timing: Timing = field(default_factory=lambda: Timing("root"))
 
-    def run(self, source: Source, number: int = 0) -> Outcome:
+    def run(self, source: Source, number: int = 0) -> PartOutcome:
         """Never raises for what is wrong with the input or a pass: the outcome says so."""
-        outcome = Outcome()
+        outcome = PartOutcome()
         with self.timing.measured("Context"):
             context = make_context()
         context.allow_unregistered_dialects = self.allow_unregistered
@@ -91,7 +91,7 @@ class Session:
                 outcome.output = self.style.text(module)
         return outcome
 
-    def _verified(self, module: ir.Module, outcome: Outcome) -> bool:
+    def _verified(self, module: ir.Module, outcome: PartOutcome) -> bool:
         try:
             with self.timing.measured("Verifier"):
                 verify(module)
@@ -103,7 +103,7 @@ class Session:
             return False
         return True
 
-    def _analysed(self, module: ir.Module, outcome: Outcome) -> bool:
+    def _analysed(self, module: ir.Module, outcome: PartOutcome) -> bool:
         for analyse in self.analyses:
             try:
                 outcome.analyses.append(analyse(module))
@@ -112,7 +112,7 @@ class Session:
                 return False
         return True
 
-    def _run_passes(self, module: ir.Module, number: int, outcome: Outcome) -> bool:
+    def _run_passes(self, module: ir.Module, number: int, outcome: PartOutcome) -> bool:
         progress = Progress()
         watchers = [progress, *self.watchers(number)]
         manager = PassManager(self.passes, self.verify_each, [*watchers, *self.checks(number)])
@@ -133,7 +133,9 @@ class Session:
             watcher.finished()
         return True
 
-    def _failed(self, error: Exception, running: Pass | None, module: ir.Module, outcome: Outcome) -> None:
+    def _failed(
+        self, error: Exception, running: Pass | None, module: ir.Module, outcome: PartOutcome
+    ) -> None:
         name = running.name if running is not None else "none"
         if isinstance(error, (VerificationError, ir.MLIRError)):
             _ensure_error(outcome, f"pass '{name}' failed: {error}", module.operation.location)
@@ -149,14 +151,14 @@ class Session:
         self._bug(f"pass '{name}'", error, location, outcome)
 
     def _bug(
-        self, what: str, error: Exception, place: ir.Location | Position | None, outcome: Outcome
+        self, what: str, error: Exception, place: ir.Location | Position | None, outcome: PartOutcome
     ) -> None:
         """An exception that nobody foresaw is one sentence, at the place that is known best."""
         outcome.diagnostics.add("error", f"{what} raised {kind_and_text(error)}", place)
         if self.debug:
             traceback.print_exception(error)
 
-    def _round_trips(self, module: ir.Module, outcome: Outcome) -> bool:
+    def _round_trips(self, module: ir.Module, outcome: PartOutcome) -> bool:
         """Whether text -> module -> text gives the same bytes, in the custom and in the generic form."""
         for generic in (False, True):
             style = PrintStyle(debug_info=True, generic=generic)
@@ -183,7 +185,7 @@ def _place(error: Exception, module: ir.Module) -> ir.Location | Position | None
     return position or module.operation.location
 
 
-def _ensure_error(outcome: Outcome, message: str, place: ir.Location | Position) -> None:
+def _ensure_error(outcome: PartOutcome, message: str, place: ir.Location | Position) -> None:
     """An exception that left no diagnostic becomes one."""
     if not outcome.diagnostics.failed:
         outcome.diagnostics.add("error", message, place)

@@ -23,7 +23,7 @@ from .tile_index import TileIndex
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, memory_element, to_memory
-from .tile_plan import Plan
+from .tile_plan import KernelPlan
 from .tile_shift import elements, shifted_words, widened
 
 #: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
@@ -33,7 +33,7 @@ _SMALL_PROGRAM = 4
 
 
 @dataclass
-class Lanes:
+class OtherLanes:
     """Tiles of another shape: where they lie, and what was emitted of them."""
 
     index: TileIndex
@@ -50,7 +50,7 @@ class TileAccesses:
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         self.kernel, self.tile = kernel, tile
-        self.plan = Plan(kernel, tile)
+        self.plan = KernelPlan(kernel, tile)
         block = kernel.func.regions[0].blocks[0]
         self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
         arguments = kernel.arguments
@@ -70,18 +70,18 @@ class TileAccesses:
         self.stage = 0
         self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
 
-    def _tiles(self, tile: Tile, part: RowPart | None = None, pairs: int | None = None) -> Lanes:
+    def _tiles(self, tile: Tile, part: RowPart | None = None, pairs: int | None = None) -> OtherLanes:
         kernel = self.kernel
         index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, part=part, pairs=pairs)
         index.blocks = self.index.blocks
-        return Lanes(index, ReductionLanes(kernel, tile, self.plan, index, self.builder))
+        return OtherLanes(index, ReductionLanes(kernel, tile, self.plan, index, self.builder))
 
     def _emit_once(self, op: ir.Operation) -> None:
         """The code of an op, for the tiles at hand."""
         raise NotImplementedError
 
     @contextmanager
-    def _within(self, part: Lanes) -> Iterator[None]:
+    def _within(self, part: OtherLanes) -> Iterator[None]:
         """Within, tiles hold a part of the row."""
         outside = self.index, self.lanes, self.values
         self.index, self.lanes, self.values = part.index, part.lanes, ChainMap(part.values, self.values)

@@ -21,7 +21,7 @@ from .tile_accesses import TileAccesses
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_ids
 from .tile_lanes import without_ones
-from .tile_ops import UnsupportedOp
+from .tile_ops import NoTileForm
 from .tile_plan import ASSERTS, TilingError
 from .tile_rounding import Rounding
 
@@ -247,7 +247,7 @@ class TileKernel(TileAccesses):
                         wide = self._deviation(op)
                     operands = [] if wide is not None else [self._operand(v) for v in op.operands]
                     self._set(op, [wide] if wide is not None else tile_ops.emit(self.builder, op, operands))
-            except (UnsupportedOp, ValueError) as error:
+            except (NoTileForm, ValueError) as error:
                 raise TilingError(str(error), op.location) from None
 
     def _index(self, op: ir.Operation) -> None:

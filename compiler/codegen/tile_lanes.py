@@ -10,14 +10,14 @@ from ..mlir import ir
 from .folds.fold import Lanes
 from .tile_builder import Shape, TileBuilder
 from .tile_index import TileIndex, block_symbol
-from .tile_plan import Plan
+from .tile_plan import KernelPlan
 
 
 class ReductionLanes:
     """The lanes of the reductions and scans of one kernel."""
 
     def __init__(
-        self, kernel: Kernel, tile: Tile, plan: Plan, index: TileIndex, builder: TileBuilder
+        self, kernel: Kernel, tile: Tile, plan: KernelPlan, index: TileIndex, builder: TileBuilder
     ) -> None:
         self.kernel, self.tile, self.plan = kernel, tile, plan
         self.index, self.builder = index, builder

@@ -88,13 +88,13 @@ LEGAL = frozenset(
 _FP8 = ("f8E4M3FN", "f8E5M2")
 
 
-class UnsupportedOp(Exception):
+class NoTileForm(Exception):
     """An op that has no form on tiles: one sentence."""
 
 
 def emit(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     """Emits ``op`` (a scalar ``arith``, ``math`` or ``fuse.libm`` op) on tiles and gives its results.  Raises
-    ``UnsupportedOp``.
+    ``NoTileForm``.
     """
     name = op.name
     special = SPECIAL.get(name)
@@ -104,7 +104,7 @@ def emit(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -
         return [builder.elementwise(name, operands, op.results[0].type, _attributes(op))]
     if name in BY_OP:
         return [_function(builder, BY_OP[name].name, operands, op)]
-    raise UnsupportedOp(
+    raise NoTileForm(
         f"{name} on {op.operands[0].type if len(op.operands) else 'nothing'} has no form on tiles"
     )
 
@@ -122,9 +122,9 @@ def _function(builder: TileBuilder, name: str, operands: Sequence[ir.Value], op:
     try:
         symbol = BY_NAME[name].symbol(str(element))
     except (KeyError, ValueError):
-        raise UnsupportedOp(f"{op.name} has no libdevice function '{name}' for {element}") from None
+        raise NoTileForm(f"{op.name} has no libdevice function '{name}' for {element}") from None
     if len(operands) != BY_NAME[name].arity:
-        raise UnsupportedOp(f"'{name}' takes {BY_NAME[name].arity} operands, got {len(operands)}")
+        raise NoTileForm(f"'{name}' takes {BY_NAME[name].arity} operands, got {len(operands)}")
     return builder.extern(symbol, operands, element)
 
 
@@ -268,7 +268,7 @@ def _compared_with_infinity(predicate: str) -> Emitter:
 def _powers(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     element = op.results[0].type
     if str(op.operands[1].type) != "i32" or str(element) not in ("f32", "f64"):
-        raise UnsupportedOp(f"math.fpowi of {element} and {op.operands[1].type} has no form on tiles")
+        raise NoTileForm(f"math.fpowi of {element} and {op.operands[1].type} has no form on tiles")
     return [builder.extern("__nv_powif" if str(element) == "f32" else "__nv_powi", operands, element)]
 
 
@@ -278,7 +278,7 @@ def _counted(name32: str, name64: str) -> Emitter:
     def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
         element = op.results[0].type
         if str(element) not in ("i32", "i64"):
-            raise UnsupportedOp(f"{op.name} on {element} has no form on tiles")
+            raise NoTileForm(f"{op.name} on {element} has no form on tiles")
         symbol = name32 if str(element) == "i32" else name64
         count = builder.extern(symbol, operands, ir.IntegerType.get_signless(32))
         return [builder.cast("arith.extui", count, element)]
@@ -339,7 +339,7 @@ def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Va
     """A size argument as an integer."""
     element = op.results[0].type
     if not isinstance(op.operands[0].type, ir.IndexType) or not isinstance(op.operands[0].owner, ir.Block):
-        raise UnsupportedOp(
+        raise NoTileForm(
             f"arith.index_cast from {op.operands[0].type} has no form on tiles; "
             "only size arguments are of type index"
         )

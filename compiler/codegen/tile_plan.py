@@ -20,7 +20,7 @@ class TilingError(Exception):
         self.location = location
 
 
-class Plan:
+class KernelPlan:
     """Axes, loop membership and stage of the ops of a kernel's body.
 
     An op is *in the loop* when it runs over the looped axis.  ``stage[op]`` is the number of reductions over

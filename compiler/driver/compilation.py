@@ -48,9 +48,9 @@ from ..runtime.checks.launch_watch import LaunchWatch
 from ..runtime.checks.numeric_check import NumericVerifier
 from ..runtime.cuda_graphs.partitions import partitioned_plan
 from ..runtime.gpu.kernel_timer import KernelTimer
-from ..runtime.gpu.load import Kernel, hardware_name, load_plan, start_kernels
-from ..runtime.interpreter.program import Program
-from ..runtime.plans.bound_plan import LaunchPlan, Plan
+from ..runtime.gpu.load import PlanKernel, hardware_name, load_plan, start_kernels
+from ..runtime.interpreter.program import InterpretedProgram
+from ..runtime.plans.bound_plan import BoundPlan, LaunchPlan
 from ..runtime.plans.launch_plan import write_plan
 from ..verifier.verifier import VerificationError, verify_level
 from .dumps import describe, new_folder
@@ -73,7 +73,7 @@ class Compilation:
     executable: "Executable"
     tuned: bool = True
 
-    def program(self, kernels: Mapping[str, Kernel]) -> GpuProgram:
+    def program(self, kernels: Mapping[str, PlanKernel]) -> GpuProgram:
         """The program as plain data, for a GPU."""
         assert self.executable.plan is not None, "the interpreter runs the module itself"
         stream = io.BytesIO()
@@ -227,9 +227,9 @@ class Executable:
     """
 
     run: Callable[[list[Any]], list[Any]]
-    plan: Plan | None = None
+    plan: BoundPlan | None = None
     sources: Mapping[str, KernelSource] = field(default_factory=dict)
-    when_loaded: list[Callable[[Mapping[str, Kernel]], None]] = field(default_factory=list)
+    when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
 
     def dump(self, folder: Path) -> None:
         """Writes ``plan.py`` and a ``.ttir`` file for each kernel."""
@@ -259,7 +259,7 @@ def executable(
     timing = Timing("kernels") if timing is None else timing
     if not on_gpu:
         watched = _watched(module, options)
-        return Executable(Program(module, objects=objects, watched=watched, checked=False))
+        return Executable(InterpretedProgram(module, objects=objects, watched=watched, checked=False))
     with timing.measured("print"):
         sources = kernel_sources(module)
     with timing.measured("plan"):

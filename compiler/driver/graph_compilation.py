@@ -27,7 +27,7 @@ from ..rewrites.rewriting import Rewriting
 from ..runtime.as_torch import run_as_torch
 from ..runtime.cuda_graphs.trees import static_placeholders
 from ..runtime.gpu.load import load_plan
-from ..runtime.plans.bound_plan import LaunchPlan, Plan
+from ..runtime.plans.bound_plan import BoundPlan, LaunchPlan
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
 
@@ -237,7 +237,7 @@ def _told(
     name: str,
     account: Account,
     interface: Interface,
-    plan: Plan | None,
+    plan: BoundPlan | None,
     call: Callable[[list[Any]], list[Any]],
     timing: Timing,
     load_module: "Callable[[], ir.Module]",

@@ -9,8 +9,8 @@ from ..base.remarks import Remarks
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.interface import Fallback, Output
 from ..fx.saved_strides import ResultStrides
-from ..runtime.gpu.load import Kernel
-from ..runtime.plans.bound_plan import Plan
+from ..runtime.gpu.load import PlanKernel
+from ..runtime.plans.bound_plan import BoundPlan
 from ..runtime.plans.partition import Partition, Unrecorded
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class GpuProgram:
 
     interface: Interface
     account: Account
-    plan: Plan
-    kernels: Mapping[str, Kernel]
+    plan: BoundPlan
+    kernels: Mapping[str, PlanKernel]
     module: bytes = field(repr=False)
 
 

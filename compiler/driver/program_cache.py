@@ -32,9 +32,9 @@ from ..fx.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
 from ..fx.torch_state import torch_state
 from ..runtime.cache.cache_folder import CacheFolder
 from ..runtime.cache.places import cache_folder
-from ..runtime.gpu.load import Kernel, kernel_cache
+from ..runtime.gpu.load import PlanKernel, kernel_cache
 from ..runtime.kernels.triton_version import triton_fingerprint
-from ..runtime.plans.bound_plan import Plan
+from ..runtime.plans.bound_plan import BoundPlan
 from .program import Account, GpuProgram, Interface
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class _Entry:
 
     interface: Interface
     account: Account
-    plan: Plan
+    plan: BoundPlan
     kernels: dict[str, tuple[str, tuple[str, ...]]]
     module: bytes
 
@@ -209,7 +209,7 @@ class ProgramCache:
             if cubin is None:
                 log.info("the cached program %s lacks its kernel %s and will be compiled again", key, name)
                 return None
-            stored[name] = Kernel(kernel, signature, cubin)
+            stored[name] = PlanKernel(kernel, signature, cubin)
         return GpuProgram(entry.interface, entry.account, entry.plan, stored, entry.module)
 
     def _entry(self, folder: CacheFolder, key: str, kind: type[_Kind]) -> _Kind | None:

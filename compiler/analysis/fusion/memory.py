@@ -12,7 +12,7 @@ from itertools import accumulate
 from .graph import GroupGraph
 
 
-class LiveBytes:
+class GroupLiveBytes:
     """``at[node]``: bytes alive while a node runs.  ``peak``: the most of them."""
 
     def __init__(self, graph: GroupGraph) -> None:

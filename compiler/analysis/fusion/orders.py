@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...index import Expr, const
 from ...ir.layout import TensorSpec
 from ..kernel.accesses import Read, Write, points
-from .plan import Instance, Plan
+from .plan import FusionPlan, Instance
 
 if TYPE_CHECKING:
     from .rules import Candidate
@@ -90,7 +90,7 @@ def _offsets(c: "Candidate") -> Iterator[tuple[frozenset[str], Expr]]:
             yield plan.image(instance, access.dims), total
 
 
-def _ends_with(plan: Plan, column: frozenset[str]) -> bool:
+def _ends_with(plan: FusionPlan, column: frozenset[str]) -> bool:
     """Whether what depends on a column's sum runs and stores along columns only: nothing visits points
     again.
     """
@@ -108,6 +108,6 @@ def _ends_with(plan: Plan, column: frozenset[str]) -> bool:
     return True
 
 
-def _stores_along(plan: Plan, instance: Instance, column: frozenset[str]) -> bool:
+def _stores_along(plan: FusionPlan, instance: Instance, column: frozenset[str]) -> bool:
     writes = plan.members[instance.member].summary.writes
     return any(plan.image(instance, write.dims) & column for write in writes)

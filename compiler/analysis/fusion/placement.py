@@ -13,7 +13,7 @@ over the cluster's.  Two cases:
 *inlined*  the mapping is no bijection (a slice, a pad, a shifted read), or reads differ: a pointwise kernel
            that nothing else needs is computed once for each different read.
 
-The result is a ``Plan``: instances of kernels, each with its dims over the dims of one space.  The same
+The result is a ``FusionPlan``: instances of kernels, each with its dims over the dims of one space.  The same
 kernels give the same plan: ``fuse-vertical`` plans to decide and ``materialize-fusion`` plans again to build.
 """
 
@@ -24,11 +24,11 @@ from functools import lru_cache
 from ...index import Expr, Facts, Solution, const, sym
 from ...index.facts import is_indirect
 from ..kernel.accesses import Summary, Write
-from .plan import Instance, Member, Plan, Refusal, Refused, image, is_plain, items, within
+from .plan import FusionPlan, FusionRefused, Instance, Member, Refusal, image, is_plain, items, within
 from .space import Spaces, bijective, solved
 
 
-def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts) -> Plan | Refusal:
+def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts) -> FusionPlan | Refusal:
     """The fused iteration space of ``members`` (in program order), or why there is none.
 
     escaping: values made by members that something outside the group uses, or whose storage must be written.
@@ -44,7 +44,7 @@ def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts
         for m in members
     )
     plan = _plan(calls, frozenset(numbers[v] for v in escaping if v in numbers), facts)
-    return plan.of(members) if isinstance(plan, Plan) else plan.about([m.name for m in members])
+    return plan.of(members) if isinstance(plan, FusionPlan) else plan.about([m.name for m in members])
 
 
 @lru_cache(maxsize=1 << 12)
@@ -52,7 +52,7 @@ def _plan(
     calls: tuple[tuple[Summary, tuple[int, ...], tuple[int, ...]], ...],
     escaping: frozenset[int],
     facts: Facts,
-) -> Plan | Refusal:
+) -> FusionPlan | Refusal:
     """The plan of kernels known by their summary, operands and results; "{0}", "{1}", .. are their names.
 
     A model repeats its layers, and passes plan a group more than once: the same calls have the same plan.
@@ -60,7 +60,7 @@ def _plan(
     members = tuple(Member(i, f"{{{i}}}", *call) for i, call in enumerate(calls))
     try:
         return _Planner(members, escaping, facts).plan()
-    except Refused as refused:
+    except FusionRefused as refused:
         return refused.refusal
 
 
@@ -80,11 +80,11 @@ class _Planner:
         self.facts = facts
         self.spaces = Spaces(members, facts)
 
-    def plan(self) -> Plan:
+    def plan(self) -> FusionPlan:
         for member in self.members:
             for tie in member.summary.ties:
                 if member.operands[tie] in self.spaces.maker:
-                    raise Refused(
+                    raise FusionRefused(
                         "order",
                         "one kernel writes into the tensor that the other has just made: copy it first",
                     )
@@ -94,7 +94,7 @@ class _Planner:
         while others:  # a cluster may share a tensor only with one that has joined by then
             joined = [other for other in others if self.spaces.relate(first, other)]
             if not joined:
-                raise Refused(
+                raise FusionRefused(
                     "index-mismatch",
                     "no tensor that both read is read at points that correspond",
                     clusters=len(others) + 1,
@@ -108,8 +108,8 @@ class _Planner:
             if not self.spaces.crosses_cleanly(summary, instance.dims, extents):
                 name = self.members[instance.member].name
                 what = f"{name} reduces or scans over a dim of which the others need parts"
-                raise Refused("reduction-dims", f"{what}: split that dim first")
-        plan = Plan(
+                raise FusionRefused("reduction-dims", f"{what}: split that dim first")
+        plan = FusionPlan(
             self.members, extents, tuple(reversed(self.spaces.instances)), within(self.facts, items(extents))
         )
         return _renumbered(plan)
@@ -124,7 +124,7 @@ class _Planner:
             if not reader.write.is_plain:
                 rule = "atomic" if reader.write.mode != "set" else "index-mismatch"
                 what = "adds to" if reader.write.mode != "set" else "writes only parts of"
-                raise Refused(
+                raise FusionRefused(
                     rule,
                     f"{member.name} {what} the tensor that the other reads; readers need all of it",
                 )
@@ -164,13 +164,15 @@ class _Planner:
     def invert(self, member: Member, reader: _Reader, extents: Mapping[str, Expr]) -> Solution:
         name = member.name
         if any(is_indirect(s) for c in reader.coords for s in c.symbols()):
-            raise Refused("index-mismatch", f"{name} is read at loaded indices; it has to be complete before")
+            raise FusionRefused(
+                "index-mismatch", f"{name} is read at loaded indices; it has to be complete before"
+            )
         solution = solved(
             reader.write.coords, reader.coords, items(member.summary.dims), items(extents), self.facts
         )
         if solution is None:
             stored, read = _show(reader.write.coords), _show(reader.coords)
-            raise Refused(
+            raise FusionRefused(
                 "index-mismatch",
                 f"no point of {name} is known to store what is read: reorder or flatten its loops",
                 stored=stored,
@@ -180,7 +182,7 @@ class _Planner:
             return solution
         if self.fills(member, reader.write):  # a load without a guard is inside its tensor
             return Solution(solution.mapping, inside=True)
-        raise Refused(
+        raise FusionRefused(
             "index-mismatch",
             f"a read of {name} is not proven to be where it stores, and has no guard",
             read=_show(reader.coords),
@@ -258,7 +260,7 @@ class _Planner:
             )
             if not usable or found is None or not (must or is_plain(found.mapping)):
                 if must:
-                    raise Refused(
+                    raise FusionRefused(
                         "index-mismatch",
                         f"{name} reduces over part of a dim that its reader has merged: split that dim",
                     )
@@ -274,19 +276,19 @@ class _Planner:
         name = member.name
         reads = sorted({_show(r.coords) for found in mappings.values() for r, _ in found})
         if not member.summary.is_pointwise:
-            raise Refused(
+            raise FusionRefused(
                 "index-mismatch",
                 f"{name} reduces, and its readers need it at other points than it computes",
                 reads="; ".join(reads),
             )
         if member.summary.asserts:
-            raise Refused(
+            raise FusionRefused(
                 "index-mismatch",
                 f"{name} asserts at each of its points, and its readers would not visit them once each",
                 reads="; ".join(reads),
             )
         if not self.escaping.isdisjoint(member.results):
-            raise Refused(
+            raise FusionRefused(
                 "index-mismatch",
                 f"{name} is needed whole by others, and these readers need it at other points",
                 reads="; ".join(reads),
@@ -296,7 +298,7 @@ class _Planner:
             dims = {d: const(0) for d, e in member.summary.dims.items() if e.constant == 1}
             dims.update(mapping)
             if set(dims) != set(member.summary.dims):
-                raise Refused(
+                raise FusionRefused(
                     "index-mismatch", f"a read does not determine every dim of {name}", reads="; ".join(reads)
                 )
             index = len(self.spaces.instances)
@@ -325,7 +327,7 @@ class _Planner:
             if not any(self.spaces.unite(first, other, a, b) for a, b in pairs):
                 name = self.members[number].name
                 reads = "; ".join(sorted({_show(r.coords) for r in readers}))
-                raise Refused(
+                raise FusionRefused(
                     "index-mismatch",
                     f"the readers of {name} visit it in ways that do not correspond",
                     reads=reads,
@@ -351,7 +353,7 @@ def _show(coords: Iterable[Expr]) -> str:
     return ", ".join(map(str, coords))
 
 
-def _renumbered(plan: Plan) -> Plan:
+def _renumbered(plan: FusionPlan) -> FusionPlan:
     """The instances came consumers first: makes ``sources`` and ``guard`` name the new positions."""
     last = len(plan.instances) - 1
     for instance in plan.instances:

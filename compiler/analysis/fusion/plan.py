@@ -45,7 +45,7 @@ class Refusal:
         return Refusal(self.rule, self.message.format(*names), tuple(numbers))
 
 
-class Refused(Exception):
+class FusionRefused(Exception):
     """Carries a Refusal out of planning."""
 
     def __init__(self, rule: str, message: str, **numbers: Any) -> None:
@@ -91,7 +91,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FusionPlan:
     """``extents`` of the space, and the instances, makers before their readers."""
 
     members: tuple[Member, ...]
@@ -107,9 +107,9 @@ class Plan:
         """An access's coordinates over the dims of the space."""
         return placed(access.coords, items(instance.dims), self.facts)
 
-    def of(self, members: Sequence[Member]) -> "Plan":
+    def of(self, members: Sequence[Member]) -> "FusionPlan":
         """The same plan of other kernels of the same forms; both share the instances: nobody changes them."""
-        plan = Plan(tuple(members), self.extents, self.instances, self.facts)
+        plan = FusionPlan(tuple(members), self.extents, self.instances, self.facts)
         plan.__dict__.update(crossed=self.crossed, parallel=self.parallel, reached=self.reached)
         return plan
 

@@ -19,7 +19,7 @@ from ..kernel.accesses import points
 from .graph import GroupGraph
 from .orders import both_orders, nested
 from .placement import plan_group
-from .plan import Plan, Refusal
+from .plan import FusionPlan, Refusal
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Candidate:
     first: int
     second: int
     limits: Limits
-    plan: Plan | None = None
+    plan: FusionPlan | None = None
     walks: bool = False  #: rows are reduced on the way down the columns; ``reduction_dims`` finds out
     slots: int = 0  #: issue slots that are spent again; ``recompute`` counts them
 
@@ -88,7 +88,7 @@ class Candidate:
         )
 
     @property
-    def planned(self) -> Plan:
+    def planned(self) -> FusionPlan:
         assert self.plan is not None, "index_mismatch makes the plan and runs first"
         return self.plan
 

@@ -41,14 +41,14 @@ class Slicing:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class NotSliced:
     """Why a kernel that has few programs is not split."""
 
     rule: str
     message: str
 
 
-def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | None:
+def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced | None:
     """How to split a kernel's reductions; a reason not to; or None where there is nothing to split."""
     kernel = shape.kernel
     if not kernel.reductions:
@@ -62,15 +62,15 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | N
     if programs * 2 >= hardware.full_grid and _reads_again_from_cache(shape, crossed, hardware):
         return None
     if {d for op in kernel.scans for d in over(op)} & set(crossed):
-        return Refusal("scan", f"a scan crosses {list(crossed)} too")
+        return NotSliced("scan", f"a scan crosses {list(crossed)} too")
     points = shape.points(crossed)
     aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
     wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SLICE_BYTES)
     if wanted < FEWEST:
-        return Refusal("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
+        return NotSliced("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
     dim = _dim(shape, crossed, wanted)
     if any(dim in over(op) and set(over(op)) != set(crossed) for op in kernel.reductions):
-        return Refusal("overlap", f"another reduction crosses {dim} together with other dims")
+        return NotSliced("overlap", f"another reduction crosses {dim} together with other dims")
     reductions = tuple(
         op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed)
     )
@@ -84,7 +84,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | Refusal | N
                 dim, divisor, const((extent.constant or 1) // divisor), True, crossed, reductions, programs
             )
     if any(op.name in ("fuse.welford", "fuse.online_expectation") for op in reductions):
-        return Refusal("uneven", f"the extent {extent} of {dim} has no divisor near {count}")
+        return NotSliced("uneven", f"the extent {extent} of {dim} has no divisor near {count}")
     count = floor_power(count)
     return Slicing(dim, count, (extent + (count - 1)).floordiv(count), False, crossed, reductions, programs)
 

@@ -12,7 +12,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..errors import MemoryPlanError
-from ..plans.bound_plan import Plan
+from ..plans.bound_plan import BoundPlan
 
 _RUN = "def run(args):\n"
 _TAKES = re.compile(r"    (\w+) = empty_(?:cuda|cpu)\(")
@@ -22,7 +22,7 @@ _GIVES = re.compile(r"    del (\w+(?:, \w+)*)$")
 _RETURNS = re.compile(r"    return (\[.*\])$")
 
 
-def checked(plan: Plan) -> Plan:
+def checked(plan: BoundPlan) -> BoundPlan:
     """The plan with calls of ``memory``, a ``MemoryCheck``, which has to be in scope."""
     before, _, run = plan.source.rpartition(_RUN)
     lines = ["    memory.start(args)"]

@@ -10,7 +10,7 @@ from torch import Tensor
 from ...mlir import ir
 from ..interpreter.dtypes import CARRIERS, signless
 from ..interpreter.graph_values import same_strides
-from ..interpreter.program import Program
+from ..interpreter.program import InterpretedProgram
 from ..rng import RngState
 from .made_inputs import copy_inputs, without_overlap
 
@@ -61,7 +61,7 @@ class Outcome:
         seed: int = 0,
     ) -> "Outcome":
         """Runs ``@main`` on copies of ``inputs`` with its own random numbers.  ``shadow``: in float64."""
-        program = Program(module, objects=objects, shadow=shadow)
+        program = InterpretedProgram(module, objects=objects, shadow=shadow)
         arguments = copy_inputs(inputs)
         with torch.random.fork_rng(devices=[]):
             # torch.manual_seed also keeps the text of the whole stack, for CUDA to seed later.

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from ...ir.storage import functions_of
 from ...mlir import ir
-from ..plans.bound_plan import Plan
+from ..plans.bound_plan import BoundPlan
 from ..plans.launch_plan import WrittenPlan, write_in_regions
 from ..plans.partition import Partition
 from .safety import Region, Safety, graph_safety
@@ -31,7 +31,7 @@ from .safety import Region, Safety, graph_safety
 _ADDRESS = re.compile(r"\w+_p|stream")
 
 
-def partitioned_plan(module: ir.Module, static: Collection[int]) -> Plan:
+def partitioned_plan(module: ir.Module, static: Collection[int]) -> BoundPlan:
     """The launch plan of a planned module, cut.  ``static``: numbers of ``@main``'s arguments whose address
     never changes (parameters, buffers, lifted constants).
     """
@@ -98,7 +98,7 @@ class _Cutter:
             if _ADDRESS.fullmatch(line.split(" = ")[0])
         }
 
-    def cut(self) -> Plan:
+    def cut(self) -> BoundPlan:
         functions: list[str] = []
         partitions: list[Partition] = []
         run, held = ["def run(args):", *self.prologue], set(_Names.of(self.prologue).sets)

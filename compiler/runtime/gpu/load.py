@@ -17,15 +17,15 @@ from ..checks.launch_watch import LaunchWatch
 from ..checks.memory_check import MemoryCheck, checked
 from ..cuda_graphs.trees import recorders, unrecorded_backward
 from ..deterministic import deterministic_extern
-from ..kernels.cubin import CompiledCubin, CompileRequest, Source, Target
+from ..kernels.cubin import CompiledCubin, CompileRequest, CompileSource, Target
 from ..kernels.kernel_cache import KernelCache
-from ..plans.bound_plan import LaunchPlan, Plan
+from ..plans.bound_plan import BoundPlan, LaunchPlan
 from ..rng import RngState
 from .launcher import Launcher
 
 
 @dataclass(frozen=True)
-class Kernel:
+class PlanKernel:
     """A compiled kernel of a plan.  ``key``: its name in the kernel cache."""
 
     key: str
@@ -53,8 +53,8 @@ def kernel_cache(options: Options) -> KernelCache:
 
 
 def start_kernels(
-    plan: Plan, sources: Mapping[str, Source], options: Options
-) -> Callable[[], dict[str, Kernel]]:
+    plan: BoundPlan, sources: Mapping[str, CompileSource], options: Options
+) -> Callable[[], dict[str, PlanKernel]]:
     """Begins to compile what the plan launches, in other threads; returns what waits for it.
 
     That raises ``TritonCompileError`` naming the kernel and the stage that refused it.
@@ -65,9 +65,9 @@ def start_kernels(
     cache = kernel_cache(options)
     finish = cache.start(requests, options.threads or len(os.sched_getaffinity(0)))
 
-    def wait() -> dict[str, Kernel]:
+    def wait() -> dict[str, PlanKernel]:
         return {
-            name: Kernel(cache.key(request), tuple(sources[name].signature), cubin)
+            name: PlanKernel(cache.key(request), tuple(sources[name].signature), cubin)
             for name, request, cubin in zip(used, requests, finish(), strict=True)
         }
 
@@ -75,8 +75,8 @@ def start_kernels(
 
 
 def load_plan(
-    plan: Plan,
-    kernels: Mapping[str, Kernel],
+    plan: BoundPlan,
+    kernels: Mapping[str, PlanKernel],
     objects: Mapping[str, Any],
     options: Options,
     kind: str,
@@ -99,7 +99,7 @@ def load_plan(
     return unrecorded_backward(run, plan.device) if waited_for else run
 
 
-def load_kernels(plan: Plan, kernels: Mapping[str, Kernel]) -> dict[str, Callable[..., None]]:
+def load_kernels(plan: BoundPlan, kernels: Mapping[str, PlanKernel]) -> dict[str, Callable[..., None]]:
     """What launches each kernel on the plan's device."""
     torch.cuda.init()
     # A backward plan is first called in a thread of autograd's, in which no context may be current yet: a

@@ -3,7 +3,7 @@ data."""
 
 from dataclasses import dataclass
 
-from ..kernels.cubin import Source
+from ..kernels.cubin import CompileSource
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Trial:
     the argument and "ptr" or its type.  written: numbers of the arguments that the kernel writes into.
     """
 
-    source: Source
+    source: CompileSource
     grid: tuple[int, ...]
     parameters: tuple[tuple[int, str], ...]
     arguments: tuple[Argument, ...]

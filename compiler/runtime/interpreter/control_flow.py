@@ -15,7 +15,7 @@ from .scalar_ops import constant_value, elementwise
 Values = list[Any]
 
 
-class ControlFlow:
+class InterpretedControlFlow:
     """One function, run op by op.  Call it with its arguments; gives its results."""
 
     def __init__(self, module: Module, func: ir.Operation) -> None:

@@ -12,7 +12,7 @@ from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall
 from ..rng import RngState
-from .control_flow import ControlFlow
+from .control_flow import InterpretedControlFlow
 from .dtypes import memory_dtype
 from .graph_ops import GRAPH_OPS, extern_step, group_step, kernel_step, nested_step, scalar_step
 from .graph_values import (
@@ -120,7 +120,7 @@ class GraphFunction:
         target = self._module.function(callee, op.location)
         if isinstance(target, ExternCall):
             return extern_step(op, target, self._module.declaration(callee), self._module.shadow)
-        if isinstance(target, (ControlFlow, Nested)):
+        if isinstance(target, (InterpretedControlFlow, Nested)):
             return nested_step(op, target, self._module.declaration(callee), self._module.shadow)
         if isinstance(target, GraphFunction):
             return group_step(target, self._module.declaration(callee))

@@ -1,9 +1,9 @@
 """Runs a module on the CPU at every level: the oracle of the tests, and the engine of the backend where there
 is no GPU.
 
-``Program(module)`` translates ``@main`` once into Python closures; calling it runs them on torch tensors.
-``run_module`` does both. Devices named in the module are all the CPU here.  With ``shadow`` every float is a
-float64 and nothing rounds: a reference for numbers.
+``InterpretedProgram(module)`` translates ``@main`` once into Python closures; calling it runs them on torch
+tensors.  ``run_module`` does both. Devices named in the module are all the CPU here.  With
+``shadow`` every float is a float64 and nothing rounds: a reference for numbers.
 
 Memory is checked on the way.  ``fuse.empty`` is filled with NaN, so that a read of what nobody wrote is seen.
 A value is one *version* of a storage: a call that ties it makes the next version, and who uses an older one
@@ -23,17 +23,17 @@ from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall
 from ..rng import RngState
-from .control_flow import ControlFlow
+from .control_flow import InterpretedControlFlow
 from .graph_function import GraphFunction, Nested
 from .graph_values import Watch
 from .scalar_kernels import ScalarKernel
-from .tile_kernels import TileKernel
+from .tile_kernels import InterpretedTileKernel
 
 #: A tensor, a number, or None for a token.
 Value = Any
 
 
-class Program:
+class InterpretedProgram:
     """A module ready to run.
 
     ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.
@@ -112,14 +112,14 @@ class Program:
         if "fuse.extern" in func.attributes:
             return ExternCall(func, self.objects, device="cpu", float64=self.shadow)
         if "fuse.launch" in func.attributes or (is_kernel(func) and is_tiled(func)):
-            return TileKernel(func, self._functions, self.shadow)
+            return InterpretedTileKernel(func, self._functions, self.shadow)
         if is_kernel(func):
             return ScalarKernel(func, self.shadow, checked=self.checked)
         if "fuse.graph" in func.attributes:
             module = self._functions.get(graph_of(func))
             if module is None:
                 raise RunError(f"the module has no sub-graph @{graph_of(func)}", func.location)
-            nested = Program(
+            nested = InterpretedProgram(
                 module.opview,
                 objects=self.objects,
                 shadow=self.shadow,
@@ -128,7 +128,7 @@ class Program:
             )
             return Nested(nested._main)
         if "fuse.control_flow" in func.attributes:
-            return ControlFlow(self, func)
+            return InterpretedControlFlow(self, func)
         if not len(func.regions[0].blocks):
             raise RunError(
                 f"@{string(func.attributes['sym_name'])} has neither a body nor fuse.extern nor fuse.launch",
@@ -153,8 +153,8 @@ def run_module(
     entry: str = "main",
     rng: RngState | None = None,
 ) -> list[Value]:
-    """Runs ``@entry`` once: ``Program(module, ...)(inputs)``."""
-    return Program(module, objects=objects, shadow=shadow, entry=entry)(inputs, rng=rng)
+    """Runs ``@entry`` once: ``InterpretedProgram(module, ...)(inputs)``."""
+    return InterpretedProgram(module, objects=objects, shadow=shadow, entry=entry)(inputs, rng=rng)
 
 
 def same_storage(a: Any, b: Any) -> bool:

@@ -70,7 +70,7 @@ def _is_indirect(expr: Expr) -> bool:
 _REMEMBERED = 16
 
 
-class Access:
+class ScalarAccess:
     """The address part of one ``fuse.load`` or ``fuse.store``."""
 
     def __init__(self, op: ir.Operation, names: tuple[str, ...]) -> None:
@@ -126,7 +126,7 @@ class Access:
 class Touch:
     """One access of a storage that the kernel also stores to."""
 
-    access: Access
+    access: ScalarAccess
     tensor: Tensor
     guard: Tensor | None
     indices: Sequence[Tensor]
@@ -194,7 +194,7 @@ def storage_of(tensor: Tensor) -> Tensor:
 
 
 def load(
-    access: Access,
+    access: ScalarAccess,
     points: Points,
     tensor: Tensor,
     guard: Tensor | None,
@@ -226,7 +226,7 @@ def load(
 
 
 def store(
-    access: Access,
+    access: ScalarAccess,
     points: Points,
     dest: Tensor,
     value: Tensor,

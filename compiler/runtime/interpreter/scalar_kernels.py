@@ -18,7 +18,7 @@ from ...mlir import ir
 from .. import rng
 from ..errors import DeviceAssertError, RunError
 from .dtypes import value_dtype
-from .scalar_access import Access, Points, load, store
+from .scalar_access import Points, ScalarAccess, load, store
 from .scalar_ops import constant_value, elementwise
 
 Step = Callable[[Points, list[Any]], Any]
@@ -182,7 +182,7 @@ def _constant(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: se
 
 
 def _load(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:
-    access, unguarded = Access(op, names), op.operands[1] in always
+    access, unguarded = ScalarAccess(op, names), op.operands[1] in always
 
     def step(points: Points, operands: list[Any]) -> Tensor:
         tensor, guard, other, *indices = operands
@@ -192,7 +192,7 @@ def _load(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir
 
 
 def _store(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:
-    access, unguarded, mode = Access(op, names), op.operands[2] in always, string(op.attributes["mode"])
+    access, unguarded, mode = ScalarAccess(op, names), op.operands[2] in always, string(op.attributes["mode"])
     if mode not in ("set", "add", "min", "max"):
         raise RunError(f"fuse.store has no mode {mode!r}", op.location)
 

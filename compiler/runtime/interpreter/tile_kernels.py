@@ -29,7 +29,7 @@ BATCH_ELEMENTS = 1 << 22
 MOST_ITERATIONS = 1 << 20
 
 
-class TileKernel:
+class InterpretedTileKernel:
     """One tiled kernel, or one launch declaration with its ``tt.func``, ready to run.
 
     ``functions``: the module's functions by name.  ``check_races`` logs accesses (grids of one program have

@@ -38,7 +38,7 @@ class _Log:
         return (highest >= 0) & ((lowest != program) | (highest != program))
 
 
-class Storage:
+class LoggedStorage:
     """One storage during a launch: its bytes, and its log in units of ``granule`` bytes."""
 
     def __init__(self, granule: int, checked: bool, nbytes: int) -> None:
@@ -91,7 +91,7 @@ class Window:
     """A storage seen as elements of one dtype.  ``first`` and ``last`` bound what its tensor owns (offsets in
     the storage)."""
 
-    storage: Storage
+    storage: LoggedStorage
     flat: Tensor
     first: int
     last: int
@@ -186,7 +186,7 @@ class Memory:
     """All storages of a launch."""
 
     checked: bool
-    _storages: dict[int, Storage] = field(default_factory=dict)
+    _storages: dict[int, LoggedStorage] = field(default_factory=dict)
 
     @staticmethod
     def of(tensors: Sequence[Tensor], checked: bool) -> "Memory":
@@ -199,7 +199,9 @@ class Memory:
         for tensor in tensors:
             key = tensor.untyped_storage().data_ptr()
             if key not in memory._storages:
-                memory._storages[key] = Storage(granules[key], checked, tensor.untyped_storage().nbytes())
+                memory._storages[key] = LoggedStorage(
+                    granules[key], checked, tensor.untyped_storage().nbytes()
+                )
         return memory
 
     def base(self, tensor: Tensor, rank: int = 1) -> Pointer:

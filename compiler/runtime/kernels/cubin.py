@@ -65,7 +65,7 @@ class CompileOptions:
             raise ValueError(f"maxnreg is {self.maxnreg}: 1 to 255, or None, is required")
 
 
-class Source(Protocol):
+class CompileSource(Protocol):
     """A kernel to compile (``codegen.launches.KernelSource``)."""
 
     @property
@@ -103,7 +103,7 @@ class CompileRequest:
             )
 
     @staticmethod
-    def of(source: Source, target: Target) -> "CompileRequest":
+    def of(source: CompileSource, target: Target) -> "CompileRequest":
         """The kernel as its tile wants it compiled."""
         return CompileRequest(source.text, target, CompileOptions(source.num_warps, source.num_stages))
 

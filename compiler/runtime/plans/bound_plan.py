@@ -21,7 +21,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Plan:
+class BoundPlan:
     """Source of ``run`` and the names it needs besides the fixed helpers.
 
     Names of what belongs to a sub-graph start with the sub-graph's and a dot.
@@ -71,7 +71,7 @@ class LaunchPlan:
     them); gives the list of results.
     """
 
-    plan: Plan
+    plan: BoundPlan
     run: Callable[[list[Any]], list[Any]]
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class LaunchPlan:
 
     @staticmethod
     def bind(
-        plan: Plan,
+        plan: BoundPlan,
         launchers: Mapping[str, Callable[..., None]],
         externs: Mapping[str, Callable[..., Any]],
         draw: Callable[[str, int], tuple[int, int]],
@@ -121,7 +121,7 @@ class LaunchPlan:
         return LaunchPlan(plan, scope["run"])
 
     @staticmethod
-    def at_first_call(plan: Plan, load: Callable[[], Callable[[list[Any]], list[Any]]]) -> "LaunchPlan":
+    def at_first_call(plan: BoundPlan, load: Callable[[], Callable[[list[Any]], list[Any]]]) -> "LaunchPlan":
         """A plan that is loaded when it is first called, so that its kernels are compiled meanwhile.
 
         What ``load`` raises reaches the caller; the next call loads again.

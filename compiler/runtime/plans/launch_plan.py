@@ -21,7 +21,7 @@ from ...ir.layout import TensorSpec
 from ...ir.nesting import graph_of, modules_in
 from ...ir.storage import Storage, callee_name, functions_of
 from ...mlir import ir
-from .bound_plan import Plan, identifier
+from .bound_plan import BoundPlan, identifier
 from .control_flow_source import control_flow_source
 from .extern_function import ExternFunction
 from .extern_source import extern_function
@@ -40,7 +40,7 @@ class WrittenPlan:
     that ever hold a storage, by its root.
     """
 
-    plan: Plan
+    plan: BoundPlan
     run: str
     starts: list[int]
     names: Mapping[ir.Value, str]
@@ -408,7 +408,7 @@ _HANDLERS: dict[str, Callable[[_Writer, ir.Operation], None]] = {
 }
 
 
-def write_plan(module: ir.Module, watched: bool = False) -> Plan:
+def write_plan(module: ir.Module, watched: bool = False) -> BoundPlan:
     """The Python source that executes ``@main`` of a planned module.  Raises NotImplementedError naming an op
     that has no place there.  ``watched``: it calls ``watch`` after every launch (``launch_watch.py``).
     """
@@ -424,5 +424,5 @@ def write_in_regions(
     writer = _Writer(functions_of(module)["main"], module, regions=regions, watched=watched)
     run = writer.write()
     source = "\n".join([*writer.beside.values(), run])
-    plan = Plan(source, writer.kernels, writer.externs, torch.device(writer.device).index or 0)
+    plan = BoundPlan(source, writer.kernels, writer.externs, torch.device(writer.device).index or 0)
     return WrittenPlan(plan, run, writer.starts, writer.names, writer.tensors.holders)

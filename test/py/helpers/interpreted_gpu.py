@@ -14,15 +14,15 @@ from plan_on_cpu import interpreted_launchers
 from fuse_mlir.compiler.driver import compilation, graph_compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.gpu import load
-from fuse_mlir.compiler.runtime.plans.bound_plan import Plan
+from fuse_mlir.compiler.runtime.plans.bound_plan import BoundPlan
 
 _executable = compilation.executable
 
 
 @contextlib.contextmanager
-def interpreted_gpu() -> Iterator[list[Plan]]:
+def interpreted_gpu() -> Iterator[list[BoundPlan]]:
     """CPU graphs take the way of CUDA graphs inside, the program cache apart; yields their plans."""
-    plans: list[Plan] = []
+    plans: list[BoundPlan] = []
 
     def executable(module: ir.Module, *args: Any, **kwargs: Any) -> compilation.Executable:
         kernels = {
@@ -35,7 +35,7 @@ def interpreted_gpu() -> Iterator[list[Plan]]:
         plans.append(made.plan)
         return made
 
-    def load_kernels(plan: Plan, kernels: dict[str, Any]) -> dict[str, Callable[..., None]]:
+    def load_kernels(plan: BoundPlan, kernels: dict[str, Any]) -> dict[str, Callable[..., None]]:
         return {name: kernels[name].launch for name in plan.kernels}
 
     with (

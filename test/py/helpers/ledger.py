@@ -2,7 +2,7 @@
 move or explain code, and to decide nothing differently, can show that it does.
 
     python test/py/helpers/ledger.py             # what differs from ledger.txt; exit status 1 if it does
-    python test/py/helpers/ledger.py --write     # writes that file anew: a change of decisions, for all to see
+    python test/py/helpers/ledger.py --write     # writes that file anew: decisions changed, for all to see
     python test/py/helpers/ledger.py --show KEY DIR  # the texts of one entry in new folders, to be compared
 
 Every graph of the corpus is compiled as for a GPU, on a CPU: to the planned level, with free layouts and the

@@ -16,7 +16,7 @@ from fuse_mlir.compiler.ir.nesting import modules_in
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.dtypes import memory_dtype
 from fuse_mlir.compiler.runtime.interpreter.graph_values import layout_of
-from fuse_mlir.compiler.runtime.interpreter.tile_kernels import TileKernel
+from fuse_mlir.compiler.runtime.interpreter.tile_kernels import InterpretedTileKernel
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
 from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
 from fuse_mlir.compiler.runtime.rng import RngState
@@ -60,7 +60,7 @@ def _launchers(module: ir.Module, prefix: str) -> Iterator[tuple[str, Callable[.
 
 
 def _launcher(launch: ir.Operation, functions: Mapping[str, ir.Operation]) -> Callable[..., None]:
-    kernel = TileKernel(launch, functions)
+    kernel = InterpretedTileKernel(launch, functions)
     types = ir.FunctionType(ir.TypeAttr(launch.attributes["function_type"]).value).inputs
     passed = [int(p.split(":")[0]) for p in strings(launch.attributes["fuse.params"])]
     symbols = named_sizes(launch)

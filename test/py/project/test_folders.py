@@ -3,8 +3,8 @@
 from repository import ROOT
 
 TESTS = ROOT / "test" / "py"
-#: helpers: what tests import; programs: whole programs, all levels; gpu: what needs a device; project: the docs,
-#: the layout and the rules for files.
+#: helpers: what tests import; programs: whole programs, all levels; gpu: what needs a device; project: docs,
+#: layout and rules for files.
 OTHERS = {"helpers", "programs", "gpu", "project"}
 
 

@@ -2,6 +2,7 @@
 
 import random
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -94,7 +95,8 @@ def test_distorted_clocks_change_nothing(monkeypatch):
 
 
 def test_two_processes_give_the_same_kernels_and_bits():
-    code = "from test_deterministic_mode import compiled_keys; print(*compiled_keys(), sep='\\n')"
+    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
+    code = f"{here}\nfrom test_deterministic_mode import compiled_keys\nprint(*compiled_keys(), sep='\\n')"
     runs = [python(code, PYTHONHASHSEED=seed, OMP_NUM_THREADS="1") for seed in ("1", "2")]
     assert runs[0] == runs[1] and len(runs[0].splitlines()) > 4
 

@@ -14,7 +14,7 @@ from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
 from fuse_mlir.compiler.runtime.cuda_graphs.safety import Safety, graph_safety
-from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan, Plan
+from fuse_mlir.compiler.runtime.plans.bound_plan import BoundPlan, LaunchPlan
 
 PLANNED = {"interpret_level": "planned"}
 LATE = "it takes a number that the host learns only when the program runs"
@@ -191,7 +191,7 @@ def double(stream: int, gx: int, gy: int, gz: int, source: int, target: int) -> 
     array.from_address(target)[:] = [2 * v for v in array.from_address(source)]
 
 
-def bound(cut: Plan, calls: list) -> LaunchPlan:
+def bound(cut: BoundPlan, calls: list) -> LaunchPlan:
     """The plan with every recorded function counted: (name, ids of what it takes, how many results)."""
 
     def counted(name):

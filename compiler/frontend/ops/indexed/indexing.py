@@ -22,7 +22,7 @@ INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8)
 
 
 @dataclass(frozen=True)
-class Place:
+class IndexedElement:
     """An element of a tensor at loaded indices: its coordinates (over ``i0``..), the indices, and whether all
     are in range.
     """
@@ -57,15 +57,15 @@ def checked(
 
 def at_index(
     k: KernelBuilder, tensor: Tensor, at: Sequence[Expr], dim: int, index: Scalar, message: str | None = None
-) -> Place:
+) -> IndexedElement:
     """The point ``at`` of ``tensor`` with coordinate ``dim`` replaced by ``index``.  A 0-d tensor counts as
     one element of one dim.
     """
     size = tensor.sizes[dim] if tensor.rank else const(1)
     index, valid = checked(k, index, size, message or out_of_bounds(dim, size))
     if not tensor.rank:
-        return Place((), (), valid)
-    return Place((*at[:dim], sym("i0"), *at[dim + 1 :]), (index,), valid)
+        return IndexedElement((), (), valid)
+    return IndexedElement((*at[:dim], sym("i0"), *at[dim + 1 :]), (index,), valid)
 
 
 def require_indices(call: Call, *indices: Tensor) -> None:
@@ -106,7 +106,7 @@ class Advanced:
         """The index tensors."""
         return [i for i in self.indices if i is not None]
 
-    def place(self, k: KernelBuilder, at: Sequence[Expr]) -> Place:
+    def place(self, k: KernelBuilder, at: Sequence[Expr]) -> IndexedElement:
         """The element behind the point ``at`` of the result; negative indices count from the end."""
         common = at[self.start : self.start + self.rank]
         others = [*at[: self.start], *at[self.start + self.rank :]]
@@ -123,7 +123,7 @@ class Advanced:
             coordinates.append(sym(f"i{len(loaded)}"))
             loaded.append(position)
             valid = inside if valid is None else k.bit_and(valid, inside)
-        return Place(tuple(coordinates), tuple(loaded), valid)
+        return IndexedElement(tuple(coordinates), tuple(loaded), valid)
 
 
 @lowers("aten.index.Tensor")

@@ -52,7 +52,7 @@ class Windows(ABC):
 
 
 @dataclass(frozen=True)
-class Strided(Windows):
+class StridedWindows(Windows):
     """Windows of one size and distance.  ``padding``: places in front of the first that the first window
     covers.  ``padded``: whether padding behind and in front counts.  ``ceiling``: whether the last window may
     reach beyond the padding, of which nothing counts.
@@ -179,7 +179,7 @@ def _strided(call: Call, rank: int) -> list[Windows]:
     padding = _numbers(call, call["padding"], rank)
     padded, ceiling = bool(call["count_include_pad"]), bool(call["ceil_mode"])
     return [
-        Strided(extent, const(n), step, front, padded, ceiling)
+        StridedWindows(extent, const(n), step, front, padded, ceiling)
         for extent, n, step, front in zip(extents, size, stride, padding, strict=True)
     ]
 
@@ -190,11 +190,11 @@ def _adaptive(call: Call, image: Tensor, results: Sequence[Expr], rank: int) -> 
     for extent, result in zip(image.sizes[-rank:], results[-rank:], strict=True):
         places, count = extent.constant, result.constant
         if count == 1 and places is None:
-            windows.append(Strided(extent, extent, 1))
+            windows.append(StridedWindows(extent, extent, 1))
         elif not places or not count:
             call.refuse("how many windows share a place is known only when the program runs")
         elif places % count == 0:
-            windows.append(Strided(extent, const(places // count), places // count))
+            windows.append(StridedWindows(extent, const(places // count), places // count))
         else:
             windows.append(Adaptive(extent, places, count))
     return windows
@@ -297,7 +297,7 @@ def _held(k: KernelBuilder, windows: Windows, window: Expr, place: Expr) -> list
     conditions = []
     if isinstance(windows, Adaptive):
         conditions.append(k.compare("lt", k.index(place - windows.end(window)), 0))
-    elif isinstance(windows, Strided) and (windows.padding or windows.ceiling):
+    elif isinstance(windows, StridedWindows) and (windows.padding or windows.ceiling):
         conditions.append(k.compare("ge", k.index(place), 0))
         conditions.append(k.compare("lt", k.index(place - windows.extent), 0))
     return conditions

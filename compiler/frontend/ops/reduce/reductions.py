@@ -27,7 +27,7 @@ _DIMS = ("dim", "dims")
 
 
 @dataclass(frozen=True)
-class Region:
+class LoadedOperand:
     """A kernel that has loaded its operand.
 
     ``raw``: the element at the current point, in the dtype that is stored.  ``over``: names of the dims to
@@ -108,7 +108,7 @@ def count_of(tensor: Tensor, dims: Sequence[int]) -> Expr:
     return count
 
 
-def begin(call: Call, outputs: Sequence[Any] | None = None) -> Region:
+def begin(call: Call, outputs: Sequence[Any] | None = None) -> LoadedOperand:
     """Opens the kernel of a reduction and loads the operand; ``outputs`` as in ``Call.kernel``."""
     tensor = operand_of(call)
     dims = reduced_dims(call, tensor)
@@ -119,7 +119,7 @@ def begin(call: Call, outputs: Sequence[Any] | None = None) -> Region:
     kept = tuple(const(0) if d in dims else c for d, c in enumerate(at) if keepdim or d not in dims)
     if any(len(kept) != len(o.sizes) for o in kernel.outputs):
         call.refuse("the result has a shape that the dims do not explain")
-    return Region(call, kernel, kernel.load_raw(tensor, at), over, kept, count_of(tensor, dims))
+    return LoadedOperand(call, kernel, kernel.load_raw(tensor, at), over, kept, count_of(tensor, dims))
 
 
 def is_void(call: Call) -> bool:
@@ -155,20 +155,20 @@ def constants(call: Call, values: Sequence[Operand]) -> Any:
 
 def _reduction(
     *overloads: str, empty: float | None
-) -> Callable[[Callable[[Region], Scalar]], Callable[[Region], Scalar]]:
+) -> Callable[[Callable[[LoadedOperand], Scalar]], Callable[[LoadedOperand], Scalar]]:
     """Enters a body as the lowering of reductions with one result; ``empty``: the fold of nothing, None where
     eager raises.
     """
 
-    def enter(body: Callable[[Region], Scalar]) -> Callable[[Region], Scalar]:
+    def enter(body: Callable[[LoadedOperand], Scalar]) -> Callable[[LoadedOperand], Scalar]:
         def build(call: Call) -> Any:
             if empty is not None and is_void(call):
                 return constants(call, [empty])
-            region = begin(call)
+            operand = begin(call)
             if empty is None:
-                require_elements(region)
-            region.kernel.store(0, region.kept, body(region))
-            return call.finish(region.kernel)
+                require_elements(operand)
+            operand.kernel.store(0, operand.kept, body(operand))
+            return call.finish(operand.kernel)
 
         lowers(*overloads)(build)
         return body
@@ -176,138 +176,138 @@ def _reduction(
     return enter
 
 
-def require_elements(region: Region) -> None:
+def require_elements(operand: LoadedOperand) -> None:
     """Eager refuses to look for an extreme of nothing.  A size that may turn out to be 0 is asserted on the
     device.
     """
-    if is_void(region.call):
-        region.call.refuse("an extreme of no elements has no value")
-    tensor = operand_of(region.call)
-    if all(is_at_least(tensor.fake.shape[d], 1) for d in reduced_dims(region.call, tensor)):
+    if is_void(operand.call):
+        operand.call.refuse("an extreme of no elements has no value")
+    tensor = operand_of(operand.call)
+    if all(is_at_least(tensor.fake.shape[d], 1) for d in reduced_dims(operand.call, tensor)):
         return
-    k = region.kernel
-    k.assert_(k.compare("gt", k.index(region.count), 0), "Expected reduction dim to have non-zero size.")
+    k = operand.kernel
+    k.assert_(k.compare("gt", k.index(operand.count), 0), "Expected reduction dim to have non-zero size.")
 
 
 # --- sums and products --------------------------------------------------------------------------------------
 
 
-def _result(region: Region) -> torch.dtype:
-    value = region.call.value
+def _result(operand: LoadedOperand) -> torch.dtype:
+    value = operand.call.value
     return (value if isinstance(value, torch.Tensor) else value[0]).dtype
 
 
 @_reduction("aten.sum.default", "aten.sum.dim_IntList", "prims.sum.default", empty=0)
-def sum_(region: Region) -> Scalar:
-    x = region.converted(_result(region))
-    return region.fold("any" if x.kind == "bool" else "sum", x)
+def sum_(operand: LoadedOperand) -> Scalar:
+    x = operand.converted(_result(operand))
+    return operand.fold("any" if x.kind == "bool" else "sum", x)
 
 
 @_reduction("aten.prod.default", "aten.prod.dim_int", "prims.prod.default", empty=1)
-def prod(region: Region) -> Scalar:
-    x = region.converted(_result(region))
-    return region.fold("all" if x.kind == "bool" else "prod", x)
+def prod(operand: LoadedOperand) -> Scalar:
+    x = operand.converted(_result(operand))
+    return operand.fold("all" if x.kind == "bool" else "prod", x)
 
 
 @_reduction("aten.mean.default", "aten.mean.dim", empty=math.nan)
-def mean(region: Region) -> Scalar:
-    total = region.fold("sum", region.converted(_result(region)))
-    return region.kernel.div(total, region.size(region.count, total.dtype))
+def mean(operand: LoadedOperand) -> Scalar:
+    total = operand.fold("sum", operand.converted(_result(operand)))
+    return operand.kernel.div(total, operand.size(operand.count, total.dtype))
 
 
 @_reduction("aten.nansum.default", empty=0)
-def nansum(region: Region) -> Scalar:
-    k, x = region.kernel, region.converted(_result(region))
-    return region.fold("sum", k.select(k.is_nan(x), 0, x) if x.is_float else x)
+def nansum(operand: LoadedOperand) -> Scalar:
+    k, x = operand.kernel, operand.converted(_result(operand))
+    return operand.fold("sum", k.select(k.is_nan(x), 0, x) if x.is_float else x)
 
 
 @_reduction("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList", empty=0)
-def count_nonzero(region: Region) -> Scalar:
-    k = region.kernel
-    return region.fold("sum", k.cast(k.truth(region.value), torch.int64))
+def count_nonzero(operand: LoadedOperand) -> Scalar:
+    k = operand.kernel
+    return operand.fold("sum", k.cast(k.truth(operand.value), torch.int64))
 
 
 # --- extremes -----------------------------------------------------------------------------------------------
 
 
-def ordered(region: Region) -> Scalar:
+def ordered(operand: LoadedOperand) -> Scalar:
     """The element in a dtype whose order ``fuse.reduce`` knows: it compares integers as signed."""
-    k, x = region.kernel, region.value
+    k, x = operand.kernel, operand.value
     if x.kind != "unsigned":
         return x
     if x.bits == 64:
-        region.call.refuse("the extreme of 64-bit unsigned integers is not generated")
+        operand.call.refuse("the extreme of 64-bit unsigned integers is not generated")
     return k.cast(x, torch.int64 if x.bits == 32 else torch.int32)
 
 
-def extreme(region: Region, x: Scalar, kind: str) -> Scalar:
+def extreme(operand: LoadedOperand, x: Scalar, kind: str) -> Scalar:
     """The largest (``max``) or smallest (``min``) of ``x``; NaN if any is."""
     if x.kind == "bool":
         kind = {"max": "any", "min": "all"}[kind]
-    return region.fold(kind, x)
+    return operand.fold(kind, x)
 
 
 @_reduction("aten.amax.default", "aten.max.default", "prims.amax.default", empty=None)
-def amax(region: Region) -> Scalar:
-    return extreme(region, ordered(region), "max")
+def amax(operand: LoadedOperand) -> Scalar:
+    return extreme(operand, ordered(operand), "max")
 
 
 @_reduction("aten.amin.default", "aten.min.default", "prims.amin.default", empty=None)
-def amin(region: Region) -> Scalar:
-    return extreme(region, ordered(region), "min")
+def amin(operand: LoadedOperand) -> Scalar:
+    return extreme(operand, ordered(operand), "min")
 
 
 @_reduction("aten.any.default", "aten.any.dim", "aten.any.dims", empty=0)
-def any_(region: Region) -> Scalar:
-    return region.fold("any", region.kernel.truth(region.value))
+def any_(operand: LoadedOperand) -> Scalar:
+    return operand.fold("any", operand.kernel.truth(operand.value))
 
 
 @_reduction("aten.all.default", "aten.all.dim", "aten.all.dims", empty=1)
-def all_(region: Region) -> Scalar:
-    return region.fold("all", region.kernel.truth(region.value))
+def all_(operand: LoadedOperand) -> Scalar:
+    return operand.fold("all", operand.kernel.truth(operand.value))
 
 
-def _position(region: Region, kind: str) -> tuple[Scalar, Scalar]:
+def _position(operand: LoadedOperand, kind: str) -> tuple[Scalar, Scalar]:
     """The extreme and where it is first, counted along the reduced dims in row-major order."""
-    k, x = region.kernel, ordered(region)
-    if not region.over:
+    k, x = operand.kernel, ordered(operand)
+    if not operand.over:
         return x, k.constant(0, torch.int64)
     x = k.cast(x, torch.int32) if x.kind == "bool" else x
     flat, step = const(0), const(1)
-    for name in reversed(region.over):
+    for name in reversed(operand.over):
         flat = flat + step * sym(name)
         step = step * k.dims[name]
-    best, where = region.several("fuse.argreduce", [x, k.index(flat)], [x.dtype, torch.int64], kind=kind)
+    best, where = operand.several("fuse.argreduce", [x, k.index(flat)], [x.dtype, torch.int64], kind=kind)
     return best, where
 
 
 @_reduction("aten.argmax.default", empty=None)
-def argmax(region: Region) -> Scalar:
-    return _position(region, "argmax")[1]
+def argmax(operand: LoadedOperand) -> Scalar:
+    return _position(operand, "argmax")[1]
 
 
 @_reduction("aten.argmin.default", empty=None)
-def argmin(region: Region) -> Scalar:
-    return _position(region, "argmin")[1]
+def argmin(operand: LoadedOperand) -> Scalar:
+    return _position(operand, "argmin")[1]
 
 
 def _several(
     *overloads: str, empty: tuple[float, ...] | None
-) -> Callable[[Callable[[Region], tuple[Scalar, ...]]], None]:
+) -> Callable[[Callable[[LoadedOperand], tuple[Scalar, ...]]], None]:
     """As ``_reduction``, for several results of one shape."""
 
-    def enter(body: Callable[[Region], tuple[Scalar, ...]]) -> None:
+    def enter(body: Callable[[LoadedOperand], tuple[Scalar, ...]]) -> None:
         def build(call: Call) -> Any:
             if not is_filled(call):
                 return hollow(call)
             if empty is not None and is_void(call):
                 return constants(call, empty)
-            region = begin(call, [call.fresh(fake) for fake in call.value])
+            operand = begin(call, [call.fresh(fake) for fake in call.value])
             if empty is None:
-                require_elements(region)
-            for output, value in enumerate(body(region)):
-                region.kernel.store(output, region.kept, value)
-            return call.finish(region.kernel)
+                require_elements(operand)
+            for output, value in enumerate(body(operand)):
+                operand.kernel.store(output, operand.kept, value)
+            return call.finish(operand.kernel)
 
         lowers(*overloads)(build)
 
@@ -315,78 +315,78 @@ def _several(
 
 
 @_several("aten.max.dim", empty=None)
-def max_dim(region: Region) -> tuple[Scalar, ...]:
-    return _position(region, "argmax")
+def max_dim(operand: LoadedOperand) -> tuple[Scalar, ...]:
+    return _position(operand, "argmax")
 
 
 @_several("aten.min.dim", empty=None)
-def min_dim(region: Region) -> tuple[Scalar, ...]:
-    return _position(region, "argmin")
+def min_dim(operand: LoadedOperand) -> tuple[Scalar, ...]:
+    return _position(operand, "argmin")
 
 
 @_several("aten.aminmax.default", empty=None)
-def aminmax(region: Region) -> tuple[Scalar, ...]:
-    x = ordered(region)
-    return extreme(region, x, "min"), extreme(region, x, "max")
+def aminmax(operand: LoadedOperand) -> tuple[Scalar, ...]:
+    x = ordered(operand)
+    return extreme(operand, x, "min"), extreme(operand, x, "max")
 
 
 # --- moments ------------------------------------------------------------------------------------------------
 
 
-def _moments(region: Region) -> tuple[Scalar, Scalar]:
+def _moments(operand: LoadedOperand) -> tuple[Scalar, Scalar]:
     """(variance, mean): the squared deviations over max(0, n - correction)."""
-    k, arguments = region.kernel, region.call.arguments
+    k, arguments = operand.kernel, operand.call.arguments
     correction = int(arguments["unbiased"]) if "unbiased" in arguments else arguments["correction"]
     correction = 1 if correction is None else correction
     if not isinstance(correction, (int, float)):
-        region.call.refuse("the correction is no number")
-    x = region.converted(_result(region))
-    if region.over:
-        middle, squares = region.several("fuse.welford", [x], [x.dtype] * 2)
+        operand.call.refuse("the correction is no number")
+    x = operand.converted(_result(operand))
+    if operand.over:
+        middle, squares = operand.several("fuse.welford", [x], [x.dtype] * 2)
     else:
         middle, squares = x, k.sub(x, x)
-    if region.count.constant is not None:
-        degrees = k.constant(max(0.0, region.count.constant - correction), x.dtype)
+    if operand.count.constant is not None:
+        degrees = k.constant(max(0.0, operand.count.constant - correction), x.dtype)
     else:
-        degrees = k.maximum(k.sub(region.size(region.count, x.dtype), float(correction)), 0.0)
+        degrees = k.maximum(k.sub(operand.size(operand.count, x.dtype), float(correction)), 0.0)
     return k.div(squares, degrees), middle
 
 
 @_reduction("aten.var.default", "aten.var.dim", "aten.var.correction", "prims.var.default", empty=math.nan)
-def var(region: Region) -> Scalar:
-    return _moments(region)[0]
+def var(operand: LoadedOperand) -> Scalar:
+    return _moments(operand)[0]
 
 
 @_reduction("aten.std.default", "aten.std.dim", "aten.std.correction", empty=math.nan)
-def std(region: Region) -> Scalar:
-    return region.kernel.math("sqrt", _moments(region)[0])
+def std(operand: LoadedOperand) -> Scalar:
+    return operand.kernel.math("sqrt", _moments(operand)[0])
 
 
 @_several(
     "aten.var_mean.default", "aten.var_mean.dim", "aten.var_mean.correction", empty=(math.nan, math.nan)
 )
-def var_mean(region: Region) -> tuple[Scalar, ...]:
-    return _moments(region)
+def var_mean(operand: LoadedOperand) -> tuple[Scalar, ...]:
+    return _moments(operand)
 
 
 @_several(
     "aten.std_mean.default", "aten.std_mean.dim", "aten.std_mean.correction", empty=(math.nan, math.nan)
 )
-def std_mean(region: Region) -> tuple[Scalar, ...]:
-    variance, middle = _moments(region)
-    return region.kernel.math("sqrt", variance), middle
+def std_mean(operand: LoadedOperand) -> tuple[Scalar, ...]:
+    variance, middle = _moments(operand)
+    return operand.kernel.math("sqrt", variance), middle
 
 
 # --- sums of functions --------------------------------------------------------------------------------------
 
 
 @_reduction("aten.logsumexp.default", empty=-math.inf)
-def logsumexp(region: Region) -> Scalar:
+def logsumexp(operand: LoadedOperand) -> Scalar:
     """From the largest element, unless that is infinite."""
-    k, x = region.kernel, region.converted(_result(region))
-    top = region.fold("max", x)
+    k, x = operand.kernel, operand.converted(_result(operand))
+    top = operand.fold("max", x)
     top = k.select(k.is_inf(top), 0.0, top)
-    return k.add(k.math("log", region.fold("sum", k.math("exp", k.sub(x, top)))), top)
+    return k.add(k.math("log", operand.fold("sum", k.math("exp", k.sub(x, top)))), top)
 
 
 @lowers("aten.linalg_vector_norm.default")
@@ -397,22 +397,22 @@ def vector_norm(call: Call) -> Any:
         call.refuse("the order of the norm is no number")
     if is_void(call) and order >= 0 and order != math.inf:
         return constants(call, [0.0])
-    region = begin(call)
+    operand = begin(call)
     if order < 0 or order == math.inf:
-        require_elements(region)
-    region.kernel.store(0, region.kept, _norm(region, float(order)))
-    return call.finish(region.kernel)
+        require_elements(operand)
+    operand.kernel.store(0, operand.kept, _norm(operand, float(order)))
+    return call.finish(operand.kernel)
 
 
-def _norm(region: Region, order: float) -> Scalar:
-    k, x = region.kernel, region.converted(_result(region))
+def _norm(operand: LoadedOperand, order: float) -> Scalar:
+    k, x = operand.kernel, operand.converted(_result(operand))
     size = k.abs(x)
     if math.isinf(order):
-        return region.fold("max" if order > 0 else "min", size)
+        return operand.fold("max" if order > 0 else "min", size)
     if order == 0:
-        return region.fold("sum", k.cast(k.compare("ne", x, 0), x.dtype))
+        return operand.fold("sum", k.cast(k.compare("ne", x, 0), x.dtype))
     if order == 1:
-        return region.fold("sum", size)
+        return operand.fold("sum", size)
     if order == 2:
-        return k.math("sqrt", region.fold("sum", k.mul(x, x))) if region.over else size
-    return k.power(region.fold("sum", k.power(size, order)), 1 / order)
+        return k.math("sqrt", operand.fold("sum", k.mul(x, x))) if operand.over else size
+    return k.power(operand.fold("sum", k.power(size, order)), 1 / order)

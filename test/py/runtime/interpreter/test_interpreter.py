@@ -7,7 +7,7 @@ import torch
 from interpreted_modules import ADD, EMPTY, KERNELS, TOKEN, TWICE, V4, X, extern, main
 
 from fuse_mlir.compiler.runtime.errors import RunError, UseAfterFree
-from fuse_mlir.compiler.runtime.interpreter.program import Program, run_module
+from fuse_mlir.compiler.runtime.interpreter.program import InterpretedProgram, run_module
 from fuse_mlir.compiler.runtime.rng import RngState
 
 # --- memory -------------------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def test_fresh_memory_is_poison(element, poison):
 
 
 def test_chain_of_kernels_and_a_program_run_twice():
-    program = Program(
+    program = InterpretedProgram(
         main(f"""
   %o = {EMPTY}
   %y = call @add(%x, %x, %o) : {ADD}
@@ -95,7 +95,7 @@ def test_use_after_free_names_the_op(use, end):
   {ends[end]}
   {uses[use]}""")
     with pytest.raises(UseAfterFree, match=f"{names[use]} uses storage that fuse.{end} has given away at "):
-        Program(module)
+        InterpretedProgram(module)
 
 
 def test_reuse_needs_enough_bytes():
@@ -156,7 +156,7 @@ def test_reading_an_overwritten_value_is_refused(through_view):
   %y = call @add({"%v" if source else "%x"}, %n, %o) : {ADD}
   return %y : {V4}""")
     with pytest.raises(UseAfterFree, match="call of @add uses a value that call of @twice has overwritten"):
-        Program(module)
+        InterpretedProgram(module)
 
 
 def test_after_is_no_use():
@@ -235,7 +235,7 @@ def test_the_number_of_arguments_and_the_entry_are_checked():
     with pytest.raises(RunError, match="takes 1 arguments and got 2"):
         run_module(module, [X, X])
     with pytest.raises(RunError, match="no function @other"):
-        Program(module, entry="other")
+        InterpretedProgram(module, entry="other")
 
 
 def test_scalar_arithmetic_in_the_graph():
@@ -277,7 +277,7 @@ def test_a_group_that_overwrites_its_argument_counts_as_a_write():
     with pytest.raises(
         UseAfterFree, match=r"func\.return uses a value that call of @inplace has overwritten"
     ):
-        Program(main(body, more=KERNELS + GROUP))
+        InterpretedProgram(main(body, more=KERNELS + GROUP))
 
 
 RANDOM = """
@@ -287,7 +287,7 @@ RANDOM = """
 
 
 def test_rng_of_its_own_or_of_torch():
-    program = Program(main(RANDOM, "", "i64, i64, i64, i64"))
+    program = InterpretedProgram(main(RANDOM, "", "i64, i64, i64, i64"))
     state = RngState(7)
     assert program([], rng=state) == [7, 0, 7, 12] and program([], rng=state) == [7, 16, 7, 28]
     assert RngState(-1).draw("cpu", 1)[0] == -1 and RngState((1 << 64) - 1).draw("cpu", 1)[0] == -1
@@ -352,7 +352,7 @@ def test_values_are_dropped_after_their_last_use():
         KERNELS.replace("tensor<4x", f"tensor<{n}x").replace('d0 = "4"', f'd0 = "{n}"'),
     )
     alive = []
-    program = Program(module)
+    program = InterpretedProgram(module)
     for plan in program._main._plan:
         step = plan.step
 
@@ -368,11 +368,11 @@ def test_values_are_dropped_after_their_last_use():
 def test_an_op_outside_the_graph_level_is_refused():
     body = f'%t = {TOKEN.format("%x")}\n%c = arith.constant 1.0 : f32\n%u = "tt.splat"(%c) : (f32) -> tensor<4xf32>\nreturn %u : {V4}'
     with pytest.raises(RunError, match=r"op that the interpreter does not know: tt\.splat"):
-        Program(main(body))
+        InterpretedProgram(main(body))
 
 
 def test_a_kernel_must_return_its_tied_arguments():
     wrong = KERNELS.replace("fuse.ties = array<i64: 2>", "fuse.ties = array<i64: 1>")
     body = f"%o = {EMPTY}\n%y = call @add(%x, %x, %o) : {ADD}\nreturn %y : {V4}"
     with pytest.raises(RunError, match="result 0 of kernel add is not stored in its tied argument 1"):
-        Program(main(body, more=wrong))
+        InterpretedProgram(main(body, more=wrong))

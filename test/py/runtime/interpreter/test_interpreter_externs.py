@@ -7,7 +7,7 @@ from interpreted_modules import V4, X, extern
 
 from fuse_mlir.compiler.runtime.errors import RunError
 from fuse_mlir.compiler.runtime.extern_calls import resolve
-from fuse_mlir.compiler.runtime.interpreter.program import Program, run_module
+from fuse_mlir.compiler.runtime.interpreter.program import InterpretedProgram, run_module
 
 
 def test_extern_arguments_are_rebuilt():
@@ -111,10 +111,10 @@ def test_host_objects_by_name():
         V4,
     )
     objects = {"yes": lambda x: x + 1, "no": lambda x: x - 1}
-    program = Program(module, objects=objects)
+    program = InterpretedProgram(module, objects=objects)
     assert torch.equal(program([True, X])[0], X + 1) and torch.equal(program([False, X])[0], X - 1)
     with pytest.raises(RunError, match="names the object 'yes', which was not handed over"):
-        Program(module)
+        InterpretedProgram(module)
 
 
 def test_unknown_operators_are_named():

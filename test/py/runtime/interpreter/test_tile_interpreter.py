@@ -9,7 +9,7 @@ from fuse_mlir.compiler.ir.dialects import tt
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
-from fuse_mlir.compiler.runtime.interpreter.tile_kernels import REGION_OPS, TERMINATORS, TileKernel
+from fuse_mlir.compiler.runtime.interpreter.tile_kernels import REGION_OPS, TERMINATORS, InterpretedTileKernel
 from fuse_mlir.compiler.runtime.interpreter.tile_ops import TILE_OPS, libdevice
 
 
@@ -138,10 +138,10 @@ def test_two_programs_may_write_the_same_value():
     assert y[0] == 1
 
 
-def kernel_of(text: str, **options) -> TileKernel:
+def kernel_of(text: str, **options) -> InterpretedTileKernel:
     module = ir.Module.parse(text, make_context())
     functions = {ir.StringAttr(o.attributes["sym_name"]).value: o.operation for o in module.body.operations}
-    return TileKernel(functions["k"], functions, **options)
+    return InterpretedTileKernel(functions["k"], functions, **options)
 
 
 def test_a_race_between_batches_is_found():
