@@ -50,8 +50,10 @@ from ..runtime.cuda_graphs.partitions import partitioned_plan
 from ..runtime.gpu.kernel_timer import KernelTimer
 from ..runtime.gpu.load import PlanKernel, hardware_name, load_plan, start_kernels
 from ..runtime.interpreter.program import InterpretedProgram
-from ..runtime.plans.bound_plan import BoundPlan, LaunchPlan
-from ..runtime.plans.launch_plan import write_plan
+from ..runtime.plans.bound_plan import LaunchPlan
+from ..runtime.plans.make_plan import make_plan
+from ..runtime.plans.plan import Plan
+from ..runtime.plans.python_source import python_source
 from ..verifier.verifier import VerificationError, verify_level
 from .dumps import describe, new_folder
 from .program import Account, GpuProgram, Interface
@@ -227,14 +229,14 @@ class Executable:
     """
 
     run: Callable[[list[Any]], list[Any]]
-    plan: BoundPlan | None = None
+    plan: Plan | None = None
     sources: Mapping[str, KernelSource] = field(default_factory=dict)
     when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
 
     def dump(self, folder: Path) -> None:
         """Writes ``plan.py`` and a ``.ttir`` file for each kernel."""
         if self.plan is not None:
-            (folder / "plan.py").write_text(self.plan.source)
+            (folder / "plan.py").write_text(python_source(self.plan))
         for name, kernel in self.sources.items():
             (folder / f"{name}.ttir").write_text(kernel.text)
 
@@ -266,7 +268,7 @@ def executable(
         if options.cudagraphs:
             plan = partitioned_plan(module, static)
         else:
-            plan = write_plan(module, options.watched)
+            plan = make_plan(module, options.watched)
         if options.check_memory:
             plan = replace(plan, peak=planned_peak(module))
     what_runs = launches(module) if calls is None else calls

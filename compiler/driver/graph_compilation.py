@@ -27,7 +27,8 @@ from ..rewrites.rewriting import Rewriting
 from ..runtime.as_torch import run_as_torch
 from ..runtime.cuda_graphs.trees import static_placeholders
 from ..runtime.gpu.load import load_plan
-from ..runtime.plans.bound_plan import BoundPlan, LaunchPlan
+from ..runtime.plans.bound_plan import LaunchPlan
+from ..runtime.plans.plan import Plan
 from .program import Account, CompiledGraph, GpuProgram, Interface
 from .program_cache import ProgramCache, program_key
 
@@ -237,7 +238,7 @@ def _told(
     name: str,
     account: Account,
     interface: Interface,
-    plan: BoundPlan | None,
+    plan: Plan | None,
     call: Callable[[list[Any]], list[Any]],
     timing: Timing,
     load_module: "Callable[[], ir.Module]",
@@ -255,14 +256,12 @@ def _told(
         launches=account.launches,
         timing=timing,
         passes=passes,
-        source="" if plan is None else plan.source,
+        plan=plan,
         cached=cached,
         key=key,
         load_module=load_module,
         call=call,
         strides=interface.strides,
-        partitions=() if plan is None else plan.partitions,
-        unrecorded=() if plan is None else plan.unrecorded,
     )
 
 

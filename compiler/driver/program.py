@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..base.launch import Launch
@@ -10,8 +11,9 @@ from ..base.timing import PassTime, Timing
 from ..frontend.importer.interface import Fallback, Output
 from ..fx.saved_strides import ResultStrides
 from ..runtime.gpu.load import PlanKernel
-from ..runtime.plans.bound_plan import BoundPlan
 from ..runtime.plans.partition import Partition, Unrecorded
+from ..runtime.plans.plan import Plan
+from ..runtime.plans.python_source import python_source
 
 if TYPE_CHECKING:
     from ..mlir import ir
@@ -49,7 +51,7 @@ class GpuProgram:
 
     interface: Interface
     account: Account
-    plan: BoundPlan
+    plan: Plan
     kernels: Mapping[str, PlanKernel]
     module: bytes = field(repr=False)
 
@@ -63,7 +65,8 @@ class CompiledGraph:
     launches: the kernels and torch ops that run, in order, each with the FX nodes and the user's lines that
     it came from.
     externs: calls of torch ops.  timing: where compile time went, as a tree; ``passes``: what each pass and
-    the verifier after it took, in order.  source: the launch plan's Python, empty on the interpreter.
+    the verifier after it took, in order.  plan: what runs, as data; None on the interpreter.  source: the
+    plan's Python, empty on the interpreter.
     cached: the program came from the program cache; no pass ran.  key: the name under which it was looked up
     there, None where the cache is passed by.  call: what runs, a function from the list
     of arguments to the list of results.  partitions: the parts that ``cudagraphs`` records; unrecorded: the
@@ -77,14 +80,24 @@ class CompiledGraph:
     launches: tuple[Launch, ...]
     timing: Timing
     passes: tuple[PassTime, ...]
-    source: str
+    plan: Plan | None = field(repr=False)
     cached: bool
     key: str | None
     load_module: "Callable[[], ir.Module]" = field(repr=False)
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
-    partitions: tuple[Partition, ...] = ()
-    unrecorded: tuple[Unrecorded, ...] = ()
     strides: ResultStrides = ()
+
+    @cached_property
+    def source(self) -> str:
+        return "" if self.plan is None else python_source(self.plan)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        return () if self.plan is None else self.plan.partitions
+
+    @property
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
+        return () if self.plan is None else self.plan.unrecorded
 
     @property
     def module(self) -> "ir.Module":

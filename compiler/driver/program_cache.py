@@ -34,7 +34,7 @@ from ..runtime.cache.cache_folder import CacheFolder
 from ..runtime.cache.places import cache_folder
 from ..runtime.gpu.load import PlanKernel, kernel_cache
 from ..runtime.kernels.triton_version import triton_fingerprint
-from ..runtime.plans.bound_plan import BoundPlan
+from ..runtime.plans.plan import Plan
 from .program import Account, GpuProgram, Interface
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class _Entry:
 
     interface: Interface
     account: Account
-    plan: BoundPlan
+    plan: Plan
     kernels: dict[str, tuple[str, tuple[str, ...]]]
     module: bytes
 

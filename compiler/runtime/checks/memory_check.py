@@ -1,61 +1,62 @@
 """Checks, while a launch plan runs, that storage is taken and given back where the plan says.
 
-``checked`` puts a call beside every line of the plan that takes storage or gives it back; they keep count in
-a ``MemoryCheck``. A line that takes storage over from another variable hands its count on.
+``MemoryCalls`` puts a call beside every step of the plan that takes storage or gives it back; they keep count
+in a ``MemoryCheck``.  A step that takes storage over from another variable hands its count on.
 """
 
-import dataclasses
-import re
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..errors import MemoryPlanError
-from ..plans.bound_plan import BoundPlan
-
-_RUN = "def run(args):\n"
-_TAKES = re.compile(r"    (\w+) = empty_(?:cuda|cpu)\(")
-_CALLS = re.compile(r"    (\w+(?:, \w+)*) = extern_")
-_SHARES = re.compile(r"    (\w+) = reinterpret\((\w+),")
-_GIVES = re.compile(r"    del (\w+(?:, \w+)*)$")
-_RETURNS = re.compile(r"    return (\[.*\])$")
+from ..plans.python_text import operand_text
+from ..plans.steps import Alloc, CallExtern, Free, Return, Reuse, Step, View
 
 
-def checked(plan: BoundPlan) -> BoundPlan:
-    """The plan with calls of ``memory``, a ``MemoryCheck``, which has to be in scope."""
-    before, _, run = plan.source.rpartition(_RUN)
-    lines = ["    memory.start(args)"]
-    holders: dict[str, set[str]] = {}  # variable -> all variables of its storage
-    for line in run.splitlines():
-        if found := _GIVES.match(line):
-            lines += _given(found[1].split(", "), line, holders)
-        elif found := _RETURNS.match(line):
-            lines += [f"    memory.finish({found[1]})", line]
-        else:
-            lines.append(line)
-            if found := _TAKES.match(line) or _CALLS.match(line):
-                for name in found[1].split(", "):
-                    holders[name] = {name}
-                lines.append(f"    memory.took({found[1]})")
-            elif (found := _SHARES.match(line)) and found[2] in holders:
-                holders[found[1]] = holders[found[2]]
-                holders[found[1]].add(found[1])
-    return dataclasses.replace(plan, source=f"{before}{_RUN}" + "\n".join(lines) + "\n")
+class MemoryCalls:
+    """The lines beside the steps of ``run``, asked for in their order; they call ``memory``."""
 
+    def __init__(self) -> None:
+        self._holders: dict[str, set[str]] = {}  #: variable -> all variables of its storage
 
-def _given(names: list[str], line: str, holders: dict[str, set[str]]) -> list[str]:
-    """A ``del`` with what checks it, where no other variable goes on with the storage."""
-    last = []
-    for name in names:
-        sharing = holders.pop(name, None)
-        if sharing is not None:
-            sharing.discard(name)
-            if not sharing:
-                last.append(name)
-    if not last:
-        return [line]
-    return [f"    memory.giving({', '.join(last)})", line, f"    memory.given({line.strip()!r})"]
+    def __call__(self, step: Step) -> tuple[Sequence[str], Sequence[str]]:
+        if isinstance(step, Alloc):
+            return (), self._taken(step.result.name)
+        if isinstance(step, CallExtern) and step.results:
+            return (), self._taken(*(value.name for value in step.results))
+        if isinstance(step, Reuse | View):
+            self._share(step.result.name, step.donor if isinstance(step, Reuse) else step.base)
+        elif isinstance(step, Return):
+            return (f"memory.finish([{', '.join(map(operand_text, step.values))}])",), ()
+        elif isinstance(step, Free):
+            last = self._given(step.names)
+            if last:
+                return (f"memory.giving({', '.join(last)})",), (
+                    f"memory.given('del {', '.join(step.names)}')",
+                )
+        return (), ()
+
+    def _taken(self, *names: str) -> tuple[str]:
+        self._holders.update((name, {name}) for name in names)
+        return (f"memory.took({', '.join(names)})",)
+
+    def _share(self, name: str, other: str) -> None:
+        if other in self._holders:
+            self._holders[name] = self._holders[other]
+            self._holders[name].add(name)
+
+    def _given(self, names: Sequence[str]) -> list[str]:
+        """The variables among ``names`` after which no other one goes on with the storage."""
+        last = []
+        for name in names:
+            sharing = self._holders.pop(name, None)
+            if sharing is not None:
+                sharing.discard(name)
+                if not sharing:
+                    last.append(name)
+        return last
 
 
 class MemoryCheck:

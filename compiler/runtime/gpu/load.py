@@ -14,12 +14,14 @@ from ...base.launch import Launch
 from ...base.options import Options
 from ..cache.places import cache_folder
 from ..checks.launch_watch import LaunchWatch
-from ..checks.memory_check import MemoryCheck, checked
+from ..checks.memory_check import MemoryCalls, MemoryCheck
 from ..cuda_graphs.trees import recorders, unrecorded_backward
 from ..deterministic import deterministic_extern
 from ..kernels.cubin import CompiledCubin, CompileRequest, CompileSource, Target
 from ..kernels.kernel_cache import KernelCache
-from ..plans.bound_plan import BoundPlan, LaunchPlan
+from ..plans.bound_plan import LaunchPlan
+from ..plans.extern_function import bind_externs
+from ..plans.plan import Plan
 from ..rng import RngState
 from .launcher import Launcher
 
@@ -53,14 +55,15 @@ def kernel_cache(options: Options) -> KernelCache:
 
 
 def start_kernels(
-    plan: BoundPlan, sources: Mapping[str, CompileSource], options: Options
+    plan: Plan, sources: Mapping[str, CompileSource], options: Options
 ) -> Callable[[], dict[str, PlanKernel]]:
     """Begins to compile what the plan launches, in other threads; returns what waits for it.
 
     That raises ``TritonCompileError`` naming the kernel and the stage that refused it.
     """
-    target = target_of(plan.device)
-    used = [name for name in sources if name in plan.kernels]
+    target = target_of(plan.device_index)
+    launched = {kernel.name for kernel in plan.kernels}
+    used = [name for name in sources if name in launched]
     requests = [CompileRequest.of(sources[n], target) for n in used]
     cache = kernel_cache(options)
     finish = cache.start(requests, options.threads or len(os.sched_getaffinity(0)))
@@ -75,7 +78,7 @@ def start_kernels(
 
 
 def load_plan(
-    plan: BoundPlan,
+    plan: Plan,
     kernels: Mapping[str, PlanKernel],
     objects: Mapping[str, Any],
     options: Options,
@@ -87,25 +90,24 @@ def load_plan(
     what runs, for messages about them.
     """
     launchers = load_kernels(plan, kernels)
-    externs = {name: function.bind(objects) for name, function in plan.externs.items()}
+    externs = bind_externs(plan, objects)
     if options.deterministic:
-        externs = {name: deterministic_extern(plan.externs[name].op, f) for name, f in externs.items()}
-    wraps = recorders(plan.partitions, plan.device, kind)
+        externs = {e.name: deterministic_extern(e.op, externs[e.name]) for e in plan.externs}
+    wraps = recorders(plan.partitions, plan.device_index, kind)
     watch = LaunchWatch(launches, options.check_values, options.synchronous) if options.watched else None
     memory = MemoryCheck(plan.peak) if options.check_memory else None
-    written = checked(plan) if options.check_memory else plan
-    run = LaunchPlan.bind(written, launchers, externs, RngState().draw, wraps, watch, memory)
+    calls = MemoryCalls() if options.check_memory else None
+    run = LaunchPlan.bind(plan, launchers, externs, RngState().draw, wraps, watch, memory, calls)
     waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
-    return unrecorded_backward(run, plan.device) if waited_for else run
+    return unrecorded_backward(run, plan.device_index) if waited_for else run
 
 
-def load_kernels(plan: BoundPlan, kernels: Mapping[str, PlanKernel]) -> dict[str, Callable[..., None]]:
+def load_kernels(plan: Plan, kernels: Mapping[str, PlanKernel]) -> dict[str, Callable[..., None]]:
     """What launches each kernel on the plan's device."""
     torch.cuda.init()
     # A backward plan is first called in a thread of autograd's, in which no context may be current yet: a
     # call of CUDA's runtime that needs one makes the device's so.
-    torch.cuda.mem_get_info(plan.device)
-    with torch.cuda.device(plan.device):
-        return {
-            name: Launcher(kernel.cubin, kernel.signature).on(plan.device) for name, kernel in kernels.items()
-        }
+    device = plan.device_index
+    torch.cuda.mem_get_info(device)
+    with torch.cuda.device(device):
+        return {name: Launcher(kernel.cubin, kernel.signature).on(device) for name, kernel in kernels.items()}

@@ -1,7 +1,6 @@
-"""Launch plans: a planned module as straight-line Python text (``launch_plan.py`` writes it, the other
-files say what a line holds), and that text bound to launchers and torch's ops (``bound_plan.py``), which
-needs no MLIR.
+"""Launch plans: what a planned module does when it runs, as data (``plan.py``, ``steps.py``, ``externs.py``).
 
-What runs, checks or records plans imports it (``gpu``, ``checks``, ``cuda_graphs``); of the runtime it
-knows only the files beside the packages.
+``make_*.py`` make a plan from MLIR.  ``python_source.py`` prints the Python that runs, and ``bound_plan.py``
+binds that to launchers and torch's ops; neither needs MLIR.  What runs, checks or records plans imports this
+package (``gpu``, ``checks``, ``cuda_graphs``); of the runtime it knows only the files beside the packages.
 """

@@ -1,9 +1,8 @@
-"""A launch plan brought to life: its source compiled, with launchers, extern ops and helpers in scope.
+"""A launch plan brought to life: its Python compiled, with launchers, extern ops and helpers in scope.
 
 Nothing here knows MLIR: a plan that comes from the cache runs without it.
 """
 
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,36 +13,9 @@ import torch
 
 from ..nested_results import laid_out, own_storage
 from ..torch_types import TORCH_DTYPES
-from .extern_function import ExternFunction
-from .partition import Partition, Unrecorded
-
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True)
-class BoundPlan:
-    """Source of ``run`` and the names it needs besides the fixed helpers.
-
-    Names of what belongs to a sub-graph start with the sub-graph's and a dot.
-    """
-
-    source: str
-    kernels: list[str]  #: kernel functions launched, in order of first use: ``launch_<name>`` is called
-    externs: dict[str, ExternFunction]  #: what ``extern_<symbol>`` calls, by the declaration's symbol
-    device: int
-    partitions: tuple[Partition, ...] = ()  #: functions in ``source`` that a CUDA graph records, in order
-    unrecorded: tuple[Unrecorded, ...] = ()  #: the calls of ``run`` between them
-    peak: int | None = None  #: bytes allocated at a time, at most, where it is known and asked for
-
-
-def identifier(name: str) -> str:
-    """A symbol as part of a Python name; a dot, after the name of a sub-graph, becomes two underscores."""
-    return name if _IDENTIFIER.fullmatch(name) else re.sub(r"\W", "_", name.replace(".", "__"))
-
-
-def dtype_name(element: str) -> str:
-    """The variable of a dtype, by the spelling of an element type."""
-    return f"dtype_{identifier(element)}"
+from .plan import MAIN, Plan
+from .python_source import Around, python_source
+from .python_text import dtype_name, identifier
 
 
 def aligned(tensor: torch.Tensor) -> torch.Tensor:
@@ -65,13 +37,23 @@ def _zeros(device: str) -> Callable[..., torch.Tensor]:
     return zeros
 
 
+def _counted(run: Callable[[list[Any]], list[Any]], memory: Any) -> Callable[[list[Any]], list[Any]]:
+    """``run``, which tells ``memory`` of each call."""
+
+    def call(args: list[Any]) -> list[Any]:
+        memory.start(args)
+        return run(args)
+
+    return call
+
+
 @dataclass
 class LaunchPlan:
     """An executable plan.  Call it with the list of ``@main``'s arguments (it is emptied: the plan owns
     them); gives the list of results.
     """
 
-    plan: BoundPlan
+    plan: Plan
     run: Callable[[list[Any]], list[Any]]
 
     def __post_init__(self) -> None:
@@ -84,25 +66,27 @@ class LaunchPlan:
 
     @staticmethod
     def bind(
-        plan: BoundPlan,
+        plan: Plan,
         launchers: Mapping[str, Callable[..., None]],
         externs: Mapping[str, Callable[..., Any]],
         draw: Callable[[str, int], tuple[int, int]],
         wraps: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = MappingProxyType({}),
         watch: Callable[..., None] | None = None,
         memory: Any = None,
+        around: Around | None = None,
     ) -> "LaunchPlan":
         """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
         operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
         name.  ``watch``: what a watched plan calls after every launch.
-        ``memory``: what a plan that checks its memory tells of it (``memory_check.py``).
+        ``memory``: what a plan that checks its memory tells of it, by the lines ``around`` its steps
+        (``memory_check.py``).
         """
         guards = torch._C._dynamo.guards
         scope: dict[str, Any] = {
             "aligned": aligned,
             "check": guards.assert_size_stride,
             "current_stream": getattr(torch._C, "_cuda_getCurrentRawStream", None),
-            "device": plan.device,
+            "device": plan.device_index,
             "draw": draw,
             "empty_cpu": guards._empty_strided_cpu,
             "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
@@ -114,14 +98,15 @@ class LaunchPlan:
         scope.update({dtype_name(element): dtype for element, dtype in TORCH_DTYPES.items()})
         scope.update({f"launch_{identifier(name)}": launcher for name, launcher in launchers.items()})
         if watch is not None:  # what no launch writes must look harmless
-            scope.update(watch=watch, empty_cpu=_zeros("cpu"), empty_cuda=_zeros(f"cuda:{plan.device}"))
+            scope.update(watch=watch, empty_cpu=_zeros("cpu"), empty_cuda=_zeros(f"cuda:{plan.device_index}"))
         scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})
-        exec(compile(plan.source, "<fuse launch plan>", "exec"), scope)
+        exec(compile(python_source(plan, around), "<fuse launch plan>", "exec"), scope)
         scope.update({name: wrap(scope[name]) for name, wrap in wraps.items()})
-        return LaunchPlan(plan, scope["run"])
+        run = scope[MAIN]
+        return LaunchPlan(plan, run if memory is None else _counted(run, memory))
 
     @staticmethod
-    def at_first_call(plan: BoundPlan, load: Callable[[], Callable[[list[Any]], list[Any]]]) -> "LaunchPlan":
+    def at_first_call(plan: Plan, load: Callable[[], Callable[[list[Any]], list[Any]]]) -> "LaunchPlan":
         """A plan that is loaded when it is first called, so that its kernels are compiled meanwhile.
 
         What ``load`` raises reaches the caller; the next call loads again.
@@ -140,7 +125,7 @@ class LaunchPlan:
 
     def of_arguments(self) -> Callable[..., list[Any]]:
         """The plan as a function of its arguments, with no call between."""
-        current, device = self._current, self.plan.device
+        current, device = self._current, self.plan.device_index
         if current is None:
             return lambda *args: self.run(list(args))
 
@@ -150,7 +135,7 @@ class LaunchPlan:
         return call
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        if self._current is None or self._current() == self.plan.device:
+        if self._current is None or self._current() == self.plan.device_index:
             return self.run(args)
-        with torch.cuda.device(self.plan.device):
+        with torch.cuda.device(self.plan.device_index):
             return self.run(args)

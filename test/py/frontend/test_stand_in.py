@@ -33,13 +33,13 @@ def numbers() -> Iterator[None]:
     def executable(module: Any, *args: Any, **kwargs: Any) -> compilation.Executable:
         made = _executable(module, *args, **kwargs)
         assert made.plan is not None
-        known[made.plan.source] = interpreted_launchers(module)
+        known[made.plan] = interpreted_launchers(module)
         return made
 
     with (
         made_up_gpu(),
         mock.patch.object(compilation, "executable", executable),
-        mock.patch.object(load, "load_kernels", lambda plan, kernels: known[plan.source]),
+        mock.patch.object(load, "load_kernels", lambda plan, kernels: known[plan]),
     ):
         yield
 

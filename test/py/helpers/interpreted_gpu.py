@@ -14,15 +14,15 @@ from plan_on_cpu import interpreted_launchers
 from fuse_mlir.compiler.driver import compilation, graph_compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.gpu import load
-from fuse_mlir.compiler.runtime.plans.bound_plan import BoundPlan
+from fuse_mlir.compiler.runtime.plans.plan import Plan
 
 _executable = compilation.executable
 
 
 @contextlib.contextmanager
-def interpreted_gpu() -> Iterator[list[BoundPlan]]:
+def interpreted_gpu() -> Iterator[list[Plan]]:
     """CPU graphs take the way of CUDA graphs inside, the program cache apart; yields their plans."""
-    plans: list[BoundPlan] = []
+    plans: list[Plan] = []
 
     def executable(module: ir.Module, *args: Any, **kwargs: Any) -> compilation.Executable:
         kernels = {
@@ -35,8 +35,8 @@ def interpreted_gpu() -> Iterator[list[BoundPlan]]:
         plans.append(made.plan)
         return made
 
-    def load_kernels(plan: BoundPlan, kernels: dict[str, Any]) -> dict[str, Callable[..., None]]:
-        return {name: kernels[name].launch for name in plan.kernels}
+    def load_kernels(plan: Plan, kernels: dict[str, Any]) -> dict[str, Callable[..., None]]:
+        return {kernel.name: kernels[kernel.name].launch for kernel in plan.kernels}
 
     with (
         made_up_gpu(),

@@ -40,7 +40,8 @@ from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
-from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
+from fuse_mlir.compiler.runtime.plans.python_source import python_source
 
 LEDGER = Path(__file__).with_suffix(".txt")
 ARTIFACTS = ("planned", "ttir", "plan", "partitions")
@@ -109,8 +110,8 @@ def _texts(module: ir.Module) -> dict[str, str]:
         "ttir": "".join(
             f"{name} {k.num_warps} {k.num_stages}\n{without_places(k.text)}" for name, k in kernels
         ),
-        "plan": without_places(write_plan(module).source),
-        "partitions": without_places(partitioned_plan(module, ()).source),
+        "plan": without_places(python_source(make_plan(module))),
+        "partitions": without_places(python_source(partitioned_plan(module, ()))),
     }
 
 

@@ -13,7 +13,7 @@ from fuse_mlir.compiler import backend
 from fuse_mlir.compiler.driver import graph_compilation
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.kernels.cubin import Target
-from fuse_mlir.compiler.runtime.plans.bound_plan import BoundPlan
+from fuse_mlir.compiler.runtime.plans.plan import Plan
 
 
 @contextlib.contextmanager
@@ -21,7 +21,7 @@ def made_up_gpu(name: str = "NVIDIA H200", capability: tuple[int, int] = (9, 0))
     """CPU graphs take the way of CUDA graphs inside; yields the launches, in the order in which they ran."""
     launched: list[str] = []
 
-    def load_kernels(plan: BoundPlan, kernels: Mapping[str, load.PlanKernel]) -> dict[str, object]:
+    def load_kernels(plan: Plan, kernels: Mapping[str, load.PlanKernel]) -> dict[str, object]:
         return {kernel: partial(_launch, launched, kernel) for kernel in kernels}
 
     with (

@@ -18,7 +18,8 @@ from fuse_mlir.compiler.runtime.interpreter.dtypes import memory_dtype
 from fuse_mlir.compiler.runtime.interpreter.graph_values import layout_of
 from fuse_mlir.compiler.runtime.interpreter.tile_kernels import InterpretedTileKernel
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
-from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
+from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
 from fuse_mlir.compiler.runtime.rng import RngState
 
 #: What a size is taken for that a kernel's code does not need, so that its launch has no number for it:
@@ -28,11 +29,10 @@ UNKNOWN = 32
 
 def cpu_plan(module: ir.Module, objects: Mapping[str, Any]) -> Executable:
     """What `compilation.executable` gives on the GPU, for a planned module on the CPU."""
-    plan = write_plan(module)
+    plan = make_plan(module)
     launchers = interpreted_launchers(module)
-    assert set(plan.kernels) <= launchers.keys()
-    externs = {name: function.bind(objects) for name, function in plan.externs.items()}
-    bound = LaunchPlan.bind(plan, launchers, externs, RngState().draw)
+    assert {kernel.name for kernel in plan.kernels} <= launchers.keys()
+    bound = LaunchPlan.bind(plan, launchers, bind_externs(plan, objects), RngState().draw)
 
     def run(args: list[Any]) -> list[Any]:
         with torch.no_grad():

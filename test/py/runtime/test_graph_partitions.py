@@ -14,7 +14,10 @@ from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
 from fuse_mlir.compiler.runtime.cuda_graphs.safety import Safety, graph_safety
-from fuse_mlir.compiler.runtime.plans.bound_plan import BoundPlan, LaunchPlan
+from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
+from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
+from fuse_mlir.compiler.runtime.plans.plan import Plan
+from fuse_mlir.compiler.runtime.plans.python_source import python_source
 
 PLANNED = {"interpret_level": "planned"}
 LATE = "it takes a number that the host learns only when the program runs"
@@ -191,7 +194,7 @@ def double(stream: int, gx: int, gy: int, gz: int, source: int, target: int) -> 
     array.from_address(target)[:] = [2 * v for v in array.from_address(source)]
 
 
-def bound(cut: BoundPlan, calls: list) -> LaunchPlan:
+def bound(cut: Plan, calls: list) -> LaunchPlan:
     """The plan with every recorded function counted: (name, ids of what it takes, how many results)."""
 
     def counted(name):
@@ -207,7 +210,7 @@ def bound(cut: BoundPlan, calls: list) -> LaunchPlan:
 
         return wrap
 
-    externs = {name: function.bind({}) for name, function in cut.externs.items()}
+    externs = bind_externs(cut, {})
     wraps = {p.name: counted(p.name) for p in cut.partitions}
     return LaunchPlan.bind(cut, {"double": double}, externs, lambda d, c: (0, 0), wraps)
 
@@ -232,13 +235,13 @@ def test_addresses_never_travel_and_no_buffer_is_taken_over_from_another_part(mo
     cut = partitioned_plan(module, (1,))
     for partition in cut.partitions:
         assert not any(name.endswith("_p") or name == "stream" for name in partition.inputs)
-    assert "reinterpret(" not in cut.source
-    for function in cut.source.split("def ")[1:]:
-        assert "current_stream" in function or "stream = 0" in function
+    assert "reinterpret(" not in python_source(cut)
+    for function in python_source(cut).split("def ")[1:]:
+        assert ("stream = 0" in function) == ("launch_" in function)
 
 
 def test_what_nobody_needs_any_more_is_let_go_before_a_part_runs(module):
-    lines = [line.strip() for line in partitioned_plan(module, (1,)).source.splitlines()]
+    lines = [line.strip() for line in python_source(partitioned_plan(module, (1,))).splitlines()]
     run = lines[lines.index("def run(args):") :]
     call = next(i for i, line in enumerate(run) if "partition_0(given)" in line)
     assert run[call - 1] == "del a0"

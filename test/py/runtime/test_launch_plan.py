@@ -12,8 +12,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan, aligned
-from fuse_mlir.compiler.runtime.plans.extern_source import extern_function
-from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.plans.extern_function import bind_extern, bind_externs
+from fuse_mlir.compiler.runtime.plans.make_extern import extern_of
+from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
+from fuse_mlir.compiler.runtime.plans.python_source import python_source
 from fuse_mlir.compiler.runtime.torch_names import _UNBOXED, fastest, resolve
 
 LAYOUT = '#fuse.layout<"s0,4", "4,1", "0", "">'
@@ -73,8 +75,8 @@ def module() -> ir.Module:
 
 
 def bind(module: ir.Module) -> tuple[LaunchPlan, Recorder, Recorder]:
-    plan = write_plan(module)
-    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+    plan = make_plan(module)
+    externs = bind_externs(plan, {})
     double, state = Recorder(), Recorder()
     bound = LaunchPlan.bind(
         plan, {"double": double, "double_state": state}, externs, lambda device, count: (0, 0)
@@ -108,7 +110,7 @@ def test_a_plan_is_loaded_once_at_its_first_call(module: ir.Module) -> None:
         loaded.append(bind(module)[0])
         return loaded[-1]
 
-    plan = LaunchPlan.at_first_call(write_plan(module), load)
+    plan = LaunchPlan.at_first_call(make_plan(module), load)
     x = torch.randn(5, 4)
     with pytest.raises(RuntimeError, match="no kernel"):
         plan([x, 5, torch.arange(4.0)])
@@ -154,21 +156,21 @@ def test_misaligned_arguments_are_copied_and_copied_back(module: ir.Module) -> N
 
 
 def test_source_is_straight_line_and_stable(module: ir.Module) -> None:
-    source = write_plan(module).source
-    assert source == write_plan(module).source
+    source = python_source(make_plan(module))
+    assert source == python_source(make_plan(module))
     assert "launch_double(stream, (s0 + 1) // 2, 1, 1, a0_p, " in source
     assert "[" not in source.split("return")[0].replace("extern_torch_relu([", ""), source
 
 
 def test_arguments_are_let_go_after_their_last_use(module: ir.Module) -> None:
-    lines = write_plan(module).source.splitlines()
+    lines = python_source(make_plan(module)).splitlines()
     launches = [i for i, line in enumerate(lines) if "launch_double(" in line]
     assert lines[launches[0] + 1].strip() == "del a0", "x is read by the first launch only"
     assert not any("del a2" in line for line in lines), "the mutated state is returned"
 
 
 def test_extern_result_of_another_layout_is_refused(module: ir.Module) -> None:
-    plan = write_plan(module)
+    plan = make_plan(module)
     bound = LaunchPlan.bind(
         plan,
         {"double": Recorder(), "double_state": Recorder()},
@@ -195,8 +197,8 @@ def test_products_are_row_major_without_being_asked(op, strides, checks) -> None
     }}"""
     context = make_context()
     with context, ir.Location.unknown():
-        plan = write_plan(ir.Module.parse(text))
-    assert plan.source.count("check(") == checks
+        plan = make_plan(ir.Module.parse(text))
+    assert python_source(plan).count("check(") == checks
 
 
 @pytest.mark.parametrize(
@@ -217,8 +219,8 @@ def test_a_written_operand_is_not_asked_for_its_layout(op, written, strides, che
     }}"""
     context = make_context()
     with context, ir.Location.unknown():
-        plan = write_plan(ir.Module.parse(text))
-    assert plan.source.count("check(") == checks
+        plan = make_plan(ir.Module.parse(text))
+    assert python_source(plan).count("check(") == checks
 
 
 def test_aligned_keeps_values_that_are_spread_out() -> None:
@@ -257,7 +259,7 @@ def test_externs_are_called_with_their_constants() -> None:
     with context, ir.Location.unknown():
         module = ir.Module.parse("\n".join(declarations))
     calls = {
-        ir.StringAttr(op.attributes["sym_name"]).value: extern_function(op.operation).bind({})
+        ir.StringAttr(op.attributes["sym_name"]).value: bind_extern(extern_of("f", op.operation), {})
         for op in module.body.operations
     }
     x = torch.randn(4, 4)
@@ -308,7 +310,7 @@ def test_the_shortest_way_to_an_op_is_the_same_op(name):
 
 
 def test_a_buffer_is_taken_in_the_layout_that_torch_sees_first(module: ir.Module) -> None:
-    lines = write_plan(module).source.splitlines()
+    lines = python_source(make_plan(module)).splitlines()
     assert [line.strip() for line in lines if "reinterpret(" in line] == [
         "t5 = reinterpret(t3, (s0*4,), (1,), 0)"
     ], "the second destination is returned as a view"
@@ -345,8 +347,8 @@ def test_views_of_a_buffer_end_where_it_is_taken_over() -> None:
     }}"""
     context = make_context()
     with context, ir.Location.unknown():
-        plan = write_plan(ir.Module.parse(text))
-    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+        plan = make_plan(ir.Module.parse(text))
+    externs = bind_externs(plan, {})
 
     def double(stream: int, gx: int, gy: int, gz: int, source: int, target: int) -> None:
         Recorder()(stream, gx, gy, gz, source, target, 4)
@@ -356,9 +358,9 @@ def test_views_of_a_buffer_end_where_it_is_taken_over() -> None:
     result, sine = LaunchPlan.bind(plan, launchers, externs, lambda d, c: (0, 0))([x])
     torch.testing.assert_close(result, 8 * torch.relu(x), rtol=0, atol=0)
     torch.testing.assert_close(sine, torch.sin(2 * x), rtol=0, atol=0)
-    assert "reinterpret(t1, (16,), (1,), 0)" in plan.source
-    assert plan.source.count("t1_p = ") == 1, "the second buffer is the first one's tensor"
-    assert "    del t4\n" in plan.source, "the view, and not the buffer"
+    assert "reinterpret(t1, (16,), (1,), 0)" in python_source(plan)
+    assert python_source(plan).count("t1_p = ") == 1, "the second buffer is the first one's tensor"
+    assert "    del t4\n" in python_source(plan), "the view, and not the buffer"
 
 
 def test_a_view_is_a_tensor_of_its_own_to_the_caller() -> None:
@@ -375,8 +377,8 @@ def test_a_view_is_a_tensor_of_its_own_to_the_caller() -> None:
     }}"""
     context = make_context()
     with context, ir.Location.unknown():
-        plan = write_plan(ir.Module.parse(text))
-    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+        plan = make_plan(ir.Module.parse(text))
+    externs = bind_externs(plan, {})
     x = torch.randn(4, 4)
     s, v, w = LaunchPlan.bind(plan, {}, externs, lambda d, c: (0, 0))([x])
     assert s is not v and s.data_ptr() == v.data_ptr()
@@ -396,8 +398,8 @@ def test_sizes_that_only_a_result_tells_are_not_asked_of_it():
           attributes {{fuse.extern = "aten.nonzero.default", fuse.args = [{X}], fuse.kwargs = {{}}}}
     }}"""
     with make_context(), ir.Location.unknown():
-        plan = write_plan(ir.Module.parse(text))
-    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+        plan = make_plan(ir.Module.parse(text))
+    externs = bind_externs(plan, {})
     [positions] = LaunchPlan.bind(plan, {}, externs, lambda d, c: (0, 0))(
         [torch.tensor([0.0, 1, 0, 2, 3, 0])]
     )

@@ -10,10 +10,12 @@ from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.program.lifetimes import planned_peak
 from fuse_mlir.compiler.base.options import OptionError, Options
-from fuse_mlir.compiler.runtime.checks.memory_check import MemoryCheck, checked
+from fuse_mlir.compiler.runtime.checks.memory_check import MemoryCalls, MemoryCheck
 from fuse_mlir.compiler.runtime.errors import MemoryPlanError
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
-from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
+from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
+from fuse_mlir.compiler.runtime.plans.steps import Free
 
 
 def program(x, v, w):
@@ -35,15 +37,17 @@ def arguments():
     return [torch.randn(8, 16), torch.randn(16, 32), torch.randn(4)]
 
 
-def run(module, *, args=None, change=lambda source: source, planned=None, hold=None):
-    """Runs a checked plan; ``change`` its source, ``hold`` results of torch ops."""
-    plan = write_plan(module)
-    plan = checked(dataclasses.replace(plan, source=change(plan.source)))
-    externs = {name: function.bind({}) for name, function in plan.externs.items()}
+def run(module, *, args=None, change=lambda steps: steps, planned=None, hold=None):
+    """Runs a checked plan; ``change`` its steps, ``hold`` results of torch ops."""
+    plan = make_plan(module)
+    main = dataclasses.replace(plan.main, steps=tuple(change(plan.main.steps)))
+    plan = dataclasses.replace(plan, functions=(*plan.functions[:-1], main))
+    externs = bind_externs(plan, {})
     if hold is not None:
         externs = {name: lambda *a, f=f: hold.append(f(*a)) or hold[-1] for name, f in externs.items()}
     memory = MemoryCheck(planned_peak(module) if planned is None else planned)
-    bound = LaunchPlan.bind(plan, dict(_launchers(module, "")), externs, lambda d, n: (0, 0), memory=memory)
+    launchers, calls = dict(_launchers(module, "")), MemoryCalls()
+    bound = LaunchPlan.bind(plan, launchers, externs, lambda d, n: (0, 0), memory=memory, around=calls)
     with torch.no_grad():
         return bound.run(arguments() if args is None else args), memory
 
@@ -80,8 +84,8 @@ def test_an_alias_that_outlives_its_free(module):
 
 
 def test_storage_that_is_never_given_back(module):
-    def without_frees(source):
-        return "\n".join(line for line in source.splitlines() if not line.startswith("    del t")) + "\n"
+    def without_frees(steps):
+        return [s for s in steps if not isinstance(s, Free) or not s.names[0].startswith("t")]
 
     with pytest.raises(MemoryPlanError, match="neither given back nor returned"):
         run(module, change=without_frees, planned=1 << 20)
@@ -95,9 +99,9 @@ def test_more_than_planned(module):
 def test_use_after_free(module):
     """A variable that was given back is gone."""
 
-    def twice(source):
-        line = next(line for line in source.splitlines() if line.startswith("    del t"))
-        return source.replace(line, f"{line}\n{line}", 1)
+    def twice(steps):
+        number = next(i for i, s in enumerate(steps) if isinstance(s, Free) and s.names[0].startswith("t"))
+        return [*steps[:number], steps[number], *steps[number:]]
 
     with pytest.raises((NameError, UnboundLocalError)):
         run(module, change=twice)

@@ -1,0 +1,446 @@
+"""The launch plan of a planned module: steps (``steps.py``) for the operations of ``@main``, of its
+sub-graphs and of control flow.
+
+A view is made at its first use, and not at all where kernels and other views have folded it.  A tensor
+variable may show its storage in another layout of the same elements than the value's type says
+(``plan_tensors.py``); kernels need addresses only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ...analysis.program.dependences import returned_operands
+from ...analysis.program.provenance import launch_numbers, lines, node_names
+from ...index import const, parse
+from ...ir.kernel import named_sizes, string, strings
+from ...ir.layout import TensorSpec
+from ...ir.nesting import graph_of, modules_in
+from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
+from ...mlir import ir
+from .externs import Extern
+from .make_control_flow import control_flow
+from .make_extern import extern_of
+from .plan import MAIN, Function, KernelParameters, Plan
+from .plan_arguments import last_uses, launched_storage, written_storage
+from .plan_tensors import PlanTensors, same_elements, wanted_layouts
+from .python_text import identifier
+from .steps import (
+    Align,
+    Alloc,
+    CallExtern,
+    CallFunction,
+    Check,
+    Compute,
+    CopyBack,
+    Draw,
+    Free,
+    Launch,
+    LayOut,
+    Operand,
+    Origin,
+    Return,
+    Reuse,
+    Size,
+    Step,
+    TensorType,
+    Type,
+    Value,
+    View,
+    Watch,
+)
+
+#: Ops whose result is a new row-major tensor whatever computes it: torch allocates it before it chooses that.
+_ROW_MAJOR = frozenset(f"aten.{op}.default" for op in ("mm", "addmm", "_addmm_activation", "bmm", "baddbmm"))
+
+
+def make_plan(module: ir.Module, watched: bool = False) -> Plan:
+    """The plan that executes ``@main`` of a planned module.  Raises NotImplementedError naming an op that has
+    no place there.  ``watched``: it has a ``Watch`` after every launch (``launch_watch.py``).
+    """
+    return plan_in_regions(module, (), launch_numbers(module) if watched else {}).plan
+
+
+@dataclass(frozen=True)
+class PlanInRegions:
+    """A plan that will be cut.  regions: the region of each step of ``run``, -1 for what comes before all.
+    arguments: the variables of ``@main``'s arguments.
+    """
+
+    plan: Plan
+    regions: tuple[int, ...]
+    arguments: tuple[str, ...]
+
+
+def plan_in_regions(
+    module: ir.Module, regions: Sequence[int], watched: Mapping[ir.Operation, int] = MappingProxyType({})
+) -> PlanInRegions:
+    """``make_plan`` for a plan that will be cut.  ``regions``: a number for each op of ``@main``; storage
+    that was made in one is not taken over in another.  ``watched``: the number of each call that is.
+    """
+    parts = _Parts(watched)
+    maker = _Maker(functions_of(module)["main"], module, parts, regions=regions)
+    main = maker.function(MAIN)
+    functions = (*(f for f in parts.functions.values() if f is not None), main)
+    plan = Plan(maker.device, tuple(parts.kernels.values()), tuple(parts.externs.values()), functions)
+    arguments = tuple(maker.names[a] for a in maker.arguments)
+    return PlanInRegions(plan, tuple(maker.step_regions), arguments)
+
+
+@dataclass
+class _Parts:
+    """What the functions of one plan share; a function that is being made is None."""
+
+    watched: Mapping[ir.Operation, int]
+    kernels: dict[str, KernelParameters] = field(default_factory=dict)
+    externs: dict[str, Extern] = field(default_factory=dict)
+    functions: dict[str, Function | None] = field(default_factory=dict)
+
+
+def tensor_type(spec: TensorSpec, device: str) -> TensorType:
+    """The layout of a variable; ``device``: of tensors that name none."""
+    return TensorType(spec.element, spec.sizes, spec.strides, spec.device or device)
+
+
+def origin_of(op: ir.Operation) -> Origin:
+    """The FX nodes and the user's lines that a call comes from, each once."""
+    nodes, where = dict.fromkeys(node_names(op.location)), dict.fromkeys(lines(op.location))
+    return Origin(tuple(nodes), tuple(where))
+
+
+class _Maker:
+    """Makes one function: of ``@main`` or of a sub-graph."""
+
+    def __init__(
+        self,
+        main: ir.Operation,
+        module: ir.Module,
+        parts: _Parts,
+        *,
+        prefix: str = "",
+        regions: Sequence[int] = (),
+    ) -> None:
+        self.main, self.module, self.parts = main, module, parts
+        self.prefix = prefix  #: of the names of a sub-graph
+        self.regions = regions  #: of every op, by position: storage is not taken over from another region
+        self.functions = functions_of(module)
+        self.storage = Storage(main, module)
+        self.tensors = PlanTensors(self.storage)
+        self.wanted = wanted_layouts(main, self.storage, self.functions)
+        self.arguments = list(main.regions[0].blocks[0].arguments)
+        attributes = module.operation.attributes
+        self.device = string(attributes["fuse.device"]) if "fuse.device" in attributes else "cpu"
+        self.steps: list[Step] = []
+        self.step_regions: list[int] = []
+        self.names: dict[ir.Value, str] = {}
+        self.constants: dict[ir.Value, int | float] = {}
+        self.realigned: list[str] = []
+        self.region = -1
+        self.defined = 0  #: how many variables there are
+        self.made_in: dict[ir.Value, int] = {}  #: region of each storage, by its root
+        self.waiting: list[tuple[TensorSpec, Step]] = []  #: steps until their sizes are known
+
+    def function(self, name: str) -> Function:
+        """Of the list of ``@main``'s arguments."""
+        parameters = self._prologue()
+        done = last_uses(self.main, self.storage)
+        for position, op in enumerate(self.main.regions[0].blocks[0].operations):
+            op = op.operation
+            self.region = self.regions[position] if self.regions else 0
+            handler = _HANDLERS.get(op.name)
+            if handler is None:
+                raise NotImplementedError(f"{op.location}: no launch plan for the op {op.name} in @main")
+            handler(self, op)
+            if op in self.parts.watched:
+                self._watch(op)
+            for argument in done.get(position, ()):
+                if self.names[argument] not in self.realigned:  # that is brought back at the end
+                    self._release(argument)
+        return Function(name, "graph", parameters, tuple(self.steps))
+
+    # --- values
+
+    def type_of(self, value: ir.Value, spec: TensorSpec | None = None) -> Type:
+        """The type of the variable of a value; a tensor may lie otherwise than it says, as ``spec``."""
+        if not isinstance(value.type, ir.RankedTensorType):
+            return str(value.type)
+        return tensor_type(spec or TensorSpec.of(value.type), self.device)
+
+    def define(self, value: ir.Value, name: str, spec: TensorSpec | None = None) -> Value:
+        """Binds a variable to a value; a tensor may have another layout than the value's type (``spec``)."""
+        self.names[value] = name
+        self.defined += 1
+        if isinstance(value.type, ir.RankedTensorType):
+            self.made_in.setdefault(self.storage.root(value), self.region)
+            self.tensors.define(value, name, spec)
+        return Value(name, self.type_of(value, spec))
+
+    def fresh(self) -> str:
+        return f"t{self.defined}"
+
+    def use(self, value: ir.Value) -> str:
+        """The variable of a value that is no constant.  A view is made at its first use."""
+        if not isinstance(value.type, ir.RankedTensorType):
+            return self.names[value]
+        return self.tensors.of(value) or self._view(value)
+
+    def operand(self, value: ir.Value) -> Operand:
+        """A value as an argument of a call."""
+        return self.constants[value] if value in self.constants else self.use(value)
+
+    def addressed(self, value: ir.Value) -> str:
+        """A variable that begins where a tensor does: kernels need no more of it."""
+        origin = self.storage.origin(value)
+        at_start = TensorSpec.of(value.type).offset == TensorSpec.of(origin.type).offset
+        return self.tensors.first(value) if at_start else self.use(value)
+
+    def emit(self, step: Step) -> None:
+        self.steps.append(step)
+        self.step_regions.append(self.region)
+
+    # --- ops
+
+    def _watch(self, op: ir.Operation) -> None:
+        read, written = (
+            [self.use(v) for v in values if isinstance(v.type, ir.RankedTensorType)]
+            for values in (op.operands, op.results)
+        )
+        read = [v for v in read if v not in written]
+        self.emit(Watch(self.parts.watched[op], tuple(read), tuple(written)))
+
+    def _prologue(self) -> tuple[Value, ...]:
+        """The parameters; those that kernels address are brought to 16-byte alignment."""
+        launched = launched_storage(self.main, self.storage, self.functions)
+        written = written_storage(self.main, self.storage, self.functions)
+        sizes = {number: name for name, number in named_sizes(self.main).items()}
+        values = [self.define(a, sizes.get(i, f"a{i}")) for i, a in enumerate(self.arguments)]
+        for argument, value in zip(self.arguments, values, strict=True):
+            if value.is_tensor and argument in launched:
+                self.emit(Align(value.name, argument in written))
+                if argument in written:
+                    self.realigned.append(value.name)
+        return tuple(values)
+
+    def alloc(self, op: ir.Operation) -> None:
+        self.emit(Alloc(self.define(op.results[0], self.fresh(), self._layout(op.results[0]))))
+
+    def _layout(self, buffer: ir.Value) -> TensorSpec:
+        """The layout to take a buffer in: kernels need none, so that in which torch sees it first."""
+        own = TensorSpec.of(buffer.type)
+        wanted = self.wanted.get(buffer, own)
+        return wanted if same_elements(own, wanted) else own
+
+    def reuse(self, op: ir.Operation) -> None:
+        """Takes over the tensor that shows the donor's storage in the layout that is needed, if one does."""
+        donor, value = op.operands[0], op.results[0]
+        spec, own = self._layout(value), TensorSpec.of(value.type)
+        here = self.made_in[self.storage.root(donor)] == self.region
+        kept = self.tensors.to_take_over(donor, own, spec if value in self.wanted else None)
+        if here and kept is not None:
+            name, shown = kept
+            self._release(donor, name)
+            self.emit(Reuse(self.define(value, name, shown), name))
+            return
+        result = Value(self.fresh(), self.type_of(value, spec))
+        first = self.tensors.first(self.storage.root(donor))
+        self.emit(Reuse(result, first) if here else Alloc(result))
+        self._release(donor)
+        self.define(value, result.name, spec)
+
+    def free(self, op: ir.Operation) -> None:
+        self._release(op.operands[0])
+
+    def _release(self, value: ir.Value, kept: str = "") -> None:
+        names = self.tensors.release(value, kept)
+        if names:
+            self.emit(Free(tuple(names)))
+
+    def _view(self, value: ir.Value) -> str:
+        spec, origin = TensorSpec.of(value.type), self.storage.origin(value)
+        base, offset = self.tensors.first(value), spec.offset - TensorSpec.of(origin.type).offset
+        result = self.define(value, self.fresh())
+        self.emit(View(result, base, offset))
+        return result.name
+
+    def size(self, op: ir.Operation) -> None:
+        name = self.define(op.results[0], string(op.attributes["symbol"])).name
+        self.emit(Size(name, self.use(op.operands[0]), ir.IntegerAttr(op.attributes["dim"]).value))
+        self._sizes_known()
+
+    def sym(self, op: ir.Operation) -> None:
+        name = self.define(op.results[0], string(op.attributes["symbol"])).name
+        self.emit(Compute(name, parse(string(op.attributes["expr"]))))
+        self._sizes_known()
+
+    def rng(self, op: ir.Operation) -> None:
+        names = [self.define(r, self.fresh()).name for r in op.results]
+        count = ir.IntegerAttr(op.attributes["count"]).value
+        self.emit(Draw(tuple(names), string(op.attributes["device"]), count))
+
+    def nothing(self, op: ir.Operation) -> None:
+        """``fuse.after``: order is program order.  ``fuse.view``: made where it is used."""
+
+    def constant(self, op: ir.Operation) -> None:
+        self.constants[op.results[0]] = op.attributes["value"].value
+        self.defined += 1
+
+    def call(self, op: ir.Operation) -> None:
+        name = callee_name(op)
+        callee = self.functions[name]
+        if "fuse.launch" in callee.attributes:
+            self._launch(op, name, callee)
+        elif "fuse.extern" in callee.attributes:
+            self._extern(op, name, callee)
+        elif "fuse.graph" in callee.attributes or "fuse.control_flow" in callee.attributes:
+            self._nested(op, name, callee)
+        else:
+            raise NotImplementedError(
+                f"{op.location}: @{name} is neither a launch, extern nor a sub-graph at the planned level"
+            )
+
+    def _launch(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
+        arguments: list[Operand] = []
+        kinds: list[str] = []
+        written: list[int] = []
+        stored_to = set(aliased_operands(callee).values())
+        for position, parameter in enumerate(strings(callee.attributes["fuse.params"])):
+            number, kind = parameter.split(":")
+            operand = op.operands[int(number)]
+            arguments.append(self.addressed(operand) if kind == "ptr" else self.operand(operand))
+            kinds.append(kind)
+            if int(number) in stored_to:
+                written.append(position)
+        x, y, z = (*(parse(g) for g in strings(callee.attributes["fuse.grid"])), const(1), const(1))[:3]
+        name = self.prefix + name
+        self.emit(Launch(name, (x, y, z), tuple(arguments), tuple(written), origin_of(op)))
+        self.parts.kernels.setdefault(name, KernelParameters(name, tuple(kinds)))
+
+    def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
+        operands = tuple(self.operand(v) for v in op.operands if str(v.type) != "!fuse.token")
+        results = self._results(op, callee)
+        what = string(callee.attributes["fuse.extern"])
+        self.emit(CallExtern(self._declared(name, callee), operands, results, origin_of(op)))
+        known = returned_operands(op, callee)
+        for result, variable in zip(op.results, results, strict=True):
+            if isinstance(result.type, ir.RankedTensorType) and result not in known:
+                spec = TensorSpec.of(result.type)
+                if not (what in _ROW_MAJOR and spec.is_contiguous):
+                    self._check(variable.name, spec, what)
+
+    def _results(self, op: ir.Operation, callee: ir.Operation) -> tuple[Value, ...]:
+        """Variables for the results of a call: sizes have their names."""
+        sizes = {number: name for name, number in named_sizes(callee, "res_attrs").items()}
+        return tuple([self.define(r, sizes.get(i) or self.fresh()) for i, r in enumerate(op.results)])
+
+    def _declared(self, name: str, callee: ir.Operation) -> str:
+        """The name of an extern op in the plan, which has its declaration then."""
+        name = self.prefix + name
+        if name not in self.parts.externs:
+            self.parts.externs[name] = extern_of(name, callee)
+        return name
+
+    def _when_known(self, spec: TensorSpec, step: Step) -> None:
+        """Emits a step that needs the sizes of ``spec``, now or where the last of them is read."""
+        self.waiting.append((spec, step))
+        self._sizes_known()
+
+    def _sizes_known(self) -> None:
+        if not self.waiting:
+            return
+        known = set(self.names.values())
+        for entry in list(self.waiting):
+            if known.issuperset(entry[0].symbols):
+                self.emit(entry[1])
+                self.waiting.remove(entry)
+
+    def _nested(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
+        """A call of a sub-graph or of control flow: what it gives has storage of its own, laid out as the
+        types say.
+        """
+        operands = tuple(self.operand(v) for v in op.operands if str(v.type) != "!fuse.token")
+        function = self._graph(callee) if "fuse.graph" in callee.attributes else self._control(name, callee)
+        results = self._results(op, callee)
+        inside = _own_results(self.module, callee)
+        self.emit(CallFunction(function, operands, results, not inside, origin_of(op)))
+        for number, (result, variable) in enumerate(zip(op.results, results, strict=True)):
+            if isinstance(result.type, ir.RankedTensorType) and not (
+                inside and inside[number] == result.type
+            ):
+                spec = TensorSpec.of(result.type)
+                self._when_known(spec, LayOut(variable.name, tensor_type(spec, self.device)))
+
+    def _graph(self, callee: ir.Operation) -> str:
+        """The function of a sub-graph, made at the first call."""
+        name = graph_of(callee)
+        function = f"graph_{identifier(self.prefix + name)}"
+        if function not in self.parts.functions:
+            self.parts.functions[function] = None
+            module = modules_in(self.module)[name]
+            maker = _Maker(functions_of(module)["main"], module, self.parts, prefix=f"{self.prefix}{name}.")
+            self.parts.functions[function] = maker.function(function)
+        return function
+
+    def _control(self, name: str, callee: ir.Operation) -> str:
+        """The function of control flow, made at the first call."""
+        function = f"control_flow_{identifier(self.prefix + name)}"
+        if function not in self.parts.functions:
+            self.parts.functions[function] = control_flow(callee, function, self._inside, self.device)
+        return function
+
+    def _inside(self, op: ir.Operation, operands: tuple[Operand, ...], results: tuple[Value, ...]) -> Step:
+        """A call in control flow."""
+        name = callee_name(op)
+        callee = self.functions[name]
+        if "fuse.extern" in callee.attributes:
+            return CallExtern(self._declared(name, callee), operands, results, origin_of(op))
+        return CallFunction(self._graph(callee), operands, results, origin=origin_of(op))
+
+    def _check(self, variable: str, spec: TensorSpec, made_by: str) -> None:
+        """The layout that an extern op promised; a size that only its result tells stands for itself."""
+        named = {*self.names.values()}
+        sizes, strides = (
+            tuple(e if named.issuperset(e.symbols()) else None for e in parts)
+            for parts in (spec.sizes, spec.strides)
+        )
+        self.emit(Check(variable, sizes, strides, made_by))
+
+    def finish(self, op: ir.Operation) -> None:
+        handed: list[Operand] = []
+        taken: set[Operand] = {self.names[a] for a in self.arguments}
+        for value in op.operands:
+            name = self.operand(value)
+            if value not in self.arguments and value.owner.name == "fuse.view" and name in taken:
+                name = self._view(value)  # a view is a tensor of its own to the caller
+            handed.append(name)
+            taken.add(name)
+        for name in self.realigned:
+            self.emit(CopyBack(name))
+        self.emit(Return(tuple(handed)))
+
+
+def _own_results(module: ir.Module, callee: ir.Operation) -> list[ir.Type]:
+    """The types of a sub-graph's results, if each is plainly in storage of its own; else none."""
+    if "fuse.graph" not in callee.attributes:
+        return []
+    inner = modules_in(module)[graph_of(callee)]
+    block = functions_of(inner)["main"].regions[0].blocks[0]
+    storage = Storage(block.owner.operation, inner)
+    results = list(block.operations)[-1].operands
+    roots = [storage.root(v) for v in results if isinstance(v.type, ir.RankedTensorType)]
+    own = len(set(roots)) == len(roots) and not set(roots) & set(block.arguments)
+    return [v.type for v in results] if own else []
+
+
+_HANDLERS: dict[str, Callable[[_Maker, ir.Operation], None]] = {
+    "fuse.alloc": _Maker.alloc,
+    "fuse.reuse": _Maker.reuse,
+    "fuse.free": _Maker.free,
+    "fuse.view": _Maker.nothing,
+    "fuse.size": _Maker.size,
+    "fuse.sym": _Maker.sym,
+    "fuse.rng": _Maker.rng,
+    "fuse.after": _Maker.nothing,
+    "arith.constant": _Maker.constant,
+    "func.call": _Maker.call,
+    "func.return": _Maker.finish,
+}

@@ -1,0 +1,79 @@
+"""The launch plan: what a planned module does when it runs, as plain data.
+
+``make_plan.py`` makes it from the module.  Python (``python_source.py``), a stable text (``plan_text.py``,
+read back by ``read_plan.py``) and the parts that CUDA graphs record (``cuda_graphs/partitions.py``) are made
+from it.  Reading, validating and printing a plan needs neither MLIR nor Triton.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .externs import Extern
+from .partition import Partition, Unrecorded
+from .steps import Recorded, Step, Value, walk
+
+#: The function that runs the program.
+MAIN = "run"
+
+
+@dataclass(frozen=True)
+class KernelParameters:
+    """A kernel that is launched, and what it takes: ``ptr``, or the type of a number ("i32")."""
+
+    name: str
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """Steps with parameters, the last of which is a ``Return``.
+
+    kind: a "graph" (the program or a sub-graph) owns its arguments, gets them as a list, empties it, and may
+    free them.  "control" flow gets them one by one.
+    """
+
+    name: str
+    kind: Literal["graph", "control"]
+    parameters: tuple[Value, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program.  Names of what belongs to a sub-graph start with the sub-graph's and a dot.
+
+    device: where tensors lie that say nothing else ("cpu", "cuda:0").  kernels, externs: what is launched and
+    called, in the order of first use.  functions: each before those that call it, so the program, ``run``, is
+    the last.
+    unrecorded: where CUDA graphs record parts of ``run``, the calls between them.  peak: bytes that are
+    allocated at a time, at most, where that is known and asked for.
+    """
+
+    device: str
+    kernels: tuple[KernelParameters, ...]
+    externs: tuple[Extern, ...]
+    functions: tuple[Function, ...]
+    unrecorded: tuple[Unrecorded, ...] = ()
+    peak: int | None = None
+
+    @property
+    def main(self) -> Function:
+        return self.functions[-1]
+
+    @property
+    def device_index(self) -> int:
+        """The number of the plan's device; 0 for a CPU."""
+        _, _, number = self.device.partition(":")
+        return int(number or 0)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """What CUDA graphs record, in order."""
+        recorded = [step for step in self.main.steps if isinstance(step, Recorded)]
+        return tuple(Partition(r.name, r.inputs, r.static, r.mutated, len(r.results)) for r in recorded)
+
+    def steps(self) -> Iterator[Step]:
+        """The steps of all functions, those inside others too."""
+        for function in self.functions:
+            yield from walk(function.steps)
