@@ -67,17 +67,21 @@ class InterpretedTileKernel:
         if len(extents) > 3 or any(n < 0 for n in extents):
             raise RunError(f"kernel {self.name} has the grid {extents}", self._location)
         x, y, z = [*extents, 1, 1, 1][:3]
-        programs = x * y * z
+        self.run(arguments, (x, y, z))
+        return [arguments[tie] for tie in self._ties]
+
+    def run(self, arguments: Sequence[Any], grid: tuple[int, int, int]) -> None:
+        """Runs the programs of a grid, whatever the kernel's own is; ``arguments`` as above."""
+        programs = grid[0] * grid[1] * grid[2]
         memory = Memory.of(
             [a for a in arguments if isinstance(a, Tensor)], self._check_races and programs > 1
         )
         for start in range(0, programs, self._batch):
-            batch = Batch(torch.arange(start, min(programs, start + self._batch)), (x, y, z), memory)
+            batch = Batch(torch.arange(start, min(programs, start + self._batch)), grid, memory)
             values: list[Any] = [None] * self._slots
             for slot, kind, position in zip(self._block.arguments, self._kinds, self._passed, strict=True):
                 values[slot] = _handed(arguments[position], kind, memory)
             self._block.run(batch, values)
-        return [arguments[tie] for tie in self._ties]
 
 
 def _body(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> tuple[ir.Operation, list[int]]:

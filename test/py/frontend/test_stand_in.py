@@ -10,7 +10,6 @@ from unittest import mock
 import pytest
 import torch
 from made_up_gpu import made_up_gpu
-from plan_on_cpu import interpreted_launchers
 from stored_programs import entries
 from torch import Tensor
 from torch.nn import functional as F
@@ -21,6 +20,7 @@ from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.frontend.autograd import stand_in
 from fuse_mlir.compiler.runtime.gpu import load
+from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launchers
 
 _executable = compilation.executable
 

@@ -9,11 +9,11 @@ from typing import Any
 from unittest import mock
 
 from made_up_gpu import made_up_gpu
-from plan_on_cpu import interpreted_launchers
 
 from fuse_mlir.compiler.driver import compilation, graph_compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.gpu import load
+from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launchers
 from fuse_mlir.compiler.runtime.plans.plan import Plan
 
 _executable = compilation.executable

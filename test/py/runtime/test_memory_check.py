@@ -5,13 +5,13 @@ import dataclasses
 import pytest
 import torch
 from compiling import Compiled
-from plan_on_cpu import _launchers
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.program.lifetimes import planned_peak
 from fuse_mlir.compiler.base.options import OptionError, Options
 from fuse_mlir.compiler.runtime.checks.memory_check import MemoryCalls, MemoryCheck
 from fuse_mlir.compiler.runtime.errors import MemoryPlanError
+from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launchers
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
 from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
 from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
@@ -46,7 +46,7 @@ def run(module, *, args=None, change=lambda steps: steps, planned=None, hold=Non
     if hold is not None:
         externs = {name: lambda *a, f=f: hold.append(f(*a)) or hold[-1] for name, f in externs.items()}
     memory = MemoryCheck(planned_peak(module) if planned is None else planned)
-    launchers, calls = dict(_launchers(module, "")), MemoryCalls()
+    launchers, calls = interpreted_launchers(module), MemoryCalls()
     bound = LaunchPlan.bind(plan, launchers, externs, lambda d, n: (0, 0), memory=memory, around=calls)
     with torch.no_grad():
         return bound.run(arguments() if args is None else args), memory

@@ -1,0 +1,72 @@
+"""What a launch plan calls for a kernel, on the CPU: the kernel's tile code is interpreted on the memory that
+the launch has addresses of.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+from ...ir.kernel import named_sizes, string, strings
+from ...ir.layout import TensorSpec
+from ...ir.nesting import modules_in
+from ...mlir import ir
+from .dtypes import memory_dtype
+from .graph_values import layout_of
+from .tile_kernels import InterpretedTileKernel
+
+#: What a size is taken for that a kernel's code does not need, so that its launch has no number for it:
+#: bounds of tensors are only as good as that.
+UNKNOWN = 32
+
+
+def interpreted_launchers(module: ir.Module) -> dict[str, Callable[..., None]]:
+    """What launches each kernel of a planned module, its sub-graphs' too, by name: functions of the stream,
+    which means nothing, the grid, and the kernel's arguments, tensors as addresses on the CPU.
+    """
+    return dict(_launchers(module, ""))
+
+
+def _launchers(module: ir.Module, prefix: str) -> Iterator[tuple[str, Callable[..., None]]]:
+    functions = {
+        string(op.attributes["sym_name"]): op.operation
+        for op in module.body.operations
+        if "sym_name" in op.attributes
+    }
+    for name, op in functions.items():
+        if "fuse.launch" in op.attributes:
+            yield prefix + name, _launcher(op, functions)
+    for name, nested in modules_in(module).items():
+        yield from _launchers(nested, f"{prefix}{name}.")
+
+
+def _launcher(launch: ir.Operation, functions: Mapping[str, ir.Operation]) -> Callable[..., None]:
+    kernel = InterpretedTileKernel(launch, functions)
+    types = ir.FunctionType(ir.TypeAttr(launch.attributes["function_type"]).value).inputs
+    passed = [int(p.split(":")[0]) for p in strings(launch.attributes["fuse.params"])]
+    symbols = named_sizes(launch)
+
+    def run(stream: int, gx: int, gy: int, gz: int, *arguments: Any) -> None:
+        given = dict(zip(passed, arguments, strict=True))
+        sizes = {name: given.get(number, UNKNOWN) for name, number in symbols.items()}
+        tensors = [
+            _at(given[i], TensorSpec.of(t), sizes)
+            if i in given and isinstance(t, ir.RankedTensorType)
+            else given.get(i, 1)
+            for i, t in enumerate(types)
+        ]
+        kernel.run(tensors, (gx, gy, gz))
+
+    return run
+
+
+def _at(address: int, spec: TensorSpec, sizes: Mapping[str, int]) -> torch.Tensor:
+    """The tensor whose first element is at an address."""
+    shape, strides, _ = layout_of(spec, sizes)
+    dtype = memory_dtype(spec.element)
+    count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    if not count:
+        return torch.empty(shape, dtype=dtype)
+    buffer = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+    return torch.frombuffer(buffer, dtype=torch.uint8).view(dtype).as_strided(shape, strides)
