@@ -11,8 +11,35 @@ from .errors import RunError
 if TYPE_CHECKING:
     from ..mlir import ir
 
-#: Python modules whose functions an extern op may name (arithmetic on sizes and scalars).
-_MODULES = {"math": "math", "operator": "operator", "_operator": "operator", "torch": "torch"}
+_OPERATORS = frozenset(
+    ("abs", "add", "and_", "eq", "floordiv", "ge", "gt", "invert", "le", "lshift", "lt", "mod", "mul", "ne")
+    + ("neg", "not_", "or_", "pos", "pow", "rshift", "sub", "truediv", "xor")
+)
+#: Functions of numbers that an extern op may name, by Python module.
+_OF_NUMBERS = {
+    "math": frozenset(
+        ("acos", "asin", "asinh", "atan", "ceil", "cos", "cosh", "exp", "floor", "log", "log2", "pow", "sin")
+        + ("sinh", "sqrt", "tan", "tanh", "trunc")
+    ),
+    "operator": _OPERATORS,
+    "_operator": _OPERATORS,
+    "torch": frozenset(
+        ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum")
+        + (
+            "_sym_acos",
+            "_sym_asin",
+            "_sym_atan",
+            "_sym_cos",
+            "_sym_cosh",
+            "_sym_log2",
+            "_sym_sin",
+            "_sym_sinh",
+        )
+        + ("_sym_sqrt", "_sym_tan", "_sym_tanh")
+    ),
+}
+#: Ops that reach for files.
+_OF_FILES = ("aten.from_file.",)
 
 
 def _run_after(dependences: Any, subgraph: Callable[..., Any], *args: Any) -> Any:
@@ -30,21 +57,37 @@ _DEFINED_HERE: dict[str, Callable[..., Any]] = {
 
 
 def resolve(name: str, location: "ir.Location | None" = None) -> Callable[..., Any]:
-    """``aten.mm.default``, ``higher_order.cond``, ``mylib.op.overload``, ``math.sqrt`` -> what to call.
-    Raises RunError."""
+    """The operator of a name, of those that a module or a plan may call: an overload that is registered with
+    torch, whoever registered it (``aten.mm.default``), a higher-order op (``higher_order.cond``), a function
+    of numbers (``math.sqrt``).  Raises RunError for any other name.
+    """
     if name in _DEFINED_HERE:
         return _DEFINED_HERE[name]
     head, _, rest = name.partition(".")
-    if head in _MODULES:
-        found: Any = importlib.import_module(_MODULES[head])
-        parts = rest.split(".")
+    if head in _OF_NUMBERS:
+        found = getattr(importlib.import_module(head), rest, None) if rest in _OF_NUMBERS[head] else None
+    elif head == "higher_order":
+        found = getattr(torch.ops.higher_order, rest, None)
+        found = found if isinstance(found, torch._ops.HigherOrderOperator) else None
     else:
-        found, parts = torch.ops, name.split(".")
-    for part in parts:
+        found = None if name.startswith(_OF_FILES) else _overload(name)
+    if found is None:
+        raise RunError(f"no operator is called {name!r}", location)
+    return found  # type: ignore[no-any-return]
+
+
+def _overload(name: str) -> torch._ops.OpOverload | None:
+    """``aten.mm.default`` among the ops that are registered with torch."""
+    found: Any = torch.ops
+    kinds = (torch._ops._OpNamespace, torch._ops.OpOverloadPacket, torch._ops.OpOverload)
+    parts = name.split(".")
+    if len(parts) != len(kinds) or not all(map(str.isidentifier, parts)):
+        return None
+    for part, kind in zip(parts, kinds, strict=True):
         found = getattr(found, part, None)
-        if found is None:
-            raise RunError(f"no operator is called {name!r}", location)
-    return found
+        if not isinstance(found, kind):
+            return None
+    return found  # type: ignore[no-any-return]
 
 
 #: Ops that torch also gives as functions whose arguments C++ reads without boxing them first; the signature
@@ -73,6 +116,10 @@ def fastest(name: str) -> Callable[..., Any]:
         method = getattr(torch._C.TensorBase, short, found)  # torch has ops that write in place as methods
         return getattr(torch._C._VariableFunctions, short, method)
     return found._op if type(found) is torch._ops.OpOverload else found  # what its `__call__` would call
+
+
+#: The kinds of ``#fuse.torch<"kind:name">``.
+NAMED_KINDS = frozenset(("device", "object", "dtype", "layout", "memory_format"))
 
 
 def torch_object(

@@ -1,5 +1,6 @@
 """Extern declarations as plain data (``externs.py``)."""
 
+import math
 from typing import Any
 
 from ...analysis.program.dependences import extern_mutated
@@ -55,4 +56,8 @@ def extern_of(name: str, declaration: ir.Operation) -> Extern:
 
 def _plain(value: Any) -> Argument:
     """A number, a string, None or a list of them."""
-    return List(tuple(map(_plain, value))) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return List(tuple(map(_plain, value)))
+    return (
+        math.nan if isinstance(value, float) and math.isnan(value) else value
+    )  # one object: it equals itself

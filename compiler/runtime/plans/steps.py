@@ -12,6 +12,16 @@ from ...base.launch import Line
 from ...index import Expr, const
 
 
+def _row_major(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Strides in elements; a size of 0 counts as 1, as in torch."""
+    strides: list[Expr] = []
+    step = const(1)
+    for size in reversed(sizes):
+        strides.append(step)
+        step = step * (const(1) if size.constant == 0 else size)
+    return tuple(reversed(strides))
+
+
 @dataclass(frozen=True)
 class TensorType:
     """element: as MLIR spells it ("f32").  sizes, strides: in elements.  device: "cpu", "cuda:0"."""
@@ -21,15 +31,14 @@ class TensorType:
     strides: tuple[Expr, ...]
     device: str
 
+    @staticmethod
+    def row_major(element: str, sizes: tuple[Expr, ...], device: str) -> "TensorType":
+        """With the strides that a row-major tensor of these sizes has in torch."""
+        return TensorType(element, sizes, _row_major(sizes), device)
+
     @property
     def is_row_major(self) -> bool:
-        """Whether the strides are those that a row-major tensor of these sizes has in torch."""
-        step = const(1)
-        for size, stride in zip(reversed(self.sizes), reversed(self.strides), strict=True):
-            if stride != step:
-                return False
-            step = step * (const(1) if size.constant == 0 else size)
-        return True
+        return self.strides == _row_major(self.sizes)
 
 
 #: The types of numbers of the host: sizes, and what extern ops and control flow compute with.

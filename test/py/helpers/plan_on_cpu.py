@@ -11,12 +11,16 @@ from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launche
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
 from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
 from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
+from fuse_mlir.compiler.runtime.plans.plan_text import plan_text
+from fuse_mlir.compiler.runtime.plans.read_plan import read_plan
 from fuse_mlir.compiler.runtime.rng import RngState
 
 
 def cpu_plan(module: ir.Module, objects: Mapping[str, Any]) -> Executable:
     """What `compilation.executable` gives on the GPU, for a planned module on the CPU."""
-    plan = make_plan(module)
+    made = make_plan(module)
+    plan = read_plan(plan_text(made))  # what is stored is what runs
+    assert plan == made
     launchers = interpreted_launchers(module)
     assert {kernel.name for kernel in plan.kernels} <= launchers.keys()
     bound = LaunchPlan.bind(plan, launchers, bind_externs(plan, objects), RngState().draw)
