@@ -108,6 +108,9 @@ def parser() -> argparse.ArgumentParser:
     group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
     group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
     group("--fuse-print-estimates", action="store_true", help="print to stderr what each call costs")
+    group(
+        "--fuse-print-plan", action="store_true", help="print to stderr the launch plan of a planned module"
+    )
     group("--timing", action="store_true", help="print to stderr where the time went")
     group("--debug", action="store_true", help="print tracebacks of exceptions inside passes")
     return made

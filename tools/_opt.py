@@ -9,6 +9,8 @@ from time import perf_counter
 from typing import cast
 
 from ..compiler.analysis.cost.estimate import estimates_text
+from ..compiler.base.errors import CompileError
+from ..compiler.mlir import ir
 from ..compiler.report.dependences_text import dependences_text
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
@@ -94,8 +96,22 @@ def _session(
         session.analyses.append(dependences_text)
     if options.fuse_print_estimates:
         session.analyses.append(partial(estimates_text, hardware=hardware))
+    if options.fuse_print_plan:
+        session.analyses.append(_plan)
     _watch(session, options)
     return source, session
+
+
+def _plan(module: ir.Module) -> str:
+    """The launch plan.  Raises ``CompileError`` for a module that is not planned."""
+    from ..compiler.runtime.errors import RunError  # torch is loaded, whose ops a plan calls
+    from ..compiler.runtime.plans.make_plan import make_plan
+    from ..compiler.runtime.plans.plan_text import plan_text
+
+    try:
+        return plan_text(make_plan(module))
+    except (NotImplementedError, RunError) as error:
+        raise CompileError(message=str(error)) from error
 
 
 def _watch(session: Session, options: argparse.Namespace) -> None:

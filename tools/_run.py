@@ -19,7 +19,13 @@ from ..compiler.ir.kernel import is_kernel, is_tiled
 from ..compiler.mlir import ir
 from ..compiler.runtime.checks.made_inputs import InputMaker
 from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
+from ..compiler.runtime.interpreter.launchers import interpreted_launchers
 from ..compiler.runtime.interpreter.program import InterpretedProgram
+from ..compiler.runtime.plans.bound_plan import LaunchPlan
+from ..compiler.runtime.plans.extern_function import bind_externs
+from ..compiler.runtime.plans.plan_error import PlanError
+from ..compiler.runtime.plans.read_plan import read_plan
+from ..compiler.runtime.rng import RngState
 from ..compiler.verifier.verifier import VerificationError, verify
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
@@ -56,12 +62,13 @@ def _module(source: Source, diagnostics: Diagnostics) -> ir.Module:
 def _run(module: ir.Module, options: argparse.Namespace) -> int:
     inputs = _inputs(module, options)
     try:
-        results = (
-            InterpretedProgram(module)(inputs)
-            if options.device == "cpu"
-            else _run_on_gpu(module, inputs, options.device)
-        )
-    except (RunError, UsageError):
+        if options.plan:
+            results = _run_plan(module, inputs, options.plan, options.device)
+        elif options.device == "cpu":
+            results = InterpretedProgram(module)(inputs)
+        else:
+            results = _run_on_gpu(module, inputs, options.device)
+    except (RunError, UsageError, PlanError, OSError):
         raise
     except Exception as error:  # of torch, which computes what the module says
         if options.debug:
@@ -94,6 +101,21 @@ def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
     run = executable(module, {}, Options(), on_gpu=True).run
     results = run([value.to(name) if isinstance(value, torch.Tensor) else value for value in inputs])
     return [r.detach().cpu() if isinstance(r, torch.Tensor) else r for r in results]
+
+
+def _run_plan(module: ir.Module, inputs: list[Any], file: str, device: str) -> list[Any]:
+    """Runs a plan with the kernels of a planned module, which are interpreted."""
+    if device != "cpu":
+        raise UsageError("a plan runs with interpreted kernels: --plan goes with --device cpu")
+    plan = read_plan(Path(file).read_text(encoding="utf-8"), file, device="cpu")
+    launchers = interpreted_launchers(module)
+    missing = [kernel.name for kernel in plan.kernels if kernel.name not in launchers]
+    if missing:
+        raise UsageError(f"the module has no kernel '{missing[0]}', which the plan {file} launches")
+    if len(plan.main.parameters) != len(inputs):
+        raise UsageError(f"the plan {file} takes {len(plan.main.parameters)} arguments, @main {len(inputs)}")
+    with torch.no_grad():
+        return LaunchPlan.bind(plan, launchers, bind_externs(plan, {}, device), RngState().draw).run(inputs)
 
 
 def _missing_passes(module: ir.Module, hardware: str) -> list[Pass]:

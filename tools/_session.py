@@ -107,6 +107,9 @@ class Session:
         for analyse in self.analyses:
             try:
                 outcome.analyses.append(analyse(module))
+            except self.expected as error:
+                outcome.diagnostics.add("error", str(error), _place(error, module))
+                return False
             except Exception as error:
                 self._bug("an analysis", error, module.operation.location, outcome)
                 return False

@@ -53,6 +53,7 @@ from ..runtime.interpreter.program import InterpretedProgram
 from ..runtime.plans.bound_plan import LaunchPlan
 from ..runtime.plans.make_plan import make_plan
 from ..runtime.plans.plan import Plan
+from ..runtime.plans.plan_text import plan_text
 from ..runtime.plans.python_source import python_source
 from ..verifier.verifier import VerificationError, verify_level
 from .dumps import describe, new_folder
@@ -234,8 +235,9 @@ class Executable:
     when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
 
     def dump(self, folder: Path) -> None:
-        """Writes ``plan.py`` and a ``.ttir`` file for each kernel."""
+        """Writes ``plan.txt``, ``plan.py`` and a ``.ttir`` file for each kernel."""
         if self.plan is not None:
+            (folder / "plan.txt").write_text(plan_text(self.plan))
             (folder / "plan.py").write_text(python_source(self.plan))
         for name, kernel in self.sources.items():
             (folder / f"{name}.ttir").write_text(kernel.text)

@@ -15,16 +15,18 @@ from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
 from .plan import Plan
 
 
-def bind_externs(plan: Plan, objects: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+def bind_externs(
+    plan: Plan, objects: Mapping[str, Any], device: str | None = None
+) -> dict[str, Callable[..., Any]]:
     """The functions that a plan calls, by name; see ``bind_extern``."""
-    return {extern.name: bind_extern(extern, objects) for extern in plan.externs}
+    return {extern.name: bind_extern(extern, objects, device) for extern in plan.externs}
 
 
-def bind_extern(extern: Extern, objects: Mapping[str, Any]) -> Callable[..., Any]:
+def bind_extern(extern: Extern, objects: Mapping[str, Any], device: str | None = None) -> Callable[..., Any]:
     """A function of the operands: gives the result where there is one, else the tuple of the results.
 
-    ``objects``: the host objects that the module names.  Raises RunError on an operator or an object that
-    does not exist.
+    ``objects``: the host objects that the module names.  ``device``, if given, replaces every device.  Raises
+    RunError on an operator or an object that does not exist.
     """
     schema = resolve(extern.op)
     function = fastest(extern.op)
@@ -37,7 +39,7 @@ def bind_extern(extern: Extern, objects: Mapping[str, Any]) -> Callable[..., Any
     invoked = f"op({', '.join(given)})"
     source = f"lambda {operands}: {_picked(invoked, extern, schema)}"
     scope: dict[str, Any] = {"op": function, "flatten": flatten}
-    scope.update({name: torch_object(text, objects, None) for name, text in printer.constants.items()})
+    scope.update({name: torch_object(text, objects, device) for name, text in printer.constants.items()})
     bound: Callable[..., Any] = eval(compile(source, f"<{extern.op}>", "eval"), scope)
     return bound
 

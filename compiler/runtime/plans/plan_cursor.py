@@ -33,10 +33,13 @@ _ELEMENTS = frozenset(
 
 
 class Cursor:
-    """A place in one line.  ``name``: of the text; ``number``: of the line, from 1."""
+    """A place in one line.  ``name``: of the text; ``number``: of the line, from 1; ``device``: of types that
+    name none; ``moved``: what every device that is named becomes, if given.
+    """
 
-    def __init__(self, text: str, name: str, number: int, device: str) -> None:
-        self.text, self.name, self.number, self.device = text, name, number, device
+    def __init__(self, text: str, name: str, number: int, device: str, moved: str | None) -> None:
+        self.text, self.name, self.number = text, name, number
+        self.device, self.moved = device, moved
         self.at = 0
         self._space()
 
@@ -236,7 +239,7 @@ class Cursor:
         found = self._match(_DEVICE)
         if found is None:
             self.fail(f"expected a device, {self._found()}")
-        return found[0]
+        return self.moved or found[0]
 
     def value(self) -> Value:
         """``t1: f32[4]``."""

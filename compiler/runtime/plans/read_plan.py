@@ -48,21 +48,22 @@ _DEEPEST = 40
 _KEYWORD = re.compile(r"[A-Za-z_]\w*\s*=")
 
 
-def read_plan(text: str, name: str = "plan") -> Plan:
-    """The plan that a text says.  ``name``: of the text, for errors.
+def read_plan(text: str, name: str = "plan", device: str | None = None) -> Plan:
+    """The plan that a text says.  ``name``: of the text, for errors.  ``device``, if given, replaces every
+    device in it.
 
     Raises PlanError, which names line and column, for a text that is no plan or is cut short, and for a plan
     that must not run.
     """
-    reader = _Reader(text, name)
+    reader = _Reader(text, name, device)
     plan = reader.plan()
     validate(plan, reader.place)
     return plan
 
 
 class _Reader:
-    def __init__(self, text: str, name: str) -> None:
-        self.name = name
+    def __init__(self, text: str, name: str, moved: str | None) -> None:
+        self.name, self.moved = name, moved
         self.lines = [
             (number, line.strip())
             for number, line in enumerate(text.split("\n"), 1)
@@ -84,7 +85,7 @@ class _Reader:
             raise PlanError(f"the text ends inside {inside}", f"{self.name}:{last}")
         number, text = self.lines[self.next]
         self.next += 1
-        return Cursor(text, self.name, number, self.device)
+        return Cursor(text, self.name, number, self.device, self.moved)
 
     def plan(self) -> Plan:
         line = self.line("the first line of a plan")
