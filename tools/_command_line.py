@@ -109,6 +109,13 @@ def parser() -> argparse.ArgumentParser:
     group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
     group("--fuse-print-estimates", action="store_true", help="print to stderr what each call costs")
     group(
+        "--fuse-print-graph-regions",
+        nargs="?",
+        const="",
+        metavar="STATIC",
+        help="print to stderr what CUDA graphs would hold; STATIC: arguments whose address stays, as 0,2",
+    )
+    group(
         "--fuse-print-plan", action="store_true", help="print to stderr the launch plan of a planned module"
     )
     group("--timing", action="store_true", help="print to stderr where the time went")

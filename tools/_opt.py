@@ -96,10 +96,31 @@ def _session(
         session.analyses.append(dependences_text)
     if options.fuse_print_estimates:
         session.analyses.append(partial(estimates_text, hardware=hardware))
+    if options.fuse_print_graph_regions is not None:
+        session.analyses.append(partial(_regions, static=_numbers(options.fuse_print_graph_regions)))
     if options.fuse_print_plan:
         session.analyses.append(_plan)
     _watch(session, options)
     return source, session
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",") if number]
+    except ValueError:
+        raise UsageError(f"--fuse-print-graph-regions takes numbers of arguments, got '{text}'") from None
+
+
+def _regions(module: ir.Module, static: list[int]) -> str:
+    """What CUDA graphs hold.  Raises ``CompileError`` for an op that torch does not know."""
+    from ..compiler.analysis.program.graph_regions import graph_regions_text
+    from ..compiler.runtime.errors import RunError  # torch is loaded, which knows what its ops do
+    from ..compiler.runtime.torch_names import op_tags
+
+    try:
+        return graph_regions_text(module, static, op_tags)
+    except RunError as error:
+        raise CompileError(message=str(error)) from error
 
 
 def _plan(module: ir.Module) -> str:

@@ -59,3 +59,16 @@ class Launch:
     def __str__(self) -> str:
         where = ", ".join(map(line_text, self.lines)) or "no line of the program"
         return f"{self.name} computes {', '.join(self.nodes) or 'no node of the graph'} of {where}"
+
+
+@dataclass(frozen=True)
+class Unrecorded:
+    """A call that runs between CUDA graphs: what is called, why, and the user's lines it came from."""
+
+    op: str
+    reason: str
+    lines: tuple[Line, ...] = ()
+
+    def __str__(self) -> str:
+        where = ", ".join(map(line_text, self.lines))
+        return f"{self.op}: {self.reason}" + (f" ({where})" if where else "")

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..base.launch import Launch
+from ..base.launch import Launch, Unrecorded
 from ..base.remarks import Remarks
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.interface import Fallback, Output
 from ..fx.saved_strides import ResultStrides
 from ..runtime.gpu.load import PlanKernel
-from ..runtime.plans.partition import Partition, Unrecorded
+from ..runtime.plans.partition import Partition
 from ..runtime.plans.plan import Plan
 from ..runtime.plans.python_source import python_source
 

@@ -90,6 +90,15 @@ def _overload(name: str) -> torch._ops.OpOverload | None:
     return found  # type: ignore[no-any-return]
 
 
+def op_tags(name: str) -> frozenset[str]:
+    """The names of torch's tags of an operator ("cudagraph_unsafe"); none for what is no overload.  Raises
+    RunError as ``resolve`` does.
+    """
+    found = resolve(name)
+    tags = found.tags if isinstance(found, torch._ops.OpOverload) else ()
+    return frozenset(tag.name for tag in tags)
+
+
 #: Ops that torch also gives as functions whose arguments C++ reads without boxing them first; the signature
 #: is the op's.  A convolution is called in 5 us less, a product in 2.
 _UNBOXED = frozenset(

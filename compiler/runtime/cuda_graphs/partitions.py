@@ -1,38 +1,36 @@
 """A launch plan in parts: what a CUDA graph can hold becomes ``Recorded`` steps, the rest stays in ``run``.
 
-``graph_safety`` says where to cut.  Tensors and sizes travel between the parts; storage that was made in one
-is not taken over in another.
+``analysis/program/graph_regions.py`` says where to cut.  Tensors and sizes travel between the parts; storage
+that was made in one is not taken over in another.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from ...ir.storage import functions_of
+from ...analysis.program.graph_regions import GraphRegions, graph_regions
 from ...mlir import ir
 from ..plans.make_plan import PlanInRegions, plan_in_regions
 from ..plans.plan import Plan
 from ..plans.steps import CallExtern, Free, Launch, Recorded, Reuse, Step, View, defined, used
-from .safety import Safety, graph_safety
+from ..torch_names import op_tags
 
 
 def partitioned_plan(module: ir.Module, static: Collection[int]) -> Plan:
     """The launch plan of a planned module, cut.  ``static``: numbers of ``@main``'s arguments whose address
     never changes (parameters, buffers, lifted constants).
     """
-    safety = graph_safety(functions_of(module)["main"], module, static)
-    made = plan_in_regions(
-        module, [n for n, region in enumerate(safety.regions) for _ in range(region.begin, region.end)]
-    )
-    return _Cutter(made, safety, frozenset(made.arguments[i] for i in static)).cut()
+    regions = graph_regions(module, static, op_tags)
+    made = plan_in_regions(module, regions.numbers())
+    return _Cutter(made, regions, frozenset(made.arguments[i] for i in static)).cut()
 
 
 class _Cutter:
     """Cuts one plan.  ``static``: variables of arguments whose address never changes."""
 
-    def __init__(self, made: PlanInRegions, safety: Safety, static: frozenset[str]) -> None:
+    def __init__(self, made: PlanInRegions, regions: GraphRegions, static: frozenset[str]) -> None:
         self.plan, self.static = made.plan, static
-        self.recorded = [region.recorded for region in safety.regions]
-        self.unrecorded = safety.unrecorded
+        self.recorded = [region.recorded for region in regions.regions]
+        self.unrecorded = regions.unrecorded
         steps = made.plan.main.steps
         self.prologue = [s for s, region in zip(steps, made.regions, strict=True) if region < 0]
         self.regions: list[list[Step]] = [[] for _ in self.recorded]

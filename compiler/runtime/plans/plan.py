@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ...base.launch import Unrecorded
 from .externs import Extern
-from .partition import Partition, Unrecorded
+from .partition import Partition
 from .steps import Recorded, Step, Value, walk
 
 #: The function that runs the program.

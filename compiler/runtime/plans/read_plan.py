@@ -5,9 +5,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
+from ...base.launch import Unrecorded
 from ...index import Expr
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
-from .partition import Unrecorded
 from .plan import Function, KernelParameters, Plan
 from .plan_cursor import Cursor
 from .plan_error import PlanError

@@ -9,15 +9,15 @@ import torch
 from compiling import Compiled
 from torch import nn
 
+from fuse_mlir.compiler.analysis.program.graph_regions import GraphRegions, graph_regions
 from fuse_mlir.compiler.ir.context import make_context
-from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
-from fuse_mlir.compiler.runtime.cuda_graphs.safety import Safety, graph_safety
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
 from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
 from fuse_mlir.compiler.runtime.plans.plan import Plan
 from fuse_mlir.compiler.runtime.plans.python_source import python_source
+from fuse_mlir.compiler.runtime.torch_names import op_tags
 
 PLANNED = {"interpret_level": "planned"}
 LATE = "it takes a number that the host learns only when the program runs"
@@ -47,16 +47,16 @@ def planned(function, *args, dynamic=False) -> ir.Module:
     return run.graphs[0].module
 
 
-def safety(module: ir.Module, static=()) -> Safety:
-    return graph_safety(functions_of(module)["main"], module, static)
+def regions(module: ir.Module, static=()) -> GraphRegions:
+    return graph_regions(module, static, op_tags)
 
 
 def reasons(module: ir.Module, static=()) -> list[tuple[str, str]]:
-    return [(u.op, u.reason) for u in safety(module, static).unrecorded]
+    return [(u.op, u.reason) for u in regions(module, static).unrecorded]
 
 
 def recorded(module: ir.Module, static=()) -> int:
-    return sum(region.recorded for region in safety(module, static).regions)
+    return sum(region.recorded for region in regions(module, static).regions)
 
 
 def test_a_graph_of_kernels_and_matrix_products_is_one_partition():
@@ -126,7 +126,7 @@ def test_a_mask_as_an_index_waits():
 
 def test_the_reason_names_the_users_line():
     module = planned(lambda x: torch.ops.fuse_graphs_test.unsafe(x.cos()).sin(), torch.randn(6))
-    [found] = safety(module).unrecorded
+    [found] = regions(module).unrecorded
     assert found.op == "fuse_graphs_test.unsafe.default"
     assert found.reason == "the op is tagged unsafe for CUDA graphs"
     assert found.lines[0][0] == __file__ and str(found).endswith(")")

@@ -3,20 +3,22 @@
 A graph replays launches with the addresses and numbers that were recorded.  So an op stays outside when the
 host takes part in it: it gives or takes a number that changes from call to call, works on tensors of the
 CPU, runs host code of its own, or writes into memory that recording would replace by a copy.
+
+What torch's ops do is asked of the caller, who knows torch: ``op_tags`` gives the names of an op's tags.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-import torch
-
-from ...analysis.program.provenance import lines
+from ...base.launch import Unrecorded
 from ...ir.kernel import named_sizes, string
 from ...ir.layout import TensorSpec
 from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
 from ...mlir import ir
-from ..plans.partition import Unrecorded
-from ..torch_names import resolve
+from .provenance import lines
+
+#: From an op's name ("aten.mm.default") to the names of torch's tags that it has.
+OpTags = Callable[[str], frozenset[str]]
 
 #: Ops that wait for the device or allocate outside the graph's pool, without a tag that says so.
 _WAITING = frozenset(
@@ -40,36 +42,65 @@ _FREE = "fuse.free"
 
 
 @dataclass(frozen=True)
-class Region:
-    """Ops ``begin`` to ``end`` (exclusive) of ``@main``, by position.  ``writes``: roots of tensors from
-    outside that they write into."""
+class GraphRegion:
+    """Ops ``begin`` to ``end`` (exclusive) of ``@main``, by position."""
 
     begin: int
     end: int
     recorded: bool
-    writes: tuple[ir.Value, ...] = ()
 
 
 @dataclass(frozen=True)
-class Safety:
+class GraphRegions:
     """The regions of ``@main`` in order, all its ops in exactly one, and what was kept out of the recorded
-    ones."""
+    ones.
+    """
 
-    regions: tuple[Region, ...]
+    regions: tuple[GraphRegion, ...]
     unrecorded: tuple[Unrecorded, ...]
 
+    def numbers(self) -> list[int]:
+        """The region of each op of ``@main``."""
+        return [n for n, region in enumerate(self.regions) for _ in range(region.begin, region.end)]
 
-def graph_safety(main: ir.Operation, module: ir.Module, static: Collection[int]) -> Safety:
+
+def graph_regions(module: ir.Module, static: Collection[int], op_tags: OpTags) -> GraphRegions:
     """Splits ``@main`` of a planned module.  ``static``: numbers of the arguments whose address never
-    changes."""
-    return _Splitter(main, module, frozenset(static)).split()
+    changes.
+    """
+    return _Splitter(module, frozenset(static), op_tags).split()
+
+
+def graph_regions_text(module: ir.Module, static: Collection[int], op_tags: OpTags) -> str:
+    """The regions of ``@main``, with what they call, and why the calls between them are not recorded, for
+    ``fuse-opt --fuse-print-graph-regions``.  A line for each::
+
+        recorded: ops 0 to 3: @double, aten.mm.default
+        between: ops 4 to 5: aten.nonzero.default, @double_1
+          aten.nonzero.default: the size of its result depends on data (model.py:12)
+    """
+    splitter = _Splitter(module, frozenset(static), op_tags)
+    found, text = splitter.split(), ""
+    reasons = iter(found.unrecorded)
+    for region in found.regions:
+        ops = splitter.ops[region.begin : region.end]
+        called = [splitter.called(op) for op in ops if op.name == "func.call"]
+        calls = f": {', '.join(called)}" if called else ""
+        kind = "recorded" if region.recorded else "between"
+        text += f"{kind}: ops {region.begin} to {region.end - 1}{calls}\n"
+        if not region.recorded:
+            text += "".join(f"  {next(reasons)}\n" for op in ops if splitter.is_refused(op))
+    return text
 
 
 class _Splitter:
-    def __init__(self, main: ir.Operation, module: ir.Module, static: frozenset[int]) -> None:
-        self.ops = [op.operation for op in main.regions[0].blocks[0].operations]
+    def __init__(self, module: ir.Module, static: frozenset[int], op_tags: OpTags) -> None:
+        self.op_tags = op_tags
         self.functions = functions_of(module)
+        main = self.functions["main"]
+        self.ops = [op.operation for op in main.regions[0].blocks[0].operations]
         self.storage = Storage(main, module)
+        self.refused: set[ir.Operation] = set()  #: calls that are not recorded
         arguments = list(main.regions[0].blocks[0].arguments)
         self.fixed = {a for i, a in enumerate(arguments) if i in static}
         self.arguments = set(arguments)
@@ -77,21 +108,26 @@ class _Splitter:
         self.late: set[ir.Value] = set()  #: numbers that differ from call to call with equal arguments
         self.outside: set[ir.Value] = set()  #: roots of tensors that unrecorded ops make
 
-    def split(self) -> Safety:
+    def split(self) -> GraphRegions:
         reasons, unrecorded = [self._reason(op) for op in self.ops], []
         for op, reason in zip(self.ops, reasons, strict=True):
             if reason and op.name == "func.call":
+                self.refused.add(op)
                 unrecorded.append(
-                    Unrecorded(self._called(op), reason, tuple(dict.fromkeys(lines(op.location))))
+                    Unrecorded(self.called(op), reason, tuple(dict.fromkeys(lines(op.location))))
                 )
         inside = self._with_neighbours(reasons)
         regions, begin = [], 0
         for position in range(1, len(self.ops) + 1):
             if position == len(self.ops) or inside[position] != inside[begin]:
                 recorded = inside[begin] and any(op.name == "func.call" for op in self.ops[begin:position])
-                regions.append(Region(begin, position, recorded, self._writes(begin, position)))
+                regions.append(GraphRegion(begin, position, recorded))
                 begin = position
-        return Safety(tuple(regions), tuple(unrecorded))
+        return GraphRegions(tuple(regions), tuple(unrecorded))
+
+    def is_refused(self, op: ir.Operation) -> bool:
+        """Whether a call is not recorded, and ``split`` said why."""
+        return op in self.refused
 
     def _with_neighbours(self, reasons: list[str | None]) -> list[bool]:
         """Whether each op is inside a graph."""
@@ -110,13 +146,6 @@ class _Splitter:
             inside[i] = following = following if current is None else current
         return [bool(i) for i in inside]
 
-    def _writes(self, begin: int, end: int) -> tuple[ir.Value, ...]:
-        own = {r for op in self.ops[begin:end] for r in op.results}
-        written: dict[ir.Value, None] = {}
-        for op in self.ops[begin:end]:
-            written.update(dict.fromkeys(root for root in self._written(op) if root not in own))
-        return tuple(written)
-
     def _written(self, op: ir.Operation) -> list[ir.Value]:
         """Roots of the tensors that a call writes into."""
         if op.name != "func.call":
@@ -129,7 +158,8 @@ class _Splitter:
             numbers = list(ir.DenseI64ArrayAttr(callee.attributes["fuse.mutated"]))
         return [self.storage.root(op.operands[i]) for i in numbers]
 
-    def _called(self, op: ir.Operation) -> str:
+    def called(self, op: ir.Operation) -> str:
+        """What a call calls: a torch op, or a kernel or a sub-graph behind an ``@``."""
         attributes = self.functions[callee_name(op)].attributes
         return string(attributes["fuse.extern"]) if "fuse.extern" in attributes else f"@{callee_name(op)}"
 
@@ -191,11 +221,10 @@ class _Splitter:
             return "a higher-order op runs on the host"
         if any(not self.symbols.issuperset(TensorSpec.of(r.type).symbols) for r in op.results):
             return "the size of its result depends on data"
-        function = resolve(name, op.location)
-        tags = function.tags if isinstance(function, torch._ops.OpOverload) else ()
-        if torch.Tag.cudagraph_unsafe in tags:
+        tags = self.op_tags(name)
+        if "cudagraph_unsafe" in tags:
             return "the op is tagged unsafe for CUDA graphs"
-        if torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags:
+        if "dynamic_output_shape" in tags or "data_dependent_output" in tags:
             return "the size of its result depends on data"
         if name.startswith(_COLLECTIVE):
             return "other processes take part in it"
@@ -206,7 +235,7 @@ class _Splitter:
             for v in op.operands[1:]
         ):
             return "a mask as an index waits for the device"
-        random = torch.Tag.nondeterministic_seeded in tags
+        random = "nondeterministic_seeded" in tags
         if "fuse.effect" in callee.attributes and not random and not name.startswith(_LAUNCHING):
             return "it has an effect on the host" if not op.results else None
         return None
