@@ -192,7 +192,7 @@ def _from_cache(
             return None, None
         cache = ProgramCache(options)
         trained = cache.read_training(key) if training else None
-        found = cache.read_captured(key) if not training else None
+        found = cache.read_captured(key, len(example_inputs)) if not training else None
     if trained is not None:
         try:
             return key, _stand_in(gm, example_inputs, options, key, *trained, timing)

@@ -69,9 +69,9 @@ def compile_graph(
     if on_gpu:
         with timing.measured("cache"):
             key = _key(gm, example_inputs, options, device, name, static, kept)
-            program = ProgramCache(options).read(key) if key is not None else None
+            placeholders = len(gm.graph.find_nodes(op="placeholder"))
+            program = ProgramCache(options).read(key, placeholders) if key is not None else None
     if program is not None:
-        placeholders = len(gm.graph.find_nodes(op="placeholder"))
         compiled = load_program(program, options, name, timing, key, placeholders, gm)
     else:
         told = Remarks() if remarks is None else remarks

@@ -2,8 +2,9 @@
 
 The key is everything that decides the program: the text of the graph after AOTAutograd, the options, the
 device, the versions of Python, torch, MLIR and Triton, and the compiler's own sources.  The value is the
-launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells.  An entry that
-is damaged, of another form or without its kernels is a miss (``runtime/cache``).
+launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells
+(``program_entry.py``).  An entry that is damaged, of another form or without its kernels is a miss
+(``runtime/cache``).
 
 A graph is also known by the text of what Dynamo captured. One without gradients that AOTAutograd needs no
 wrappers for (``direct_call.py``) runs without it; one with gradients is wrapped by AOTAutograd as a graph of
@@ -11,16 +12,13 @@ one op (``frontend/autograd/stand_in.py``). No rewrite of FX graphs runs then.
 """
 
 import hashlib
-import io
 import logging
-import pickle
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
-from functools import cache, partial
+from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -30,45 +28,23 @@ from ..fx.captured_text import captured_text
 from ..fx.graph_text import NotCacheable, graph_text
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
 from ..fx.torch_state import torch_state
-from ..runtime.cache.cache_folder import CacheFolder
 from ..runtime.cache.places import cache_folder
 from ..runtime.gpu.load import PlanKernel, kernel_cache
 from ..runtime.kernels.triton_version import triton_fingerprint
-from ..runtime.plans.plan import Plan
-from .program import Account, GpuProgram, Interface
+from .program import GpuProgram
+from .program_entry import (
+    InferenceLink,
+    StoredKernel,
+    TrainingLink,
+    fits,
+    link_bytes,
+    program_bytes,
+    read_inference,
+    read_program,
+    read_training,
+)
 
 log = logging.getLogger(__name__)
-
-_Kind = TypeVar("_Kind")
-_PACKAGE = __name__.partition(".")[0]
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A ``GpuProgram`` whose kernels are in the kernel cache: name -> (key, signature)."""
-
-    interface: Interface
-    account: Account
-    plan: Plan
-    kernels: dict[str, tuple[str, tuple[str, ...]]]
-    module: bytes
-
-
-@dataclass(frozen=True)
-class _Inference:
-    """What a captured graph without gradients became: the name of a program, and the inputs it writes to."""
-
-    program: str
-    written: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class _Training:
-    """What a captured graph with gradients became: the names of two programs."""
-
-    step: TrainingStep
-    forward: str
-    backward: str
 
 
 def program_key(
@@ -165,95 +141,71 @@ class ProgramCache:
         self._trained = cache_folder(options, ".trained")
         self._options = options
 
-    def read_captured(self, key: str) -> tuple[GpuProgram, tuple[int, ...]] | None:
-        """The program that a captured graph became, by ``captured_key``, and the inputs that it writes to;
-        None as in ``read``.
+    def read_captured(self, key: str, inputs: int) -> tuple[GpuProgram, tuple[int, ...]] | None:
+        """The program that a captured graph of so many inputs became, by ``captured_key``, and the inputs
+        that it writes to; None as in ``read``.
         """
-        entry = self._entry(self._captured, key, _Inference)
-        program = self.read(entry.program) if entry is not None else None
+        entry = self._captured.read(key, read_inference)
+        program = self.read(entry.program, inputs) if entry is not None else None
         if entry is None or program is None or program.interface.constants:
             return None
-        return program, entry.written
+        return (program, entry.written) if max(entry.written, default=-1) < inputs else None
 
     def read_training(self, key: str) -> tuple[TrainingStep, GpuProgram, GpuProgram] | None:
         """The programs, forward and backward, that a captured graph with gradients became; None as in
         ``read``.
         """
-        entry = self._entry(self._trained, key, _Training)
+        entry = self._trained.read(key, read_training)
         if entry is None:
             return None
-        forward, backward = self.read(entry.forward), self.read(entry.backward)
+        step, tangents = entry.step, sum(entry.step.differentiable)
+        forward = self.read(entry.forward, len(step.gradients))
+        backward = self.read(entry.backward, len(step.saved) + tangents)
         if forward is None or backward is None:
             return None
-        held = forward.interface.constants or backward.interface.constants
-        return None if held else (entry.step, forward, backward)
+        if forward.interface.constants or backward.interface.constants:
+            return None
+        outputs = len(step.results) + len(step.saved), len(step.gradients)
+        given = len(forward.interface.outputs), len(backward.interface.outputs)
+        return (step, forward, backward) if outputs == given else None
 
     def link_training(self, key: str, step: TrainingStep, forward: str, backward: str) -> None:
         """Says that the captured graph ``key`` becomes two programs, by their names."""
-        self._trained.write(key, _to_bytes(_Training(step, forward, backward)))
+        self._trained.write(key, link_bytes(TrainingLink(step, forward, backward)))
 
     def link(self, key: str, program: str, written: tuple[int, ...]) -> None:
         """Says that the captured graph ``key`` becomes the program of the name ``program``, which writes to
         the inputs ``written``.
         """
-        self._captured.write(key, _to_bytes(_Inference(program, written)))
+        self._captured.write(key, link_bytes(InferenceLink(program, written)))
 
-    def read(self, key: str) -> GpuProgram | None:
-        """The program of that name; None where there is none or it cannot be used, which the log says."""
-        entry = self._entry(self._folder, key, _Entry)
-        if entry is None:
+    def read(self, key: str, placeholders: int) -> GpuProgram | None:
+        """The program of that name, of a graph with so many placeholders; None where there is none or it
+        cannot be used, which the log says.
+        """
+        found = self._folder.read(key, read_program)
+        if found is None:
+            return None
+        program, plan, module = found
+        if not fits(program, placeholders):
+            log.warning("the cached program %s takes other arguments than its graph has", key)
             return None
         kernels, stored = kernel_cache(self._options), {}
-        for name, (kernel, signature) in entry.kernels.items():
-            cubin = kernels.load(kernel)
+        for name, kernel in program.kernels.items():
+            cubin = kernels.load(kernel.key)
             if cubin is None:
                 log.info("the cached program %s lacks its kernel %s and will be compiled again", key, name)
                 return None
-            stored[name] = PlanKernel(kernel, signature, cubin)
-        return GpuProgram(entry.interface, entry.account, entry.plan, stored, entry.module)
-
-    def _entry(self, folder: CacheFolder, key: str, kind: type[_Kind]) -> _Kind | None:
-        return folder.read(key, partial(_from_bytes, kind=kind))
+            stored[name] = PlanKernel(kernel.key, kernel.signature, cubin)
+        return GpuProgram(program.interface, program.account, plan, stored, module)
 
     def write(self, key: str, program: GpuProgram) -> None:
         """Stores a program, whose kernels are stored already.  What cannot be written is logged and left."""
-        kernels = {name: (k.key, k.signature) for name, k in program.kernels.items()}
-        entry = _Entry(program.interface, program.account, program.plan, kernels, program.module)
+        kernels = {name: StoredKernel(k.key, k.signature) for name, k in program.kernels.items()}
         try:
-            data = _to_bytes(entry)
-        except Exception as error:  # a value that cannot be pickled, in a remark for example
+            data = program_bytes(program.interface, program.account, program.plan, kernels, program.module)
+            read_program(data)  # what may not be read may not be written
+        except ValueError as error:  # a value that JSON cannot say, in a remark for example
             log.warning("the program %s cannot be stored: %s", key, error)
             return
         self._folder.write(key, data)
-
-
-def _to_bytes(entry: _Entry | _Inference | _Training) -> bytes:
-    body = pickle.dumps(entry, protocol=5)
-    _from_bytes(body, type(entry))  # what may not be read may not be written
-    return body
-
-
-def _from_bytes(body: bytes, kind: type[_Kind]) -> _Kind:
-    entry = _Unpickler(io.BytesIO(body)).load()
-    if not isinstance(entry, kind):
-        raise ValueError(f"it holds a {type(entry).__name__}")
-    if set(vars(entry)) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
-        raise ValueError(f"it holds a {kind.__name__} of the fields {', '.join(sorted(vars(entry)))}")
-    return entry
-
-
-class _Unpickler(pickle.Unpickler):
-    """Makes objects of the classes that this package defines and of Python's plain types, and calls nothing
-    else.
-    """
-
-    def find_class(self, module: str, name: str) -> Any:
-        # Pickle looks a dotted name up in what a module imports: "pathlib.Path", "os.system".
-        if "." not in name and (module.partition(".")[0] == _PACKAGE or (module, name) in _PLAIN):
-            found = super().find_class(module, name)
-            if isinstance(found, type) and (found.__module__, found.__qualname__) == (module, name):
-                return found
-        raise pickle.UnpicklingError(f"a stored program may not hold {module}.{name}")
-
-
-_PLAIN = {("builtins", "set"), ("builtins", "frozenset"), ("builtins", "complex"), ("fractions", "Fraction")}

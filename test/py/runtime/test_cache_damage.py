@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from cached_files import KEYS
 from stored_programs import compiled, entries
 
 from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.driver.program_cache import ProgramCache
 from fuse_mlir.compiler.driver.tiling_search import _stored_tile
-from fuse_mlir.compiler.frontend.autograd.stand_in import TrainingStep
+from fuse_mlir.compiler.frontend.autograd.stand_in import Look, TrainingStep
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.tile import Axis, Tile
 from fuse_mlir.compiler.runtime.cache.cache_contents import SUFFIXES
@@ -23,13 +24,19 @@ from fuse_mlir.compiler.runtime.gpu.load import kernel_cache
 TILE = Tile((Axis(("d0",), 64, "grid"),), 4)
 
 
+def shifted(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """As many arguments as results: its program can stand for both graphs of a training step."""
+    return x.relu() + 1
+
+
 @pytest.fixture(scope="module")
 def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     """Options of a folder with entries of every suffix."""
     folder = tmp_path_factory.mktemp("cache")
-    program = compiled(folder).key
+    program = compiled(folder, shifted).key
     given = Options(cache_dir=folder)
-    step = TrainingStep((), (), (), (), ())
+    look = Look((6, 24), (24, 1), "float32", "cpu")
+    step = TrainingStep((look,), (True,), (), (), (look,))
     ProgramCache(given).link_training(KEYS[1], step, str(program), str(program))
     with make_context():
         cache_folder(given, ".tile").write(KEYS[2], str(TILE.attribute()).encode())
@@ -40,9 +47,9 @@ def readers(options: Options) -> dict[str, Callable[[str], Any]]:
     """What reads the entries of each suffix, from the key to what is stored or None."""
     programs = ProgramCache(options)
     return {
-        ".captured": programs.read_captured,
+        ".captured": lambda key: programs.read_captured(key, 1),
         ".kernel": kernel_cache(options).load,
-        ".program": programs.read,
+        ".program": lambda key: programs.read(key, 1),
         ".tile": lambda key: cache_folder(options, ".tile").read(key, lambda d: _stored_tile(d, [TILE])),
         ".trained": programs.read_training,
     }

@@ -1,0 +1,189 @@
+"""Dataclasses as JSON and back, by the types of their fields.
+
+A dataclass is an object of its fields; where a field may hold one of several dataclasses, an object of one
+entry, the class's name.  A field of type ``Any`` holds None, a bool, a number, a text, or a list or tuple of
+these.  Reading checks every type: what is read is what was written or a ``ValueError`` of one sentence, which
+says where in the data the mistake is.  No class is found by a name in the data, and nothing is called but the
+dataclasses that the types name.
+"""
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+_Kind = TypeVar("_Kind")
+#: From data to a value; the text is where the data stands.
+_Read = Callable[[Any, str], Any]
+#: How lists and tuples may nest in a field of type ``Any``.
+_DEEPEST = 8
+
+
+def to_json(value: Any) -> Any:
+    """The data of a dataclass or of what one holds.  Raises ValueError for what no field may hold.
+
+    Unions are told apart by the reader's types, so ``value`` must be of the type that ``from_json`` gets.
+    """
+    kind: Any = type(value)
+    return _writer(kind)(value) if _is_stored(kind) else _plain(value, 0)
+
+
+def from_json(kind: type[_Kind], data: Any, where: str = "") -> _Kind:
+    """The value of type ``kind`` that ``to_json`` wrote.  Raises ValueError for any other data."""
+    of: Any = kind
+    return _reader(of)(data, where or kind.__name__)  # type: ignore[no-any-return]
+
+
+def _is_stored(kind: Any) -> bool:
+    """Whether a type is a dataclass."""
+    return isinstance(kind, type) and is_dataclass(kind)
+
+
+# --- writing
+
+
+@cache
+def _writer(kind: Any) -> Callable[[Any], Any]:
+    """What writes a value of a type."""
+    if kind is Any:
+        return lambda value: _plain(value, 0)
+    if _is_stored(kind):
+        parts = [(name, _writer(of)) for name, of in _fields(kind).items()]
+        return lambda value: {name: write(getattr(value, name)) for name, write in parts}
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _union_writer(arguments)
+    if origin in (tuple, list):
+        if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):
+            each = [_writer(a) for a in arguments]
+            return lambda value: [write(item) for write, item in zip(each, value, strict=True)]
+        item = _writer(arguments[0])
+        return lambda value: [item(v) for v in value]
+    if origin is not None and issubclass(origin, Mapping):
+        item = _writer(arguments[1])
+        return lambda value: {name: item(v) for name, v in value.items()}
+    return lambda value: value
+
+
+def _union_writer(choices: tuple[Any, ...]) -> Callable[[Any], Any]:
+    classes: dict[Any, Any] = {c: _writer(c) for c in choices if _is_stored(c)}
+    if len(classes) > 1:
+        return lambda value: {type(value).__name__: classes[type(value)](value)}
+    (kind,) = [c for c in choices if c is not types.NoneType]
+    write = _writer(kind)
+    return lambda value: None if value is None else write(value)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) in (list, tuple) and depth < _DEEPEST:
+        return {type(value).__name__: [_plain(item, depth + 1) for item in value]}
+    raise ValueError(f"a {type(value).__name__} cannot be stored")
+
+
+# --- reading
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """The fields of a dataclass and their types."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+@cache
+def _reader(kind: Any) -> _Read:
+    """What reads a value of a type."""
+    if kind is Any:
+        return lambda data, where: _read_plain(data, where, 0)
+    if _is_stored(kind):
+        return _dataclass_reader(kind)
+    if kind in (bool, int, str, types.NoneType):
+        return lambda data, where: data if type(data) is kind else _fail(where, kind.__name__, data)
+    if kind is float:
+        return lambda data, where: float(data) if type(data) in (int, float) else _fail(where, "float", data)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return lambda data, where: data if data in arguments else _fail(where, str(arguments), data)
+    if origin in (Union, types.UnionType):
+        return _union_reader(arguments)
+    if origin in (tuple, list):
+        return _sequence_reader(origin, arguments)
+    if origin is not None and issubclass(origin, Mapping):
+        return _mapping_reader(arguments[1])
+    raise TypeError(f"{kind} is no type of a field that is stored")
+
+
+def _dataclass_reader(kind: Any) -> _Read:
+    parts = {name: _reader(of) for name, of in _fields(kind).items()}
+
+    def read(data: Any, where: str) -> Any:
+        if type(data) is not dict or data.keys() != parts.keys():
+            _fail(where, f"object of {', '.join(parts)}", data)
+        return kind(**{name: part(data[name], f"{where}.{name}") for name, part in parts.items()})
+
+    return read
+
+
+def _union_reader(choices: tuple[Any, ...]) -> _Read:
+    named: dict[str, Any] = {c.__name__: c for c in choices if _is_stored(c)}
+    classes = {name: _reader(c) for name, c in named.items()}
+    if len(classes) > 1:
+
+        def read(data: Any, where: str) -> Any:
+            if type(data) is not dict or len(data) != 1 or not classes.keys() >= data.keys():
+                _fail(where, " or ".join(classes), data)
+            ((name, held),) = data.items()
+            return classes[name](held, where)
+
+        return read
+    (kind,) = [c for c in choices if c is not types.NoneType]
+    item = _reader(kind)
+    return lambda data, where: None if data is None else item(data, where)
+
+
+def _sequence_reader(origin: Any, arguments: tuple[Any, ...]) -> _Read:
+    if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):
+        each = [_reader(a) for a in arguments]
+
+        def read_each(data: Any, where: str) -> Any:
+            if type(data) is not list or len(data) != len(each):
+                _fail(where, f"list of {len(each)}", data)
+            return tuple([read(item, where) for read, item in zip(each, data, strict=True)])
+
+        return read_each
+    item = _reader(arguments[0])
+
+    def read(data: Any, where: str) -> Any:
+        if type(data) is not list:
+            _fail(where, "list", data)
+        return origin([item(d, where) for d in data])
+
+    return read
+
+
+def _mapping_reader(kind: Any) -> _Read:
+    item = _reader(kind)
+
+    def read(data: Any, where: str) -> Any:
+        if type(data) is not dict:
+            _fail(where, "object", data)
+        return {name: item(d, f"{where}.{name}") for name, d in data.items()}
+
+    return read
+
+
+def _read_plain(data: Any, where: str, depth: int) -> Any:
+    if type(data) is dict and len(data) == 1 and depth < _DEEPEST:
+        ((kind, items),) = data.items()
+        if kind in ("list", "tuple") and type(items) is list:
+            values = [_read_plain(item, where, depth + 1) for item in items]
+            return values if kind == "list" else tuple(values)
+    if type(data) in (dict, list):
+        _fail(where, "number or text", data)
+    return data
+
+
+def _fail(where: str, wanted: str, data: Any) -> Any:
+    raise ValueError(f"{where[:200]} is a {type(data).__name__} where it has to be a {wanted[:200]}")
