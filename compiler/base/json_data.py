@@ -99,10 +99,10 @@ def _reader(kind: Any) -> _Read:
         return lambda data, where: _read_plain(data, where, 0)
     if _is_stored(kind):
         return _dataclass_reader(kind)
-    if kind in (bool, int, str, types.NoneType):
+    if kind in (bool, int, str, bytes, types.NoneType):
         return lambda data, where: data if type(data) is kind else _fail(where, kind.__name__, data)
     if kind is float:
-        return lambda data, where: float(data) if type(data) in (int, float) else _fail(where, "float", data)
+        return _read_float
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
         return lambda data, where: data if data in arguments else _fail(where, str(arguments), data)
@@ -113,6 +113,13 @@ def _reader(kind: Any) -> _Read:
     if origin is not None and issubclass(origin, Mapping):
         return _mapping_reader(arguments[1])
     raise TypeError(f"{kind} is no type of a field that is stored")
+
+
+def _read_float(data: Any, where: str) -> float:
+    try:
+        return float(data) if type(data) in (int, float) else _fail(where, "float", data)
+    except OverflowError:
+        return _fail(where, "float", data)  # type: ignore[no-any-return]
 
 
 def _dataclass_reader(kind: Any) -> _Read:

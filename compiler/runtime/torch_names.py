@@ -127,10 +127,6 @@ def fastest(name: str) -> Callable[..., Any]:
     return found._op if type(found) is torch._ops.OpOverload else found  # what its `__call__` would call
 
 
-#: The kinds of ``#fuse.torch<"kind:name">``.
-NAMED_KINDS = frozenset(("device", "object", "dtype", "layout", "memory_format"))
-
-
 def torch_object(
     text: str, objects: Mapping[str, Any], device: str | None, location: "ir.Location | None" = None
 ) -> Any:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Protocol
 
+from ...base.json_data import from_json
+
 STAGES = ("parse", "ttir", "ttgir", "llir", "ptx", "cubin")
 """Triton's stages in order; `parse` reads and verifies the text, each other one is named after what it
 makes.
@@ -158,12 +160,18 @@ class CompiledCubin:
         head, ptx, cubin = _LENGTHS.unpack_from(data) if len(data) >= start else (0, 0, 0)
         if len(data) != start + head + ptx + cubin:
             raise ValueError(f"a kernel of {len(data)} bytes does not have the lengths that it begins with")
-        small = json.loads(data[start : start + head])
+        try:
+            small = json.loads(data[start : start + head])
+        except RecursionError:
+            small = None
         if not isinstance(small, dict) or set(small) != set(cls._small()):
             raise ValueError(f"a kernel is stored with the fields {', '.join(cls._small())}")
-        small["params"] = tuple(small["params"])
         text = data[start + head : start + head + ptx].decode()
-        return cls(cubin=data[start + head + ptx :], ptx=text, **small)
+        read = from_json(cls, {**small, "cubin": data[start + head + ptx :], "ptx": text})
+        numbers = (read.shared, read.num_warps, read.num_ctas, read.global_scratch_size)
+        if not all(0 <= number < 1 << 31 for number in (*numbers, read.profile_scratch_size)):
+            raise ValueError("a kernel is stored with a number that no kernel has")
+        return read
 
     @classmethod
     def _small(cls) -> list[str]:

@@ -5,7 +5,7 @@ expressions, types.  Each mistake is a ``PlanError`` that names line and column.
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn, TypeVar
 
 from ...base.launch import Line
@@ -17,7 +17,6 @@ _Item = TypeVar("_Item")
 
 #: Numbers are 64 bits wide; a float has 17 digits, a sign, a point and an exponent.
 _LONGEST_NUMBER = 32
-_SPACE = re.compile(r"[ \t]*")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)(?![\w.])|nan(?![\w.])")
@@ -49,9 +48,10 @@ class Cursor:
         raise PlanError(message, f"{self.name}:{self.number}:{column}")
 
     def _space(self) -> None:
-        found = _SPACE.match(self.text, self.at)
-        assert found is not None
-        self.at = found.end()
+        text, at = self.text, self.at
+        while text[at : at + 1] in (" ", "\t"):
+            at += 1
+        self.at = at
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.match(self.text, self.at)
@@ -71,12 +71,23 @@ class Cursor:
         """Whether ``mark`` stands here, which is read then; a word is read only whole."""
         if not self.text.startswith(mark, self.at):
             return False
-        after = self.text[self.at + len(mark) : self.at + len(mark) + 1]
-        if mark[-1].isalnum() and (after.isalnum() or after in ("_", ".")) and after:
-            return False
-        self.at += len(mark)
+        end = self.at + len(mark)
+        if mark[-1].isalnum():
+            after = self.text[end : end + 1]
+            if after.isalnum() or (after and after in "_."):
+                return False
+        self.at = end
         self._space()
         return True
+
+    def take_one(self, words: Mapping[str, _Item]) -> _Item | None:
+        """What ``words`` has for the word that stands here, which is read then."""
+        found = _WORD.match(self.text, self.at)
+        if found is None or found[0] not in words:
+            return None
+        self.at = found.end()
+        self._space()
+        return words[found[0]]
 
     def expect(self, mark: str) -> None:
         if not self.take(mark):
@@ -132,9 +143,9 @@ class Cursor:
     def number_here(self) -> int | float | None:
         """The constant that stands here, if one does."""
         start = self.at
-        for word, value in _CONSTANTS.items():
-            if self.take(word):
-                return value
+        known = self.take_one(_CONSTANTS)
+        if known is not None:
+            return known
         found = self._match(_NUMBER)
         if found is None:
             return None

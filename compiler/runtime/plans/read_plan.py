@@ -43,8 +43,8 @@ from .steps import (
 )
 from .validate import validate
 
-#: How deep control flow, and the arguments of an op, may nest.
-_DEEPEST = 40
+#: How deep control flow, and the arguments of an op, may nest: Python has 20 loops inside each other at most.
+_DEEPEST = 16
 _KEYWORD = re.compile(r"[A-Za-z_]\w*\s*=")
 
 
@@ -253,14 +253,12 @@ class _Reader:
     def step(self, line: Cursor) -> Step:
         """The step that begins in this line."""
         start = line.at
-        for word, read in _STATEMENTS.items():
-            if line.take(word):
-                return read(self, line)
+        read = line.take_one(_STATEMENTS)
+        if read is not None:
+            return read(self, line)
         results = self.results(line, start)
-        for word, make in _DEFINITIONS.items():
-            if line.take(word):
-                return make(self, line, results)
-        return self.arithmetic(line, results)
+        make = line.take_one(_DEFINITIONS)
+        return self.arithmetic(line, results) if make is None else make(self, line, results)
 
     def results(self, line: Cursor, start: int) -> tuple[Value, ...]:
         """``t1: f32[4], u0 =``; what has no type is a size."""

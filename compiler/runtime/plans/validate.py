@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ...index import Expr
 from ..errors import RunError
-from ..torch_names import NAMED_KINDS, resolve
+from ..torch_names import resolve, torch_object
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
 from .plan import MAIN, Function, Plan
 from .plan_error import PlanError
@@ -56,8 +56,8 @@ PARAMETERS = frozenset(
     ("ptr", "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_FUNCTION = re.compile(r"(?:graph|control_flow)_\w+")
-_PART = re.compile(r"partition_\d+")
+_FUNCTION = re.compile(r"(?:graph|control_flow)_\w+", re.ASCII)
+_PART = re.compile(r"partition_[0-9]+")
 _DEVICE = re.compile(r"cpu|cuda(?::\d{1,4})?")
 #: Names with a meaning in the Python of a plan, or in its text.
 _RESERVED = frozenset(
@@ -151,7 +151,7 @@ class _Validator:
     def _argument(self, extern: Extern, argument: Argument) -> None:
         if isinstance(argument, Arg) and not 0 <= argument.number < extern.operands:
             self.fail(extern, f"{extern.op} takes operand {argument.number} of {extern.operands}")
-        elif isinstance(argument, Named) and argument.text.partition(":")[0] not in NAMED_KINDS:
+        elif isinstance(argument, Named) and not _is_known(argument.text):
             self.fail(extern, f"'{argument.text}' names nothing of torch")
         elif isinstance(argument, List | Tuple):
             for item in argument.items:
@@ -174,6 +174,18 @@ class _Validator:
             self._function(self.functions[step.function], (*around, function.name))
         _Scope(self, function).run()
         self.checked.add(function.name)
+
+
+def _is_known(text: str) -> bool:
+    """Whether torch has what a ``Named`` argument names; an object is known where the plan is bound."""
+    kind, _, name = text.partition(":")
+    if kind in ("object", "device"):
+        return kind == "object" or _DEVICE.fullmatch(name) is not None or name == "meta"
+    try:
+        torch_object(text, {}, None)
+    except RunError:
+        return False
+    return True
 
 
 def _calls(steps: Iterable[Step]) -> Iterable[CallFunction]:

@@ -1,0 +1,218 @@
+"""Entries of the cache that somebody forged, with right checksums: each is refused in one sentence, or is a
+program that may run; nothing that an entry names is called but what a plan may name.
+"""
+
+import json
+import random
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from stored_programs import compiled, entries
+
+from fuse_mlir.compiler.driver.program_entry import (
+    TrainingLink,
+    link_bytes,
+    read_inference,
+    read_program,
+    read_training,
+)
+from fuse_mlir.compiler.frontend.autograd.stand_in import Look, TrainingStep
+from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry
+from fuse_mlir.compiler.runtime.errors import RunError
+from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
+from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
+from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
+from fuse_mlir.compiler.runtime.plans.plan import Plan
+from fuse_mlir.compiler.runtime.torch_names import resolve
+
+#: Names that must never be called.
+NASTY = (
+    "os.system", "subprocess.run", "builtins.eval", "builtins.__import__", "torch.load", "torch.hub.load",
+    "operator.attrgetter", "operator.methodcaller", "operator.call", "_operator.setitem", "math.__loader__",
+    "torch.ops.load_library", "load_library.default.x", "aten.mm.__class__", "aten.__class__.default",
+    "aten.from_file.default", "higher_order.__class__", "higher_order.cond.__class__", "__import__('os')",
+    "prims.mm.default\nimport os", "aten.mm.default); import os; (",
+)  # fmt: skip
+VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1 << 40,
+    10**400,
+    1.5,
+    float("nan"),
+    "",
+    "x",
+    "lambda: 0",
+    [],
+    {},
+    [[]],
+    {"a": 1},
+)
+LENGTH = struct.Struct("<Q")
+
+
+def model(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return ((x @ x.T).relu() + 1).softmax(-1).sum(0, dtype=torch.float64)
+
+
+class Watch:
+    """Tells what Python is asked to run while it is on."""
+
+    def __init__(self) -> None:
+        self.on, self.seen = False, list[str]()
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: Any) -> None:
+        if self.on and event in ("exec", "compile", "os.system", "subprocess.Popen", "pickle.find_class"):
+            self.seen.append(event)
+
+
+@pytest.fixture(scope="module")
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture(scope="module")
+def bodies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What an entry of each kind stores."""
+    folder = tmp_path_factory.mktemp("cache")
+    compiled(folder, model)
+    found = {}
+    for suffix in (".program", ".captured", ".kernel"):
+        path: Path = entries(folder, suffix)[0]
+        found[suffix] = from_entry(path.name, path.read_bytes())
+    look = Look((6, 24), (24, 1), "float32", "cpu")
+    step = TrainingStep((look, look), (True, False), (("input", 0), ("made", 0)), (look,), (look, None))
+    found[".trained"] = link_bytes(TrainingLink(step, "0" * 64, "1" * 64))
+    return found
+
+
+def places(data: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to all values inside some data."""
+    if way:
+        yield way
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from places(value, (*way, key))
+
+
+def forged_data(data: Any, draw: random.Random) -> Any:
+    """JSON that differs somewhere."""
+    data = json.loads(json.dumps(data))
+    *way, last = draw.choice(list(places(data)))
+    holder = data
+    for key in way:
+        holder = holder[key]
+    what = draw.randrange(4)
+    if what == 0:
+        del holder[last]
+    elif what == 1 and isinstance(holder, list):
+        holder.insert(last, holder[draw.randrange(len(holder))])
+    elif what == 2:
+        holder[last] = {draw.choice(("OutputResult", "os.system", "tuple", "__class__")): holder[last]}
+    else:
+        holder[last] = draw.choice((*VALUES, *NASTY))
+    return data
+
+
+def forged_text(text: str, draw: random.Random) -> str:
+    """A plan's text that differs somewhere: a line, a word, a character."""
+    what = draw.randrange(6)
+    if what < 2:
+        lines = text.split("\n")
+        a, b = draw.randrange(len(lines)), draw.randrange(len(lines))
+        if what:
+            lines[a] = lines[b]
+        else:
+            lines[a], lines[b] = lines[b], lines[a]
+        return "\n".join(lines)
+    words = [w for w in text.replace("(", " ").replace(",", " ").replace(":", " ").split() if w]
+    if what < 4:
+        return text.replace(draw.choice(words), draw.choice(words), 1)
+    if what == 4:
+        return text.replace(draw.choice([*words, "aten.mm.default"]), draw.choice(NASTY), 1)
+    at = draw.randrange(len(text))
+    return text[:at] + draw.choice("()[]{}<>\"'\\$%:;,.=-+0aé\n\0") + text[at + draw.randrange(2) :]
+
+
+def forged_body(body: bytes, draw: random.Random) -> bytes:
+    """What an entry stores, changed behind its checksum."""
+    if draw.randrange(8) == 0:
+        at = draw.randrange(len(body))
+        return body[:at] + draw.randbytes(draw.randrange(4)) + body[at + draw.randrange(4) :]
+    end = 8 + LENGTH.unpack_from(body)[0]
+    content = json.loads(body[8:end])
+    if "plan" in content["data"] and draw.randrange(3):
+        content["data"]["plan"] = forged_text(content["data"]["plan"], draw)
+    else:
+        content = forged_data(content, draw)
+    text = json.dumps(content).encode()
+    return LENGTH.pack(len(text)) + text + body[end:]
+
+
+def forged_kernel(body: bytes, draw: random.Random) -> bytes:
+    lengths = struct.Struct("<3Q")
+    head, ptx, cubin = lengths.unpack_from(body)
+    small = json.dumps(forged_data(json.loads(body[24 : 24 + head]), draw)).encode()
+    return lengths.pack(len(small), ptx, cubin) + small + body[24 + head :]
+
+
+def bound(plan: Plan) -> None:
+    """Brings a plan to life; its operators are those that a plan may name."""
+    for extern in plan.externs:
+        found = resolve(extern.op)
+        overload = isinstance(found, torch._ops.OpOverload | torch._ops.HigherOrderOperator)
+        assert overload or extern.op.partition(".")[0] in ("math", "operator", "_operator", "torch"), (
+            extern.op
+        )
+        assert "from_file" not in extern.op
+    launchers: dict[str, Callable[..., None]] = {kernel.name: lambda *_: None for kernel in plan.kernels}
+    LaunchPlan.bind(plan, launchers, bind_externs(plan, {}), lambda device, count: (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "read", "forge", "count"),
+    [
+        (".program", read_program, forged_body, 550),
+        (".trained", read_training, forged_body, 200),
+        (".captured", read_inference, forged_body, 100),
+        (".kernel", CompiledCubin.from_bytes, forged_kernel, 150),
+    ],
+)
+def test_a_forged_entry_is_refused_in_one_sentence_or_runs(
+    suffix: str, read: Callable[[bytes], Any], forge: Any, count: int, bodies: dict[str, bytes], watch: Watch
+) -> None:
+    draw, body, refused = random.Random(suffix), bodies[suffix], 0
+    read(body)  # its types are looked at once
+    for number in range(count):
+        wrong = forge(body, draw)
+        watch.seen.clear()
+        watch.on = True
+        try:
+            found = read(wrong)
+        except ValueError as error:
+            refused += 1
+            assert str(error) and "\n" not in " ".join(str(error).split()), number
+            continue
+        finally:
+            watch.on = False
+            assert watch.seen == [], number
+        if suffix == ".program":
+            try:
+                bound(found[1])
+            except RunError as error:
+                assert "\n" not in str(error)
+    assert refused > count // 3
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_no_plan_names_what_is_no_operator(name: str) -> None:
+    with pytest.raises(RunError, match="no operator is called"):
+        resolve(name)
