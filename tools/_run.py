@@ -18,12 +18,11 @@ from ..compiler.ir.context import make_context
 from ..compiler.ir.kernel import is_kernel, is_tiled
 from ..compiler.mlir import ir
 from ..compiler.runtime.checks.made_inputs import InputMaker
-from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
+from ..compiler.runtime.errors import DeviceAssertError, OutOfBounds, PlanError, RunError
 from ..compiler.runtime.interpreter.launchers import interpreted_launchers
 from ..compiler.runtime.interpreter.program import InterpretedProgram
 from ..compiler.runtime.plans.bound_plan import LaunchPlan
 from ..compiler.runtime.plans.extern_function import bind_externs
-from ..compiler.runtime.plans.plan_error import PlanError
 from ..compiler.runtime.plans.read_plan import read_plan
 from ..compiler.runtime.rng import RngState
 from ..compiler.verifier.verifier import VerificationError, verify

@@ -11,8 +11,7 @@ from ..base.timing import PassTime, Timing
 from ..frontend.importer.interface import Fallback, Output
 from ..fx.saved_strides import ResultStrides
 from ..runtime.gpu.load import PlanKernel
-from ..runtime.plans.partition import Partition
-from ..runtime.plans.plan import Plan
+from ..runtime.plans.plan import Partition, Plan
 from ..runtime.plans.python_source import python_source
 
 if TYPE_CHECKING:

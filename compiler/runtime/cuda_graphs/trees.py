@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import torch
 
-from ..plans.partition import Partition
+from ..plans.plan import Partition
 
 #: What a graph is to autograd.
 Kind = Literal["inference", "forward", "backward"]

@@ -11,7 +11,6 @@ from typing import Literal
 
 from ...base.launch import Unrecorded
 from .externs import Extern
-from .partition import Partition
 from .steps import Recorded, Step, Value, walk
 
 #: The function that runs the program.
@@ -38,6 +37,21 @@ class Function:
     kind: Literal["graph", "control"]
     parameters: tuple[Value, ...]
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A function of the plan that is recorded.  ``inputs``: what it takes, by the plan's variables.
+
+    static: positions of inputs whose address never changes.  mutated: positions of inputs that it writes
+    into.  results: how many results it gives.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    static: tuple[int, ...]
+    mutated: tuple[int, ...]
+    results: int
 
 
 @dataclass(frozen=True)

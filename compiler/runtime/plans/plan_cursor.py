@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar
 
 from ...base.launch import Line
 from ...index import Expr, parse
-from .plan_error import PlanError
+from ..errors import PlanError
 from .steps import NUMBERS, Operand, Origin, TensorType, Type, Value
 
 _Item = TypeVar("_Item")

@@ -1,17 +1,17 @@
 """Reads the text of a launch plan (``plan_text.py``) and validates what it says (``validate.py``)."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
 from ...base.launch import Unrecorded
 from ...index import Expr
-from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
+from ..errors import PlanError
+from .externs import Extern
 from .plan import Function, KernelParameters, Plan
 from .plan_cursor import Cursor
-from .plan_error import PlanError
 from .plan_text import VERSION
+from .read_extern import read_extern
 from .steps import (
     Align,
     Alloc,
@@ -43,9 +43,8 @@ from .steps import (
 )
 from .validate import validate
 
-#: How deep control flow, and the arguments of an op, may nest: Python has 20 loops inside each other at most.
+#: How deep control flow may nest: Python has 20 loops inside each other at most.
 _DEEPEST = 16
-_KEYWORD = re.compile(r"[A-Za-z_]\w*\s*=")
 
 
 def read_plan(text: str, name: str = "plan", device: str | None = None) -> Plan:
@@ -116,7 +115,7 @@ class _Reader:
                 kernels.append(found)
                 line.end()
             elif line.take("extern"):
-                found = self.extern(line)
+                found = read_extern(line)
                 externs.append(found)
             elif line.take("unrecorded"):
                 op = line.string("an op")
@@ -135,78 +134,6 @@ class _Reader:
         if self.next < len(self.lines):
             self.line("a plan").fail("nothing may follow 'end'")
         return Plan(self.device, tuple(kernels), tuple(externs), tuple(functions), tuple(unrecorded), peak)
-
-    # --- extern ops
-
-    def extern(self, line: Cursor) -> Extern:
-        name = line.any_name("an extern op")
-        line.expect("(")
-        operands = line.integer("the number of operands")
-        line.expect(")")
-        line.expect("->")
-        results = line.integer("the number of results")
-        line.expect("=")
-        op = line.any_name("an operator")
-        arguments: list[Argument] = []
-        keywords: list[tuple[str, Argument]] = []
-
-        def given() -> None:
-            if _KEYWORD.match(line.text, line.at):
-                word = line.word("an argument")
-                line.expect("=")
-                keywords.append((word, self.argument(line)))
-            else:
-                arguments.append(self.argument(line))
-
-        line.listed("(", ")", given)
-        leaves = line.integers("a leaf") if line.take("leaves") else None
-        mutated = line.integers("an operand") if line.take("writes") else ()
-        aliases = line.listed("[", "]", lambda: self.alias(line)) if line.take("aliases") else ()
-        effect = line.take("effect")
-        line.end()
-        return Extern(
-            name, op, operands, tuple(arguments), tuple(keywords), results, leaves, mutated, aliases, effect
-        )
-
-    def alias(self, line: Cursor) -> tuple[int, int]:
-        result = line.integer("a result")
-        line.expect(":")
-        return result, line.integer("an operand")
-
-    def argument(self, line: Cursor) -> Argument:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            line.fail(f"arguments nest deeper than {_DEEPEST}")
-        found = self._argument(line)
-        self.depth -= 1
-        return found
-
-    def _argument(self, line: Cursor) -> Argument:
-        here = line.text[line.at : line.at + 1]
-        if here == "$":
-            line.expect("$")
-            return Arg(line.integer("the number of an operand"))
-        if here == "<":
-            return Named(line.named())
-        if here == "[":
-            return List(line.listed("[", "]", lambda: self.argument(line)))
-        if here == "(":
-            return Tuple(line.listed("(", ")", lambda: self.argument(line)))
-        if here == "{":
-            return Dict(line.listed("{", "}", lambda: self.entry(line)))
-        if here == '"':
-            return line.string("a text")
-        if line.take("none"):
-            return None
-        value = line.number_here()
-        if value is None:
-            line.fail("expected an argument")
-        return value
-
-    def entry(self, line: Cursor) -> tuple[str, Argument]:
-        key = line.string("a key")
-        line.expect(":")
-        return key, self.argument(line)
 
     # --- functions
 

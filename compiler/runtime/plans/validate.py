@@ -9,66 +9,21 @@ safe in Python source: ``python_source.py`` prints what is validated here.
 import keyword
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from ...index import Expr
-from ..errors import RunError
+from ..errors import PlanError, RunError
 from ..torch_names import resolve, torch_object
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
 from .plan import MAIN, Function, Plan
-from .plan_error import PlanError
 from .python_text import identifier
-from .steps import (
-    Align,
-    Alloc,
-    Arithmetic,
-    Block,
-    Branch,
-    CallExtern,
-    CallFunction,
-    Check,
-    Compute,
-    Constant,
-    CopyBack,
-    Draw,
-    For,
-    Free,
-    Launch,
-    LayOut,
-    Operand,
-    Recorded,
-    Return,
-    Reuse,
-    Size,
-    Step,
-    TensorType,
-    Type,
-    Value,
-    View,
-    Watch,
-    While,
-    defined,
-    walk,
-)
+from .steps import CallFunction, Step, walk
+from .validate_steps import DEVICE, VARIABLE, Declared, validate_function
 
 #: The types of a kernel's parameters.
 PARAMETERS = frozenset(
     ("ptr", "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _FUNCTION = re.compile(r"(?:graph|control_flow)_\w+", re.ASCII)
-_PART = re.compile(r"partition_[0-9]+")
-_DEVICE = re.compile(r"cpu|cuda(?::\d{1,4})?")
-#: Names with a meaning in the Python of a plan, or in its text.
-_RESERVED = frozenset(
-    ("aligned", "args", "check", "current_stream", "device", "draw", "empty_cpu", "empty_cuda", "given")
-    + ("laid_out", "memory", "own_storage", "range", "float", "reinterpret", "run", "stream", "watch")
-    + ("launch", "free", "extern", "align", "layout", "copyback", "recorded", "alloc", "view", "reuse")
-    + ("size", "compute", "constant", "floordiv", "mod", "ceildiv", "inf", "nan", "true", "false", "none")
-    + ("end", "yield", "to", "on", "tuple")
-)
-_PREFIXES = ("launch_", "extern_", "graph_", "control_flow_", "partition_", "dtype_", "__")
-_SUFFIXES = ("_p", "_caller")
 
 
 def validate(plan: Plan, place: Callable[[object], str] | None = None) -> None:
@@ -81,9 +36,12 @@ def validate(plan: Plan, place: Callable[[object], str] | None = None) -> None:
 class _Validator:
     def __init__(self, plan: Plan, place: Callable[[object], str] | None) -> None:
         self.plan, self.place = plan, place
-        self.kernels = {kernel.name: kernel.parameters for kernel in plan.kernels}
-        self.externs = {extern.name: extern for extern in plan.externs}
-        self.functions = {function.name: function for function in plan.functions}
+        self.declared = Declared(
+            {kernel.name: kernel.parameters for kernel in plan.kernels},
+            {extern.name: extern for extern in plan.externs},
+            {function.name: function for function in plan.functions},
+            place,
+        )
         self.checked: set[str] = set()  #: functions that are valid
 
     def fail(self, what: object, message: str) -> NoReturn:
@@ -91,7 +49,7 @@ class _Validator:
 
     def run(self) -> None:
         plan = self.plan
-        if not _DEVICE.fullmatch(plan.device):
+        if not DEVICE.fullmatch(plan.device):
             self.fail(plan, f"'{plan.device}' is no device of a plan")
         self._unique("kernel", plan.kernels)
         self._unique("extern op", plan.externs)
@@ -133,7 +91,7 @@ class _Validator:
         for argument in extern.arguments:
             self._argument(extern, argument)
         for name, argument in extern.keywords:
-            if not _VARIABLE.fullmatch(name) or keyword.iskeyword(name):
+            if not VARIABLE.fullmatch(name) or keyword.iskeyword(name):
                 self.fail(extern, f"'{name}' is no name of an argument")
             self._argument(extern, argument)
         results, operands = range(extern.results), range(extern.operands)
@@ -169,10 +127,11 @@ class _Validator:
         if function.name in self.checked:
             return
         for step in _calls(function.steps):
-            if step.function not in self.functions:
+            called = self.declared.functions.get(step.function)
+            if called is None:
                 self.fail(step, f"there is no function '{step.function}'")
-            self._function(self.functions[step.function], (*around, function.name))
-        _Scope(self, function).run()
+            self._function(called, (*around, function.name))
+        validate_function(function, self.declared)
         self.checked.add(function.name)
 
 
@@ -180,7 +139,7 @@ def _is_known(text: str) -> bool:
     """Whether torch has what a ``Named`` argument names; an object is known where the plan is bound."""
     kind, _, name = text.partition(":")
     if kind in ("object", "device"):
-        return kind == "object" or _DEVICE.fullmatch(name) is not None or name == "meta"
+        return kind == "object" or DEVICE.fullmatch(name) is not None or name == "meta"
     try:
         torch_object(text, {}, None)
     except RunError:
@@ -190,328 +149,3 @@ def _is_known(text: str) -> bool:
 
 def _calls(steps: Iterable[Step]) -> Iterable[CallFunction]:
     return (step for step in walk(tuple(steps)) if isinstance(step, CallFunction))
-
-
-class _Scope:
-    """The variables of one function, step by step."""
-
-    def __init__(self, of: _Validator, function: Function) -> None:
-        self.of, self.function = of, function
-        self.live: dict[str, Type] = {}
-        self.known: set[str] = set()  #: all that were ever defined
-        self.freed: set[str] = set()
-        self.written: set[str] = set()  #: aligned arguments that are to be copied back
-        self.at: object = function
-
-    def fail(self, message: str) -> NoReturn:
-        of, at = self.of, self.at
-        if of.place is not None:
-            raise PlanError(message, of.place(at))
-        number = next((i for i, step in enumerate(self.function.steps) if step is at), None)
-        where = f"in '{self.function.name}'" + ("" if number is None else f", step {number}")
-        raise PlanError(message, where)
-
-    def run(self) -> None:
-        for value in self.function.parameters:
-            self.define(value)
-        *steps, last = self.function.steps or (None,)
-        if not isinstance(last, Return):
-            self.fail(f"the function '{self.function.name}' does not end with a return")
-        self.steps(steps)  # type: ignore[arg-type]
-        self.at = last
-        for operand in last.values:
-            self.operand(operand)
-        if self.written:
-            self.fail(f"'{min(self.written)}' is not copied back")
-
-    def steps(self, steps: Iterable[Step]) -> None:
-        for step in steps:
-            self.at = step
-            check = _RULES.get(type(step))
-            if check is None:
-                self.fail(f"a {step.word} has no place here")
-            check(self, step)
-
-    # --- variables
-
-    def define(self, value: Value) -> None:
-        name = value.name
-        if (
-            not _VARIABLE.fullmatch(name)
-            or keyword.iskeyword(name)
-            or name in _RESERVED
-            or name.startswith(_PREFIXES)
-            or name.endswith(_SUFFIXES)
-        ):
-            self.fail(f"'{name}' is no name of a variable")
-        if name in self.known:
-            self.fail(f"'{name}' is defined twice")
-        self.known.add(name)
-        self.live[name] = value.type
-
-    def type_of(self, name: str) -> Type:
-        if name in self.live:
-            return self.live[name]
-        if name in self.freed:
-            self.fail(f"'{name}' is used after it was freed")
-        self.fail(f"'{name}' is used before it is defined")
-
-    def tensor(self, name: Operand) -> TensorType:
-        found = self.type_of(name) if isinstance(name, str) else None
-        if not isinstance(found, TensorType):
-            self.fail(f"'{name}' is a number, and a tensor is needed")
-        return found
-
-    def number(self, operand: Operand) -> None:
-        if isinstance(operand, str) and not isinstance(self.type_of(operand), str):
-            self.fail(f"'{operand}' is a tensor, and a number is needed")
-
-    def operand(self, operand: Operand) -> None:
-        if isinstance(operand, str):
-            self.type_of(operand)
-
-    def sizes(self, parts: Iterable[Expr | None]) -> None:
-        for e in parts:
-            for name in () if e is None else sorted(e.symbols()):
-                self.number(name)
-
-    def layout(self, type_: Type) -> None:
-        if not isinstance(type_, TensorType):
-            self.fail(f"'{type_}' is no type of a tensor")
-        self.sizes((*type_.sizes, *type_.strides))
-        if not _DEVICE.fullmatch(type_.device):
-            self.fail(f"'{type_.device}' is no device of a tensor")
-
-    # --- steps
-
-    def align(self, step: Align) -> None:
-        self.tensor(step.name)
-        if step.name not in {value.name for value in self.function.parameters}:
-            self.fail(f"'{step.name}' is no argument that can be aligned")
-        if step.written:
-            self.written.add(step.name)
-
-    def copy_back(self, step: CopyBack) -> None:
-        self.tensor(step.name)
-        if step.name not in self.written:
-            self.fail(f"'{step.name}' was not aligned to be copied back")
-        self.written.discard(step.name)
-
-    def alloc(self, step: Alloc) -> None:
-        self.layout(step.result.type)
-        self.define(step.result)
-
-    def reuse(self, step: Reuse) -> None:
-        self.tensor(step.donor)
-        self.layout(step.result.type)
-        if step.result.name != step.donor:
-            self.define(step.result)
-
-    def view(self, step: View) -> None:
-        self.tensor(step.base)
-        self.layout(step.result.type)
-        self.sizes((step.offset,))
-        self.define(step.result)
-
-    def free(self, step: Free) -> None:
-        if not step.names:
-            self.fail("a free names no variable")
-        for name in step.names:
-            if name in self.freed:
-                self.fail(f"'{name}' is freed twice")
-            if name in self.written:
-                self.fail(f"'{name}' is freed before it is copied back")
-            self.tensor(name)
-            self.freed.add(name)
-            del self.live[name]
-
-    def size(self, step: Size) -> None:
-        if not 0 <= step.dim < len(self.tensor(step.tensor).sizes):
-            self.fail(f"'{step.tensor}' has no dim {step.dim}")
-        self.results(step)
-
-    def compute(self, step: Compute) -> None:
-        self.sizes((step.value,))
-        self.results(step)
-
-    def draw(self, step: Draw) -> None:
-        if len(step.names) != 2 or not _DEVICE.fullmatch(step.device):
-            self.fail(f"a seed and an offset are drawn on a device, got {len(step.names)} on '{step.device}'")
-        self.results(step)
-
-    def results(self, step: Step) -> None:
-        for value in defined(step):
-            self.define(value)
-
-    def launch(self, step: Launch) -> None:
-        parameters = self.of.kernels.get(step.kernel)
-        if parameters is None:
-            self.fail(f"there is no kernel '{step.kernel}'")
-        self.count("kernel", step.kernel, len(parameters), len(step.arguments))
-        self.sizes(step.grid)
-        for kind, argument in zip(parameters, step.arguments, strict=True):
-            if kind == "ptr":
-                self.tensor(argument)
-            else:
-                self.number(argument)
-        if any(not 0 <= n < len(parameters) or parameters[n] != "ptr" for n in step.written):
-            self.fail(f"the kernel '{step.kernel}' writes to arguments that are no tensors")
-
-    def count(self, kind: str, name: str, takes: int, given: int) -> None:
-        if takes != given:
-            self.fail(f"the {kind} '{name}' takes {takes} arguments, and {given} are given")
-
-    def extern(self, step: CallExtern) -> None:
-        extern = self.of.externs.get(step.extern)
-        if extern is None:
-            self.fail(f"there is no extern op '{step.extern}'")
-        self.count("extern op", step.extern, extern.operands, len(step.arguments))
-        if len(step.results) != extern.results:
-            self.fail(
-                f"the extern op '{step.extern}' gives {extern.results} results, not {len(step.results)}"
-            )
-        for argument in step.arguments:
-            self.operand(argument)
-        for number in extern.mutated:
-            self.tensor(step.arguments[number])
-        self.results(step)
-
-    def check(self, step: Check) -> None:
-        rank = len(self.tensor(step.name).sizes)
-        if len(step.sizes) != rank or len(step.strides) != rank:
-            self.fail(f"'{step.name}' has {rank} dims")
-        self.sizes((*step.sizes, *step.strides))
-
-    def call(self, step: CallFunction) -> None:
-        function = self.of.functions[step.function]
-        self.count("function", step.function, len(function.parameters), len(step.arguments))
-        for value, argument in zip(function.parameters, step.arguments, strict=True):
-            if value.is_tensor:
-                self.tensor(argument)
-            else:
-                self.number(argument)
-        last = function.steps[-1]
-        given = len(last.values) if isinstance(last, Return) else 0
-        if given != len(step.results):
-            self.fail(f"the function '{step.function}' gives {given} results, not {len(step.results)}")
-        self.results(step)
-
-    def lay_out(self, step: LayOut) -> None:
-        self.tensor(step.name)
-        self.layout(step.type)
-
-    def watch(self, step: Watch) -> None:
-        for name in (*step.read, *step.written):
-            self.tensor(name)
-
-    def recorded(self, step: Recorded) -> None:
-        """Inside only the inputs are known; what is freed there is gone outside only where it is released."""
-        if self.function.name != MAIN or not _PART.fullmatch(step.name):
-            self.fail(f"'{step.name}' is no part of '{MAIN}'")
-        inside = _Scope(self.of, self.function)
-        inside.known = self.known
-        for name in step.inputs:
-            inside.live[name] = self.type_of(name)
-        positions = range(len(step.inputs))
-        if any(n not in positions for n in (*step.static, *step.mutated)):
-            self.fail(f"the part '{step.name}' has {len(step.inputs)} inputs")
-        for name in step.released:
-            self.type_of(name)
-        inside.steps(step.steps)
-        self.at = step
-        for name in step.released:
-            del self.live[name]
-            self.freed.add(name)
-        for name in step.results:
-            inside.at = step
-            self.live[name] = inside.type_of(name)
-            self.freed.discard(name)
-
-    # --- control flow
-
-    def constant(self, step: Constant) -> None:
-        self.results(step)
-
-    def arithmetic(self, step: Arithmetic) -> None:
-        self.number(step.left)
-        self.number(step.right)
-        self.results(step)
-
-    def block(self, block: Block, at: Step) -> dict[str, Type]:
-        """Checks a block; its variables are not known behind it.  They are given."""
-        before = dict(self.live)
-        self.steps(block.steps)
-        self.at = at
-        for operand in block.values:
-            self.operand(operand)
-        made = {name: type_ for name, type_ in self.live.items() if name not in before}
-        self.live = {name: type_ for name, type_ in before.items() if name not in self.freed}
-        return made
-
-    def branch(self, step: Branch) -> None:
-        self.number(step.condition)
-        for block in (step.then, step.otherwise):
-            values = 0
-            if block is not None:
-                values = len(block.values)
-                self.block(block, step)
-            if values != len(step.results):
-                self.fail(f"a branch ends with {values} values and has {len(step.results)} results")
-        self.results(step)
-
-    def repeat(self, step: While) -> None:
-        self.enter(step, step.carried, step.initial)
-        if len(step.before.values) != 1 + len(step.results) or len(step.after.values) != len(step.carried):
-            self.fail("the blocks of a loop do not end with what it carries and gives")
-        around = dict(self.live)
-        self.live |= self.block(step.before, step)
-        self.block(step.after, step)
-        self.live = around
-        self.leave(step.carried)
-        self.results(step)
-
-    def loop(self, step: For) -> None:
-        for operand in (step.first, step.end, step.step):
-            self.number(operand)
-        self.enter(step, step.carried, step.initial)
-        self.define(step.number)
-        if len(step.body.values) != len(step.carried):
-            self.fail("the body of a loop does not end with what it carries")
-        self.block(step.body, step)
-        self.leave((step.number,))
-
-    def enter(self, step: While | For, carried: tuple[Value, ...], initial: tuple[Operand, ...]) -> None:
-        if len(carried) != len(initial):
-            self.fail("a loop does not begin with what it carries")
-        for value, operand in zip(carried, initial, strict=True):
-            self.operand(operand)
-            self.define(value)
-
-    def leave(self, values: Iterable[Value]) -> None:
-        for value in values:
-            self.live.pop(value.name, None)
-
-
-_RULES: dict[type, Callable[[_Scope, Any], None]] = {
-    Align: _Scope.align,
-    Alloc: _Scope.alloc,
-    Arithmetic: _Scope.arithmetic,
-    Branch: _Scope.branch,
-    CallExtern: _Scope.extern,
-    CallFunction: _Scope.call,
-    Check: _Scope.check,
-    Compute: _Scope.compute,
-    Constant: _Scope.constant,
-    CopyBack: _Scope.copy_back,
-    Draw: _Scope.draw,
-    For: _Scope.loop,
-    Free: _Scope.free,
-    Launch: _Scope.launch,
-    LayOut: _Scope.lay_out,
-    Recorded: _Scope.recorded,
-    Reuse: _Scope.reuse,
-    Size: _Scope.size,
-    View: _Scope.view,
-    Watch: _Scope.watch,
-    While: _Scope.repeat,
-}

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from new_process import python
 
+from fuse_mlir.compiler.runtime.errors import PlanError
 from fuse_mlir.compiler.runtime.plans.plan import Plan
-from fuse_mlir.compiler.runtime.plans.plan_error import PlanError
 from fuse_mlir.compiler.runtime.plans.plan_text import plan_text
 from fuse_mlir.compiler.runtime.plans.python_source import python_source
 from fuse_mlir.compiler.runtime.plans.read_plan import read_plan
