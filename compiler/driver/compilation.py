@@ -4,7 +4,6 @@ Loaded only where a program does not come from the cache.
 """
 
 import contextlib
-import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -47,6 +46,7 @@ from ..runtime.cache.places import cache_folder
 from ..runtime.checks.launch_watch import LaunchWatch
 from ..runtime.checks.numeric_check import NumericVerifier
 from ..runtime.cuda_graphs.partitions import partitioned_plan
+from ..runtime.errors import RunError
 from ..runtime.gpu.kernel_timer import KernelTimer
 from ..runtime.gpu.load import PlanKernel, hardware_name, load_plan, start_kernels
 from ..runtime.interpreter.program import InterpretedProgram
@@ -79,15 +79,8 @@ class Compilation:
     def program(self, kernels: Mapping[str, PlanKernel]) -> GpuProgram:
         """The program as plain data, for a GPU."""
         assert self.executable.plan is not None, "the interpreter runs the module itself"
-        stream = io.BytesIO()
-        self.module.operation.write_bytecode(stream)
-        return GpuProgram(
-            self.interface,
-            self.account,
-            self.executable.plan,
-            kernels,
-            stream.getvalue(),
-        )
+        text = self.module.operation.get_asm(enable_debug_info=True, assume_verified=True)
+        return GpuProgram(self.interface, self.account, self.executable.plan, kernels, text)
 
 
 def compile_program(
@@ -345,10 +338,13 @@ def empty_module() -> ir.Module:
         return ir.Module.create()
 
 
-def read_module(bytecode: bytes) -> ir.Module:
-    """The module that ``Compilation.program`` wrote."""
+def read_module(text: str) -> ir.Module:
+    """The module that ``Compilation.program`` wrote.  Raises RunError for any other text."""
     with make_context(), ir.Location.unknown():
-        return ir.Module.parse(bytecode)
+        try:
+            return ir.Module.parse(text)
+        except ir.MLIRError:
+            raise RunError("the stored module of the program cannot be read") from None
 
 
 @contextlib.contextmanager

@@ -46,13 +46,13 @@ class Account:
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """A program for a GPU.  ``module``: the final IR as MLIR's bytecode."""
+    """A program for a GPU.  ``module``: the final IR as text."""
 
     interface: Interface
     account: Account
     plan: Plan
     kernels: Mapping[str, PlanKernel]
-    module: bytes = field(repr=False)
+    module: str = field(repr=False)
 
 
 @dataclass

@@ -1,6 +1,6 @@
-"""What the program cache stores, as bytes without code: JSON, and the module's bytecode behind a program's.
+"""What the program cache stores, as text without code: JSON, and behind that of a program its module.
 
-    length of the JSON (8 bytes) | {"schema": 1, "kind": "ProgramData", "data": {..}} | bytecode
+    length of the JSON (8 bytes) | {"schema": 1, "kind": "ProgramData", "data": {..}} | the module's text
 
 The plan is in the JSON as text (``runtime/plans/plan_text.py``), with torch's ops by their names.  Reading
 finds no class by a name, imports and calls nothing that the data names.  It checks every type, validates the
@@ -74,10 +74,10 @@ def link_bytes(link: InferenceLink | TrainingLink) -> bytes:
 
 
 def program_bytes(
-    interface: Interface, account: Account, plan: Plan, kernels: dict[str, StoredKernel], module: bytes
+    interface: Interface, account: Account, plan: Plan, kernels: dict[str, StoredKernel], module: str
 ) -> bytes:
-    """The entry of a program.  ``module``: bytecode.  Raises ValueError for what JSON cannot say."""
-    return _to_bytes(ProgramData(interface, account, plan_text(plan), kernels)) + module
+    """The entry of a program.  ``module``: its text.  Raises ValueError for what JSON cannot say."""
+    return _to_bytes(ProgramData(interface, account, plan_text(plan), kernels)) + module.encode()
 
 
 def read_inference(body: bytes) -> InferenceLink:
@@ -103,7 +103,7 @@ def read_training(body: bytes) -> TrainingLink:
     return link
 
 
-def read_program(body: bytes) -> tuple[ProgramData, Plan, bytes]:
+def read_program(body: bytes) -> tuple[ProgramData, Plan, str]:
     """The program that ``program_bytes`` wrote, its plan and its module.  Raises ValueError for any other
     bytes, and for a program that cannot be loaded.
     """
@@ -116,7 +116,7 @@ def read_program(body: bytes) -> tuple[ProgramData, Plan, bytes]:
         for text in named(extern):
             _require(not text.startswith("object:"), f"its plan names the object {text!r}")
     _check_interface(program.interface, plan)
-    return program, plan, module
+    return program, plan, module.decode()
 
 
 def fits(program: ProgramData, placeholders: int) -> bool:

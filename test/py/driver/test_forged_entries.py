@@ -14,6 +14,7 @@ import pytest
 import torch
 from stored_programs import compiled, entries
 
+from fuse_mlir.compiler.driver.compilation import read_module
 from fuse_mlir.compiler.driver.program_entry import (
     TrainingLink,
     link_bytes,
@@ -216,3 +217,8 @@ def test_a_forged_entry_is_refused_in_one_sentence_or_runs(
 def test_no_plan_names_what_is_no_operator(name: str) -> None:
     with pytest.raises(RunError, match="no operator is called"):
         resolve(name)
+
+
+def test_a_forged_module_is_told_of_where_it_is_read() -> None:
+    with pytest.raises(RunError, match="the stored module of the program cannot be read"):
+        read_module("module { func.func @main( }")

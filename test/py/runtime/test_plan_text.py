@@ -14,6 +14,7 @@ from fuse_mlir.compiler.runtime.plans.python_source import python_source
 from fuse_mlir.compiler.runtime.plans.read_plan import read_plan
 from fuse_mlir.compiler.runtime.plans.steps import Free
 from fuse_mlir.compiler.runtime.plans.validate import validate
+from fuse_mlir.compiler.runtime.plans.validate_steps import Declared  # noqa: F401
 
 TEXT = """\
 plan 1 on cuda:0
@@ -95,6 +96,52 @@ def test_what_is_printed_is_read(plan: Plan) -> None:
 
 #: A text in the plan, what stands there instead, what is said, and how many lines away.
 WRONG = {
+    "a prefix of the plan's own": ("u0 = size", "launch_x = size", "'launch_x' is no name of a variable", 0),
+    "a suffix of the plan's own": ("u0 = size", "t2_p = size", "'t2_p' is no name of a variable", 0),
+    "a keyword": ("u0 = size", "lambda = size", "'lambda' is no name of a variable", 0),
+    "a written argument too many": (
+        "writes [1] from add",
+        "writes [7] from add",
+        "writes to arguments that",
+        0,
+    ),
+    "a written number": ("writes [1] from add", "writes [2] from add", "writes to arguments that", 0),
+    "strides too few": ("check t2 [?, 4] [4, 1]", "check t2 [?, 4] [4]", "'t2' has 2 dims", 0),
+    "sizes too few": ("check t2 [?, 4] [4, 1]", "check t2 [?] [4, 1]", "'t2' has 2 dims", 0),
+    "a loop that carries less": (
+        "    yield v9, v12\n",
+        "    yield v9\n",
+        "do not end with what it carries",
+        -5,
+    ),
+    "a loop that hands on less": (
+        "    yield v11, v9, v10\n",
+        "    yield v11, v9\n",
+        "do not end with what",
+        -2,
+    ),
+    "a body that carries less": ("    yield v14\n", "    yield\n", "does not end with what it carries", -1),
+    "a variable of another branch": (
+        "run graph_inner(v2)",
+        "run graph_inner(v5)",
+        "'v5' is used before it is",
+        0,
+    ),
+    "a part's own variable": ("t9: bf16[]", "t4: bf16[]", "'t4' is defined twice", 0),
+    "an argument of no op": ("$0, $1)", "$0, $2)", "takes operand 2 of 2", 0),
+    "an alias of nothing": ("aliases [0: 0]", "aliases [0: 5]", "has no operand or result 5", 0),
+    "leaves too few": ("leaves [0, 1]", "leaves [0]", "gives 2 results of the leaves [0]", 0),
+    "a keyword of Python": ("sorted=true", "lambda=true", "'lambda' is no name of an argument", 0),
+    "a dtype from nowhere": ("<dtype:float32>", "<dtype:load>", "'dtype:load' names nothing of torch", 0),
+    "a device from nowhere": ("<device:cpu>", "<device:__class__>", "names nothing of torch", 0),
+    "an input that no part has": ("static [0] writes [0] gives", "static [9] gives", "has 2 inputs", 0),
+    "two kernels of one name": (
+        'kernel "odd name"(',
+        "kernel double(",
+        "two kernels of the name 'double'",
+        0,
+    ),
+    "a kernel of anything": ("(ptr, f32)", "(ptr, list)", "takes a 'list', which no kernel can", 0),
     "another version": ("plan 1", "plan 2", "the plan is of version 2, and 1 is read here", 0),
     "an unknown kernel": ("launch double", "launch treble", "there is no kernel 'treble'", 0),
     "an unknown op": ("aten.mm.default(", "aten.mn.default(", "no operator is called 'aten.mn.default'", 0),
