@@ -60,7 +60,7 @@ def _writer(kind: Any) -> Callable[[Any], Any]:
             return lambda value: [write(item) for write, item in zip(each, value, strict=True)]
         item = _writer(arguments[0])
         return lambda value: [item(v) for v in value]
-    if origin is not None and issubclass(origin, Mapping):
+    if isinstance(origin, type) and issubclass(origin, Mapping):
         item = _writer(arguments[1])
         return lambda value: {name: item(v) for name, v in value.items()}
     return lambda value: value
@@ -110,7 +110,7 @@ def _reader(kind: Any) -> _Read:
         return _union_reader(arguments)
     if origin in (tuple, list):
         return _sequence_reader(origin, arguments)
-    if origin is not None and issubclass(origin, Mapping):
+    if isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping_reader(arguments[1])
     raise TypeError(f"{kind} is no type of a field that is stored")
 
@@ -193,4 +193,4 @@ def _read_plain(data: Any, where: str, depth: int) -> Any:
 
 
 def _fail(where: str, wanted: str, data: Any) -> Any:
-    raise ValueError(f"{where[:200]} is a {type(data).__name__} where it has to be a {wanted[:200]}")
+    raise ValueError(f"{where[:200]}: expected {wanted[:200]}, got {type(data).__name__}")

@@ -1,5 +1,5 @@
-"""The text of a launch plan: what is printed is read back, what is wrong is one sentence with its place, and
-neither needs MLIR or Triton.
+"""The text of a launch plan: what is printed is read back, what is wrong (``validate_steps``) is one sentence
+with its place, and neither needs MLIR or Triton.
 """
 
 from dataclasses import replace
@@ -14,7 +14,6 @@ from fuse_mlir.compiler.runtime.plans.python_source import python_source
 from fuse_mlir.compiler.runtime.plans.read_plan import read_plan
 from fuse_mlir.compiler.runtime.plans.steps import Free
 from fuse_mlir.compiler.runtime.plans.validate import validate
-from fuse_mlir.compiler.runtime.plans.validate_steps import Declared  # noqa: F401
 
 TEXT = """\
 plan 1 on cuda:0
@@ -96,6 +95,12 @@ def test_what_is_printed_is_read(plan: Plan) -> None:
 
 #: A text in the plan, what stands there instead, what is said, and how many lines away.
 WRONG = {
+    "a function without steps": (
+        TEXT[TEXT.index("  align a0 to copy back") : TEXT.index("}\n\ngraph run")],
+        "",
+        "the function 'graph_inner' does not end with a return",
+        -1,
+    ),
     "a prefix of the plan's own": ("u0 = size", "launch_x = size", "'launch_x' is no name of a variable", 0),
     "a suffix of the plan's own": ("u0 = size", "t2_p = size", "'t2_p' is no name of a variable", 0),
     "a keyword": ("u0 = size", "lambda = size", "'lambda' is no name of a variable", 0),
