@@ -58,7 +58,7 @@ UNBACKED = 'tensor<?x1xi64, #fuse.layout<"u0,1", "1,u0", "0", "cpu">>'
 
 def test_unbacked_sizes_come_from_results():
     declarations = f"""
-func.func private @count({V4}) -> (index {{fuse.sym = "u0"}}) attributes {{fuse.extern = "operator.length_hint", fuse.args = [#fuse.arg<0 : i64>]}}
+func.func private @count({V4}) -> (index {{fuse.sym = "u0"}}) attributes {{fuse.extern = "aten.sym_numel.default", fuse.args = [#fuse.arg<0 : i64>]}}
 func.func private @nonzero({V4}, index) -> {UNBACKED} attributes {{fuse.extern = "aten.nonzero.default", fuse.args = [#fuse.arg<0 : i64>]}}"""
     module = extern(
         f"%n = call @count(%x) : ({V4}) -> index\n%y = call @nonzero(%x, %n) : ({V4}, index) -> {UNBACKED}\nreturn %y, %n : {UNBACKED}, index",
