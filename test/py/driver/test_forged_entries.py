@@ -17,6 +17,7 @@ from stored_programs import compiled, entries
 from fuse_mlir.compiler.driver.compilation import read_module
 from fuse_mlir.compiler.driver.program_entry import (
     TrainingLink,
+    fits,
     link_bytes,
     read_inference,
     read_program,
@@ -222,3 +223,47 @@ def test_no_plan_names_what_is_no_operator(name: str) -> None:
 def test_a_forged_module_is_told_of_where_it_is_read() -> None:
     with pytest.raises(RunError, match="the stored module of the program cannot be read"):
         read_module("module { func.func @main( }")
+
+
+def changed(body: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """An entry whose data is changed."""
+    end = 8 + LENGTH.unpack_from(body)[0]
+    content = json.loads(body[8:end])
+    change(content["data"])
+    text = json.dumps(content).encode()
+    return LENGTH.pack(len(text)) + text + body[end:]
+
+
+def is_argument(index: int) -> Callable[[dict[str, Any]], None]:
+    """The first output becomes an argument that is handed on."""
+    return lambda d: d["interface"]["outputs"].__setitem__(0, {"OutputArgument": {"index": index}})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d["interface"]["inputs"].append(0), "its plan does not take"),
+        (lambda d: d["interface"]["constants"].append("c"), "its plan does not take"),
+        (lambda d: d["interface"].update(inputs=[-1]), "an input that is not there"),
+        (lambda d: d["interface"].update(results=5), "its plan does not give 5 results"),
+        (lambda d: d["interface"]["outputs"][0]["OutputResult"].update(index=1), "it has no result 1"),
+        (is_argument(-1), "it hands on the input -1"),
+        (lambda d: d["interface"].update(strides=[]), "the strides of each result"),
+        (lambda d: d.update(kernels={}), "its kernels are not those of its plan"),
+        (lambda d: next(iter(d["kernels"].values())).update(signature=[]), "its kernels are not those"),
+        (lambda d: d.update(plan=d["plan"].replace("$0, ", "<object:x>, ")), "names the object 'object:x'"),
+    ],
+)
+def test_a_program_whose_parts_do_not_fit_is_refused(
+    change: Any, said: str, bodies: dict[str, bytes]
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_program(changed(bodies[".program"], change))
+
+
+def test_a_program_takes_its_arguments_from_a_graph_that_has_them(bodies: dict[str, bytes]) -> None:
+    program, _, _ = read_program(bodies[".program"])
+    assert fits(program, 1) and not fits(program, 0)
+    handed, _, _ = read_program(changed(bodies[".program"], is_argument(3)))
+    assert fits(handed, 4) and not fits(handed, 3)
+    read_program(changed(bodies[".program"], is_argument(0)))

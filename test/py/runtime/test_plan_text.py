@@ -135,6 +135,7 @@ WRONG = {
     "a part's own variable": ("t9: bf16[]", "t4: bf16[]", "'t4' is defined twice", 0),
     "an argument of no op": ("$0, $1)", "$0, $2)", "takes operand 2 of 2", 0),
     "an alias of nothing": ("aliases [0: 0]", "aliases [0: 5]", "has no operand or result 5", 0),
+    "a leaf before the first": ("leaves [0, 1]", "leaves [0, -1]", "of the leaves [0, -1]", 0),
     "leaves too few": ("leaves [0, 1]", "leaves [0]", "gives 2 results of the leaves [0]", 0),
     "a keyword of Python": ("sorted=true", "lambda=true", "'lambda' is no name of an argument", 0),
     "a dtype from nowhere": ("<dtype:float32>", "<dtype:load>", "'dtype:load' names nothing of torch", 0),
