@@ -11,7 +11,7 @@ from ...analysis.program.graph_regions import GraphRegions, graph_regions
 from ...mlir import ir
 from ..plans.make_plan import PlanInRegions, plan_in_regions
 from ..plans.plan import Plan
-from ..plans.steps import CallExtern, Free, Launch, Recorded, Reuse, Step, View, defined, used
+from ..plans.steps import CallExtern, Free, LaunchKernel, Recorded, Reuse, Step, View, defined, used
 from ..torch_names import op_tags
 
 
@@ -79,11 +79,11 @@ class _Cutter:
     def _written(self, step: Step) -> Iterator[str]:
         """The tensors that a step writes to."""
         positions: Sequence[int] = ()
-        if isinstance(step, Launch):
+        if isinstance(step, LaunchKernel):
             positions = step.written
         elif isinstance(step, CallExtern):
             positions = next(e.mutated for e in self.plan.externs if e.name == step.extern)
-        if isinstance(step, Launch | CallExtern):
+        if isinstance(step, LaunchKernel | CallExtern):
             yield from (str(step.arguments[i]) for i in positions)
 
 

@@ -8,16 +8,16 @@ from typing import Literal
 
 from ...ir.layout import TensorSpec
 from ...mlir import ir
-from .plan import Function
+from .plan import PlanFunction
 from .steps import (
-    Arithmetic,
-    Block,
     Branch,
     Constant,
     For,
+    HostArithmetic,
     Operand,
     Return,
     Step,
+    StepBlock,
     TensorType,
     Value,
     While,
@@ -32,7 +32,7 @@ _INFIX: dict[str, Literal["+", "-", "*"]] = {
 }  # fmt: skip
 
 
-def control_flow(func: ir.Operation, name: str, call: CallStep, device: str) -> Function:
+def control_flow(func: ir.Operation, name: str, call: CallStep, device: str) -> PlanFunction:
     """The function ``name`` of a control-flow function.  ``device``: of tensors that name none.
 
     Raises NotImplementedError naming an op that has no step.
@@ -41,7 +41,7 @@ def control_flow(func: ir.Operation, name: str, call: CallStep, device: str) -> 
     block = func.regions[0].blocks[0]
     arguments = [maker.define(a) for a in block.arguments if str(a.type) != "!fuse.token"]
     body = maker.block(block)
-    return Function(name, "control", tuple(arguments), (*body.steps, Return(body.values)))
+    return PlanFunction(name, "control", tuple(arguments), (*body.steps, Return(body.values)))
 
 
 class _Maker:
@@ -66,11 +66,11 @@ class _Maker:
     def operands(self, op: ir.Operation) -> tuple[str, ...]:
         return tuple([self.names[v] for v in op.operands if str(v.type) != "!fuse.token"])
 
-    def block(self, block: ir.Block) -> Block:
+    def block(self, block: ir.Block) -> StepBlock:
         steps: list[Step] = []
         for op in (o.operation for o in block.operations):
             if op.name in ("func.return", "scf.yield", "scf.condition"):
-                return Block(tuple(steps), self.operands(op))
+                return StepBlock(tuple(steps), self.operands(op))
             make = _STEPS.get(op.name)
             if make is None:
                 raise NotImplementedError(
@@ -116,7 +116,7 @@ class _Maker:
 
     def _arithmetic(self, op: ir.Operation) -> Step:
         left, right = self.operands(op)
-        return Arithmetic(self.define(op.results[0]), _INFIX[op.name], left, right)
+        return HostArithmetic(self.define(op.results[0]), _INFIX[op.name], left, right)
 
 
 _STEPS: dict[str, Callable[[_Maker, ir.Operation], Step]] = {

@@ -21,7 +21,7 @@ from ...mlir import ir
 from .externs import Extern
 from .make_control_flow import control_flow
 from .make_extern import extern_of
-from .plan import MAIN, Function, KernelParameters, Plan
+from .plan import MAIN, KernelParameters, Plan, PlanFunction
 from .plan_arguments import last_uses, launched_storage, written_storage
 from .plan_tensors import PlanTensors, same_elements, wanted_layouts
 from .python_text import identifier
@@ -33,9 +33,9 @@ from .steps import (
     Check,
     Compute,
     CopyBack,
-    Draw,
+    DrawNumbers,
     Free,
-    Launch,
+    LaunchKernel,
     LayOut,
     Operand,
     Origin,
@@ -94,7 +94,7 @@ class _Parts:
     watched: Mapping[ir.Operation, int]
     kernels: dict[str, KernelParameters] = field(default_factory=dict)
     externs: dict[str, Extern] = field(default_factory=dict)
-    functions: dict[str, Function | None] = field(default_factory=dict)
+    functions: dict[str, PlanFunction | None] = field(default_factory=dict)
 
 
 def tensor_type(spec: TensorSpec, device: str) -> TensorType:
@@ -140,7 +140,7 @@ class _Maker:
         self.made_in: dict[ir.Value, int] = {}  #: region of each storage, by its root
         self.waiting: list[tuple[TensorSpec, Step]] = []  #: steps until their sizes are known
 
-    def function(self, name: str) -> Function:
+    def function(self, name: str) -> PlanFunction:
         """Of the list of ``@main``'s arguments."""
         parameters = self._prologue()
         done = last_uses(self.main, self.storage)
@@ -156,7 +156,7 @@ class _Maker:
             for argument in done.get(position, ()):
                 if self.names[argument] not in self.realigned:  # that is brought back at the end
                     self._release(argument)
-        return Function(name, "graph", parameters, tuple(self.steps))
+        return PlanFunction(name, "graph", parameters, tuple(self.steps))
 
     # --- values
 
@@ -275,7 +275,7 @@ class _Maker:
     def rng(self, op: ir.Operation) -> None:
         names = [self.define(r, self.fresh()).name for r in op.results]
         count = ir.IntegerAttr(op.attributes["count"]).value
-        self.emit(Draw(tuple(names), string(op.attributes["device"]), count))
+        self.emit(DrawNumbers(tuple(names), string(op.attributes["device"]), count))
 
     def nothing(self, op: ir.Operation) -> None:
         """``fuse.after``: order is program order.  ``fuse.view``: made where it is used."""
@@ -312,7 +312,7 @@ class _Maker:
                 written.append(position)
         x, y, z = (*(parse(g) for g in strings(callee.attributes["fuse.grid"])), const(1), const(1))[:3]
         name = self.prefix + name
-        self.emit(Launch(name, (x, y, z), tuple(arguments), tuple(written), origin_of(op)))
+        self.emit(LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), origin_of(op)))
         self.parts.kernels.setdefault(name, KernelParameters(name, tuple(kinds)))
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:

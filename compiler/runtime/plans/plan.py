@@ -26,7 +26,7 @@ class KernelParameters:
 
 
 @dataclass(frozen=True)
-class Function:
+class PlanFunction:
     """Steps with parameters, the last of which is a ``Return``.
 
     kind: a "graph" (the program or a sub-graph) owns its arguments, gets them as a list, empties it, and may
@@ -68,12 +68,12 @@ class Plan:
     device: str
     kernels: tuple[KernelParameters, ...]
     externs: tuple[Extern, ...]
-    functions: tuple[Function, ...]
+    functions: tuple[PlanFunction, ...]
     unrecorded: tuple[Unrecorded, ...] = ()
     peak: int | None = None
 
     @property
-    def main(self) -> Function:
+    def main(self) -> PlanFunction:
         return self.functions[-1]
 
     @property

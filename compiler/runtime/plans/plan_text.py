@@ -28,12 +28,10 @@ from typing import Any
 from ...base.launch import Line
 from ...index import Expr
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
-from .plan import Function, Plan
+from .plan import Plan, PlanFunction
 from .steps import (
     Align,
     Alloc,
-    Arithmetic,
-    Block,
     Branch,
     CallExtern,
     CallFunction,
@@ -41,10 +39,11 @@ from .steps import (
     Compute,
     Constant,
     CopyBack,
-    Draw,
+    DrawNumbers,
     For,
     Free,
-    Launch,
+    HostArithmetic,
+    LaunchKernel,
     LayOut,
     Operand,
     Origin,
@@ -53,6 +52,7 @@ from .steps import (
     Reuse,
     Size,
     Step,
+    StepBlock,
     Type,
     Value,
     View,
@@ -161,7 +161,7 @@ class _Printer:
             yield from self.function(function)
         yield "end"
 
-    def function(self, function: Function) -> Iterator[str]:
+    def function(self, function: PlanFunction) -> Iterator[str]:
         yield f"{function.kind} {function.name}({self.values(function.parameters)}) {{"
         yield from self.steps(function.steps)
         yield "}"
@@ -191,7 +191,7 @@ class _Printer:
             for line in _STEPS[type(step)](self, step):
                 yield "  " + line
 
-    def block(self, block: Block) -> Iterator[str]:
+    def block(self, block: StepBlock) -> Iterator[str]:
         yield from self.steps(block.steps)
         yield "  yield" + (f" {_operands(block.values)}" if block.values else "")
 
@@ -221,10 +221,10 @@ class _Printer:
     def compute(self, step: Compute) -> Iterator[str]:
         yield f"{step.name} = compute {_expressions([step.value])}"
 
-    def draw(self, step: Draw) -> Iterator[str]:
+    def draw(self, step: DrawNumbers) -> Iterator[str]:
         yield f"{', '.join(step.names)} = draw {step.count} on {step.device}"
 
-    def launch(self, step: Launch) -> Iterator[str]:
+    def launch(self, step: LaunchKernel) -> Iterator[str]:
         called = (
             f"launch {name_text(step.kernel)} grid {_expressions(step.grid)} ({_operands(step.arguments)})"
         )
@@ -268,7 +268,7 @@ class _Printer:
     def constant(self, step: Constant) -> Iterator[str]:
         yield f"{self.value(step.result)} = constant {number_text(step.value)}"
 
-    def arithmetic(self, step: Arithmetic) -> Iterator[str]:
+    def arithmetic(self, step: HostArithmetic) -> Iterator[str]:
         left, right = _operand(step.left), _operand(step.right)
         yield f"{self.value(step.result)} = {left} {step.operator} {right}"
 
@@ -298,7 +298,7 @@ class _Printer:
 _STEPS: dict[type, Callable[[_Printer, Any], Iterator[str]]] = {
     Align: _Printer.align,
     Alloc: _Printer.alloc,
-    Arithmetic: _Printer.arithmetic,
+    HostArithmetic: _Printer.arithmetic,
     Branch: _Printer.branch,
     CallExtern: _Printer.extern,
     CallFunction: _Printer.call,
@@ -306,10 +306,10 @@ _STEPS: dict[type, Callable[[_Printer, Any], Iterator[str]]] = {
     Compute: _Printer.compute,
     Constant: _Printer.constant,
     CopyBack: _Printer.copy_back,
-    Draw: _Printer.draw,
+    DrawNumbers: _Printer.draw,
     For: _Printer.count,
     Free: _Printer.free,
-    Launch: _Printer.launch,
+    LaunchKernel: _Printer.launch,
     LayOut: _Printer.lay_out,
     Recorded: _Printer.recorded,
     Return: _Printer.finish,

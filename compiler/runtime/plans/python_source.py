@@ -17,7 +17,7 @@ graph records is a function of its own:
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .plan import Function, Plan
+from .plan import Plan, PlanFunction
 from .python_text import (
     empty_text,
     identifier,
@@ -29,8 +29,6 @@ from .python_text import (
 from .steps import (
     Align,
     Alloc,
-    Arithmetic,
-    Block,
     Branch,
     CallExtern,
     CallFunction,
@@ -38,10 +36,11 @@ from .steps import (
     Compute,
     Constant,
     CopyBack,
-    Draw,
+    DrawNumbers,
     For,
     Free,
-    Launch,
+    HostArithmetic,
+    LaunchKernel,
     LayOut,
     Operand,
     Recorded,
@@ -49,6 +48,7 @@ from .steps import (
     Reuse,
     Size,
     Step,
+    StepBlock,
     Value,
     View,
     Watch,
@@ -89,7 +89,7 @@ class _Known:
 class _Printer:
     """Prints one function."""
 
-    def __init__(self, known: _Known, function: Function, around: Around | None = None) -> None:
+    def __init__(self, known: _Known, function: PlanFunction, around: Around | None = None) -> None:
         self.known, self.of, self.around = known, function, around
         self.before: list[str] = []  #: functions of what is recorded
         self.lines: list[str] = []
@@ -117,7 +117,7 @@ class _Printer:
         for step in steps:
             if isinstance(step, Align):
                 self.step(step)
-        if any(isinstance(step, Launch) for step in steps):
+        if any(isinstance(step, LaunchKernel) for step in steps):
             self.emit("stream = current_stream(device)" if self.known.on_gpu else "stream = 0")
         for step in steps:
             if isinstance(step, Align):
@@ -187,20 +187,20 @@ class _Printer:
     def compute(self, step: Compute) -> None:
         self.emit(f"{step.name} = {python_text(step.value)}")
 
-    def draw(self, step: Draw) -> None:
+    def draw(self, step: DrawNumbers) -> None:
         self.emit(f"{', '.join(step.names)} = draw({step.device!r}, {step.count})")
 
     def constant(self, step: Constant) -> None:
         value = f"float('{step.value}')" if isinstance(step.value, float) else str(step.value)
         self.emit(f"{step.result.name} = {value}")
 
-    def arithmetic(self, step: Arithmetic) -> None:
+    def arithmetic(self, step: HostArithmetic) -> None:
         left, right = operand_text(step.left), operand_text(step.right)
         self.emit(f"{step.result.name} = {left} {step.operator} {right}")
 
     # --- calls
 
-    def launch(self, step: Launch) -> None:
+    def launch(self, step: LaunchKernel) -> None:
         arguments = [python_text(g) for g in step.grid]
         for kind, argument in zip(self.known.parameters[step.kernel], step.arguments, strict=True):
             arguments.append(self.address(str(argument)) if kind == "ptr" else operand_text(argument))
@@ -250,7 +250,7 @@ class _Printer:
         if targets:
             self.emit(f"{', '.join(targets)} = {_listed(sources)}")
 
-    def nested(self, block: Block) -> None:
+    def nested(self, block: StepBlock) -> None:
         """A block one level deeper, which the caller leaves."""
         self.depth += 1
         for step in block.steps:
@@ -286,7 +286,7 @@ class _Printer:
         self.emit(f"for {step.number.name} in range({_listed((step.first, step.end, step.step))}):")
         self._carry(carried, step.body)
 
-    def _carry(self, carried: list[str], block: Block) -> None:
+    def _carry(self, carried: list[str], block: StepBlock) -> None:
         """The body of a loop: what it ends with is what it carries on.  Its variables are let go."""
         self.nested(block)
         self.assign(carried, block.values)
@@ -299,7 +299,7 @@ class _Printer:
 _STEPS: dict[type, Callable[[_Printer, Any], None]] = {
     Align: _Printer.align,
     Alloc: _Printer.alloc,
-    Arithmetic: _Printer.arithmetic,
+    HostArithmetic: _Printer.arithmetic,
     Branch: _Printer.branch,
     CallExtern: _Printer.extern,
     CallFunction: _Printer.call,
@@ -307,10 +307,10 @@ _STEPS: dict[type, Callable[[_Printer, Any], None]] = {
     Compute: _Printer.compute,
     Constant: _Printer.constant,
     CopyBack: _Printer.copy_back,
-    Draw: _Printer.draw,
+    DrawNumbers: _Printer.draw,
     For: _Printer.count,
     Free: _Printer.free,
-    Launch: _Printer.launch,
+    LaunchKernel: _Printer.launch,
     LayOut: _Printer.lay_out,
     Recorded: _Printer.recorded,
     Return: _Printer.finish,

@@ -8,15 +8,13 @@ from ...base.launch import Unrecorded
 from ...index import Expr
 from ..errors import PlanError
 from .externs import Extern
-from .plan import Function, KernelParameters, Plan
+from .plan import KernelParameters, Plan, PlanFunction
 from .plan_cursor import Cursor
 from .plan_text import VERSION
 from .read_extern import read_extern
 from .steps import (
     Align,
     Alloc,
-    Arithmetic,
-    Block,
     Branch,
     CallExtern,
     CallFunction,
@@ -24,10 +22,11 @@ from .steps import (
     Compute,
     Constant,
     CopyBack,
-    Draw,
+    DrawNumbers,
     For,
     Free,
-    Launch,
+    HostArithmetic,
+    LaunchKernel,
     LayOut,
     Operand,
     Recorded,
@@ -35,6 +34,7 @@ from .steps import (
     Reuse,
     Size,
     Step,
+    StepBlock,
     TensorType,
     Value,
     View,
@@ -98,7 +98,7 @@ class _Reader:
         kernels: list[KernelParameters] = []
         externs: list[Extern] = []
         unrecorded: list[Unrecorded] = []
-        functions: list[Function] = []
+        functions: list[PlanFunction] = []
         peak = None
         while True:
             line = self.line("a plan")
@@ -137,11 +137,11 @@ class _Reader:
 
     # --- functions
 
-    def function(self, line: Cursor, kind: Literal["graph", "control"]) -> Function:
+    def function(self, line: Cursor, kind: Literal["graph", "control"]) -> PlanFunction:
         name = line.word("a function")
         parameters = line.listed("(", ")", line.value)
         steps, _ = self.opened(line, f"the function {name}", yields=False)
-        return Function(name, kind, parameters, steps)
+        return PlanFunction(name, kind, parameters, steps)
 
     def opened(self, line: Cursor, inside: str, yields: bool) -> tuple[tuple[Step, ...], Cursor]:
         """The steps between this line, which ends in a brace, and the one that begins with the other brace,
@@ -167,7 +167,7 @@ class _Reader:
             self.places[id(step)] = number
             steps.append(step)
 
-    def block(self, line: Cursor, inside: str) -> tuple[Block, Cursor]:
+    def block(self, line: Cursor, inside: str) -> tuple[StepBlock, Cursor]:
         """The block behind the brace at the end of this line, and the line with the other brace."""
         steps, last = self.opened(line, inside, yields=True)
         last.expect("yield")
@@ -175,7 +175,7 @@ class _Reader:
         last.end()
         after = self.line(inside)
         after.expect("}")
-        return Block(steps, values), after
+        return StepBlock(steps, values), after
 
     def step(self, line: Cursor) -> Step:
         """The step that begins in this line."""
@@ -232,7 +232,7 @@ class _Reader:
         arguments = line.operands()
         written = line.integers("an argument") if line.take("writes") else ()
         return self.ended(
-            line, Launch(kernel, (grid[0], grid[1], grid[2]), arguments, written, line.origin())
+            line, LaunchKernel(kernel, (grid[0], grid[1], grid[2]), arguments, written, line.origin())
         )
 
     def check(self, line: Cursor) -> Step:
@@ -348,7 +348,7 @@ class _Reader:
     def draw(self, line: Cursor, results: tuple[Value, ...]) -> Step:
         count = line.integer("how many")
         line.expect("on")
-        return self.ended(line, Draw(tuple(v.name for v in results), line.device_name(), count))
+        return self.ended(line, DrawNumbers(tuple(v.name for v in results), line.device_name(), count))
 
     def constant(self, line: Cursor, results: tuple[Value, ...]) -> Step:
         value = line.number_here()
@@ -360,7 +360,7 @@ class _Reader:
         left = line.operand()
         for mark in ("+", "-", "*"):
             if line.take(mark):
-                return self.ended(line, Arithmetic(self.one(line, results), mark, left, line.operand()))
+                return self.ended(line, HostArithmetic(self.one(line, results), mark, left, line.operand()))
         line.fail("expected '+', '-' or '*'")
 
 

@@ -140,7 +140,7 @@ class Compute:
 
 
 @dataclass(frozen=True)
-class Draw:
+class DrawNumbers:
     """Seed and offset of ``count`` random numbers on a device."""
 
     word: ClassVar[str] = "draw"
@@ -150,7 +150,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchKernel:
     """Launches a kernel on a grid.  ``arguments``: for a parameter ``ptr`` the tensor whose first element is
     addressed, for any other a number.  ``written``: which of the arguments it writes to, by position.
     """
@@ -268,7 +268,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Arithmetic:
+class HostArithmetic:
     """A sum, difference or product of two numbers."""
 
     word: ClassVar[str] = "arithmetic"
@@ -279,7 +279,7 @@ class Arithmetic:
 
 
 @dataclass(frozen=True)
-class Block:
+class StepBlock:
     """Steps inside another one, and the values that they end with."""
 
     steps: tuple["Step", ...]
@@ -293,8 +293,8 @@ class Branch:
     word: ClassVar[str] = "if"
     condition: Operand
     results: tuple[Value, ...]
-    then: Block
-    otherwise: Block | None
+    then: StepBlock
+    otherwise: StepBlock | None
 
 
 @dataclass(frozen=True)
@@ -307,8 +307,8 @@ class While:
     word: ClassVar[str] = "while"
     carried: tuple[Value, ...]
     initial: tuple[Operand, ...]
-    before: Block
-    after: Block
+    before: StepBlock
+    after: StepBlock
     results: tuple[Value, ...]
 
 
@@ -325,12 +325,13 @@ class For:
     step: Operand
     carried: tuple[Value, ...]
     initial: tuple[Operand, ...]
-    body: Block
+    body: StepBlock
 
 
 Step: TypeAlias = (
-    Align | Alloc | Reuse | View | Free | Size | Compute | Draw | Launch | CallExtern | Check | CallFunction
-    | LayOut | Watch | CopyBack | Return | Recorded | Constant | Arithmetic | Branch | While | For
+    Align | Alloc | Reuse | View | Free | Size | Compute | DrawNumbers | LaunchKernel | CallExtern | Check
+    | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant | HostArithmetic | Branch | While
+    | For
 )  # fmt: skip
 
 
@@ -339,11 +340,11 @@ def defined(step: Step) -> tuple[Value, ...]:
     defined inside it.
     """
     match step:
-        case Alloc() | Reuse() | View() | Constant() | Arithmetic():
+        case Alloc() | Reuse() | View() | Constant() | HostArithmetic():
             return (step.result,)
         case Size() | Compute():
             return (Value(step.name, "index"),)
-        case Draw():
+        case DrawNumbers():
             return tuple(Value(name, "i64") for name in step.names)
         case CallExtern() | CallFunction() | Branch() | While():
             return step.results
@@ -378,7 +379,7 @@ def _used(step: Step) -> Iterator[str]:
             yield step.tensor
         case Compute():
             yield from sorted(step.value.symbols())
-        case Launch():
+        case LaunchKernel():
             for extent in step.grid:
                 yield from sorted(extent.symbols())
             yield from _variables(step.arguments)
@@ -397,7 +398,7 @@ def _used(step: Step) -> Iterator[str]:
             yield from _variables(step.values)
         case Recorded():
             yield from step.inputs
-        case Arithmetic():
+        case HostArithmetic():
             yield from _variables((step.left, step.right))
         case Branch():
             yield from _variables((step.condition,))
@@ -435,7 +436,7 @@ def entered(step: Step) -> tuple[Value, ...]:
             return ()
 
 
-def blocks(step: Step) -> tuple[Block, ...]:
+def blocks(step: Step) -> tuple[StepBlock, ...]:
     """The blocks of control flow inside a step."""
     match step:
         case Branch():

@@ -14,7 +14,7 @@ from typing import NoReturn
 from ..errors import PlanError, RunError
 from ..torch_names import resolve, torch_object
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
-from .plan import MAIN, Function, Plan
+from .plan import MAIN, Plan, PlanFunction
 from .python_text import identifier
 from .steps import CallFunction, Step, walk
 from .validate_steps import DEVICE, VARIABLE, Declared, validate_function
@@ -120,7 +120,7 @@ class _Validator:
 
     # --- functions
 
-    def _function(self, function: Function, around: tuple[str, ...]) -> None:
+    def _function(self, function: PlanFunction, around: tuple[str, ...]) -> None:
         """Checks a function and those that it calls.  ``around``: the functions that are being checked."""
         if function.name in around:
             self.fail(function, f"the function '{function.name}' calls itself")

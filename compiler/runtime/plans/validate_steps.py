@@ -11,12 +11,10 @@ from typing import Any, NoReturn
 from ...index import Expr
 from ..errors import PlanError
 from .externs import Extern
-from .plan import MAIN, Function
+from .plan import MAIN, PlanFunction
 from .steps import (
     Align,
     Alloc,
-    Arithmetic,
-    Block,
     Branch,
     CallExtern,
     CallFunction,
@@ -24,10 +22,11 @@ from .steps import (
     Compute,
     Constant,
     CopyBack,
-    Draw,
+    DrawNumbers,
     For,
     Free,
-    Launch,
+    HostArithmetic,
+    LaunchKernel,
     LayOut,
     Operand,
     Recorded,
@@ -35,6 +34,7 @@ from .steps import (
     Reuse,
     Size,
     Step,
+    StepBlock,
     TensorType,
     Type,
     Value,
@@ -67,11 +67,11 @@ class Declared:
 
     kernels: Mapping[str, tuple[str, ...]]
     externs: Mapping[str, Extern]
-    functions: Mapping[str, Function]
+    functions: Mapping[str, PlanFunction]
     place: Callable[[object], str] | None
 
 
-def validate_function(function: Function, declared: Declared) -> None:
+def validate_function(function: PlanFunction, declared: Declared) -> None:
     """Raises PlanError for a function that must not run.  The functions that it calls are valid."""
     _Scope(declared, function).run()
 
@@ -79,7 +79,7 @@ def validate_function(function: Function, declared: Declared) -> None:
 class _Scope:
     """The variables of one function, step by step."""
 
-    def __init__(self, of: Declared, function: Function) -> None:
+    def __init__(self, of: Declared, function: PlanFunction) -> None:
         self.of, self.function = of, function
         self.live: dict[str, Type] = {}
         self.known: set[str] = set()  #: all that were ever defined
@@ -218,7 +218,7 @@ class _Scope:
         self.sizes((step.value,))
         self.results(step)
 
-    def draw(self, step: Draw) -> None:
+    def draw(self, step: DrawNumbers) -> None:
         if len(step.names) != 2 or not DEVICE.fullmatch(step.device):
             self.fail(f"a seed and an offset are drawn on a device, got {len(step.names)} on '{step.device}'")
         self.results(step)
@@ -227,7 +227,7 @@ class _Scope:
         for value in defined(step):
             self.define(value)
 
-    def launch(self, step: Launch) -> None:
+    def launch(self, step: LaunchKernel) -> None:
         parameters = self.of.kernels.get(step.kernel)
         if parameters is None:
             self.fail(f"there is no kernel '{step.kernel}'")
@@ -316,12 +316,12 @@ class _Scope:
     def constant(self, step: Constant) -> None:
         self.results(step)
 
-    def arithmetic(self, step: Arithmetic) -> None:
+    def arithmetic(self, step: HostArithmetic) -> None:
         self.number(step.left)
         self.number(step.right)
         self.results(step)
 
-    def block(self, block: Block, at: Step) -> dict[str, Type]:
+    def block(self, block: StepBlock, at: Step) -> dict[str, Type]:
         """Checks a block; its variables are not known behind it.  They are given."""
         before = dict(self.live)
         self.steps(block.steps)
@@ -379,7 +379,7 @@ class _Scope:
 _RULES: dict[type, Callable[[_Scope, Any], None]] = {
     Align: _Scope.align,
     Alloc: _Scope.alloc,
-    Arithmetic: _Scope.arithmetic,
+    HostArithmetic: _Scope.arithmetic,
     Branch: _Scope.branch,
     CallExtern: _Scope.extern,
     CallFunction: _Scope.call,
@@ -387,10 +387,10 @@ _RULES: dict[type, Callable[[_Scope, Any], None]] = {
     Compute: _Scope.compute,
     Constant: _Scope.constant,
     CopyBack: _Scope.copy_back,
-    Draw: _Scope.draw,
+    DrawNumbers: _Scope.draw,
     For: _Scope.loop,
     Free: _Scope.free,
-    Launch: _Scope.launch,
+    LaunchKernel: _Scope.launch,
     LayOut: _Scope.lay_out,
     Recorded: _Scope.recorded,
     Reuse: _Scope.reuse,
