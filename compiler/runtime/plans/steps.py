@@ -330,8 +330,8 @@ class For:
 
 Step: TypeAlias = (
     Align | Alloc | Reuse | View | Free | Size | Compute | DrawNumbers | LaunchKernel | CallExtern | Check
-    | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant | HostArithmetic | Branch | While
-    | For
+    | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant | HostArithmetic | Branch
+    | While | For
 )  # fmt: skip
 
 
