@@ -31,15 +31,15 @@ point exists; a size is at least 0 unless `minimum` says otherwise; an indirect 
 iteration spaces are one and the same, reordered, flipped, split or merged; **linear** and **offset** serve
 strides.
 
-| file                | holds                                                              |
-|---------------------|--------------------------------------------------------------------|
-| `index/atoms.py`    | symbols, `FloorDiv`, `Mod`, monomials, their order                 |
-| `index/expr.py`     | `Expr`, the canonical constructors, printing                       |
-| `index/parse.py`    | `parse`                                                            |
-| `index/facts.py`    | `Facts`: bounds and proofs                                         |
-| `index/simplify.py` | `simplify`, `linear`, `offset`                                     |
-| `index/solve.py`    | `solve`, `is_bijection`                                            |
-| `index/from_sympy.py`    | `from_sympy`                                                       |
+| file, in the order of imports | holds                                                    |
+|-------------------------------|----------------------------------------------------------|
+| `index/atoms.py`              | symbols, `FloorDiv`, `Mod`, monomials, their order       |
+| `index/expr.py`               | `Expr`, the canonical constructors, printing             |
+| `index/parse.py`              | `parse`                                                  |
+| `index/simplify.py`           | `simplify`, `linear`, `offset`                           |
+| `index/facts.py`              | `Facts`: bounds and proofs                               |
+| `index/solve.py`              | `solve`, `is_bijection`                                  |
+| `index/from_sympy.py`         | `from_sympy`                                             |
 """
 
 from .atoms import FloorDiv, Mod
