@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..analysis.tiling.row_start import RowStart
-from ..index import Expr, Mod, const, offset, simplify, sym
+from ..index import Expr, const, offset, simplify, step_by_one, sym
 from ..index.facts import is_indirect
 from ..ir.dialects import tt
 from ..ir.layout import TensorSpec
@@ -165,8 +165,7 @@ class TileIndex(TileExpressions):
         e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
         if self.pairs is not None:
             e = simplify(e + sym(lane_symbol(self.pairs)).mod(2), self.facts)
-        e = self._stepwise(e)
-        split = self._split(e)
+        split = self._split(step_by_one(e, map(lane_symbol, self.vector_axes)))
         if self.start is not None and split.scalar.coefficient(PHASE) == const(-1):
             row = self.lowered(self.start.row)
             split = Split(split.scalar + sym(PHASE) - row + sym(ALIGNED), split.vectors)
@@ -187,59 +186,6 @@ class TileIndex(TileExpressions):
         return builder.elementwise(
             "tt.addptr", [address, self._emit(const(shift), 32 if self.fits(const(shift)) else 64)]
         )
-
-    def _stepwise(self, e: Expr) -> Expr:
-        """An offset that moves by one element from lane to lane, written so that Triton sees it.
-
-        Simplified, ``a*(f floordiv n) + f mod n`` is ``(a/n)*f + (1 - a/n)*(f mod n)``: a division less, but
-        of two terms that each move by more than one.  Undone where ``f mod n`` is left with a factor of 1;
-        inside of it factors may have lost multiples of n (1024 of a block is 44 modulo 196).
-        """
-        lanes = {lane_symbol(i) for i in self.vector_axes}
-        for monomial, c in e.terms:
-            atom = monomial[0] if len(monomial) == 1 else None
-            if not isinstance(atom, Mod) or not lanes & atom.num.symbols():
-                continue
-            whole = 1 - c
-            outside = None if c == 1 else _as_outside(atom, e, whole)
-            if outside is None:
-                continue
-            below = outside.floordiv(atom.den) * atom.den
-            return e + (below + Expr({(atom,): 1}) - outside) * whole
-        for axis in self.vector_axes:
-            e = self._in_runs(e, lane_symbol(axis))
-        return e
-
-    @staticmethod
-    def _in_runs(e: Expr, lane: str) -> Expr:
-        """The same of ``a*f + b*(f mod m) + c*(f mod n)`` with a + b + c = 1 and n a divisor of m: neighbours
-        in a run of n elements, as of the channels of a pixel, whatever runs lie side by side.  It is
-        ``f mod n + n*(a*(f floordiv n) + b*((f floordiv n) mod (m/n)))``, of which all but the first term
-        stays in a run.
-        """
-        mods = {
-            monomial[0]: c
-            for monomial, c in e.terms
-            if len(monomial) == 1 and isinstance(monomial[0], Mod) and lane in monomial[0].num.symbols()
-        }
-        step = e.by_monomial.get((lane,), 0)
-        runs = [atom.den.constant or 0 for atom in mods]
-        if not mods or not step or step + sum(mods.values()) != 1:
-            return e
-        run = min(runs)
-        rests = [atom.num - sym(lane) for atom in mods]
-        if run < 2 or any(n % run for n in runs) or any(c % run for rest in rests for _, c in rest.terms):
-            return e
-        if any(lane in rest.symbols() for rest in rests):
-            return e
-        number = sym(lane).floordiv(run)
-        inner, between = sym(lane).mod(run), number * step
-        for (atom, c), rest in zip(mods.items(), rests, strict=True):
-            if atom.den.constant != run:
-                above = Expr({monomial: k // run for monomial, k in rest.terms})
-                between = between + (above + number).mod((atom.den.constant or 0) // run) * c
-        left = {m: c for m, c in e.terms if m != (lane,) and not (len(m) == 1 and m[0] in mods)}
-        return Expr(left) + inner + between * run
 
     def _vector_fits(self, split: Split, spec: TensorSpec) -> bool:
         """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum is right
@@ -278,21 +224,6 @@ class TileIndex(TileExpressions):
         start = self._sum(base, 32, {})
         quarter = builder.elementwise("arith.divsi", [start, builder.fill(4, start)])
         return builder.cast("arith.extsi", builder.elementwise("arith.addi", [quarter, lanes]), "i64")
-
-
-def _as_outside(atom: Mod, e: Expr, whole: int) -> Expr | None:
-    """The numerator of ``f mod n`` with the factors that its terms have in ``e``, divided by ``whole``: equal
-    to it modulo n.  None where they are not.
-    """
-    terms = {}
-    for monomial, factor in atom.num.terms:
-        terms[monomial] = factor
-        if monomial:
-            terms[monomial], rest = divmod(e.by_monomial.get(monomial, 0), whole)
-            lost = terms[monomial] - factor
-            if rest or (lost and (atom.den.constant is None or lost % atom.den.constant)):
-                return None
-    return Expr(terms)
 
 
 __all__ = ["TileIndex", "block_symbol"]
