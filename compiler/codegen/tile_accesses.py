@@ -17,9 +17,10 @@ from ..ir.kernel import Kernel, string, strings
 from ..ir.tile import Tile
 from ..mlir import ir
 from .folds.reduce import reshaped
+from .indexing.symbols import OfRowParts
+from .indexing.tile_axes import RowPart
+from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder, shape_of
-from .tile_expressions import AHEAD, RowPart
-from .tile_index import TileIndex
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, memory_element, to_memory
@@ -203,7 +204,9 @@ class TileAccesses:
                 if e.constant != 0:
                     offset = self.index.value(row, {}, ())
                     start = self.builder.elementwise("tt.addptr", [start, offset])
-                distance = self.builder.cast("arith.trunci", self.index.value(sym(AHEAD), {}, ()), "i32")
+                distance = self.builder.cast(
+                    "arith.trunci", self.index.value(OfRowParts.AHEAD.expr, {}, ()), "i32"
+                )
                 words = shifted_words(self.builder, start, distance, part.points, part.block)
                 self.words[op.results[0]] = words
                 element = ir.Type.parse(memory_element(self.kernel.spec(access.argument).element))

@@ -8,8 +8,9 @@ from ..ir.kernel import Kernel, string
 from ..ir.tile import Tile
 from ..mlir import ir
 from .folds.fold import Lanes
+from .indexing.symbols import BlockNumber
+from .indexing.tile_index import TileIndex
 from .tile_builder import Shape, TileBuilder
-from .tile_index import TileIndex, block_symbol
 from .tile_plan import KernelPlan
 
 
@@ -88,7 +89,7 @@ class ReductionLanes:
             return False, False
         e = self.index.lowered(parse(string(made.attributes["expr"])))
         axis = self.tile.looped
-        step = None if axis is None else e.coefficient(block_symbol(axis))
+        step = None if axis is None else e.coefficient(BlockNumber(axis).symbol)
         grows = step is not None and step.constant is not None and step.constant > 0
         return self.index.fits(e), grows
 

@@ -3,20 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..analysis.tiling.row_start import RowStart
-from ..index import Expr, const, offset, simplify, step_by_one, sym
-from ..index.facts import is_indirect
-from ..ir.dialects import tt
-from ..ir.layout import TensorSpec
-from ..mlir import ir
-from .tile_builder import Shape
-from .tile_expressions import AHEAD, ALIGNED, FIRST, PHASE, Split, TileExpressions, block_symbol, lane_symbol
+from ...analysis.tiling.row_start import RowStart
+from ...index import Expr, const, offset, simplify, step_by_one, sym
+from ...index.facts import is_indirect
+from ...ir.dialects import tt
+from ...ir.layout import TensorSpec
+from ...mlir import ir
+from ..tile_builder import Shape
+from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart
+from .tile_axes import Split
+from .tile_values import TileValues
 
 #: Elements of the widest vector: 16 of a byte.
 _VECTOR = 16
 
 
-class TileIndex(TileExpressions):
+class TileIndex(TileValues):
     """Index expressions, with masks and addresses."""
 
     _whole = False  #: see ``inside``
@@ -64,7 +66,7 @@ class TileIndex(TileExpressions):
         trips = (
             self.block_count(axis)
             if self.exact(axis)
-            else (extent - sym(lane_symbol(axis)) + (block - 1)).floordiv(block)
+            else (extent - Lane(axis).expr + (block - 1)).floordiv(block)
         )
         return self._sum(trips, 32 if self.fits(trips) else 64, {})
 
@@ -87,7 +89,7 @@ class TileIndex(TileExpressions):
         axis_, part = self.tile.axes[axis], self._part_of(axis)
         extent = self.extents[axis] if extent is None else extent
         extent = extent if part is None else const(part.points)
-        left = extent if axis_.kind == "resident" else extent - sym(block_symbol(axis)) * axis_.block
+        left = extent if axis_.kind == "resident" else extent - BlockNumber(axis).expr * axis_.block
         width = 32 if self._bounded(extent + axis_.block) else 64
         rest = self._emit(left, width)
         lanes = self._lanes(axis, width) if axis_.block > 1 else builder.constant(0, f"i{width}")
@@ -119,9 +121,9 @@ class TileIndex(TileExpressions):
         """Lanes up to the end of the last vector that holds an element of the row.  Those in front of its
         first element are the row before: the first row starts at a vector.
         """
-        behind = self.extents[start.axis] + sym(PHASE) + (start.vector - 1)
+        behind = self.extents[start.axis] + OfRowStart.PHASE.expr + (start.vector - 1)
         end = behind.floordiv(start.vector) * start.vector
-        block = sym(block_symbol(start.axis)) * self.tile.axes[start.axis].block
+        block = BlockNumber(start.axis).expr * self.tile.axes[start.axis].block
         return self.builder.cmpi("slt", self._lanes(start.axis, 32), self._emit(end - block, 32))
 
     def fills_vectors(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> bool:
@@ -164,14 +166,9 @@ class TileIndex(TileExpressions):
         builder = self.builder
         e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
         if self.pairs is not None:
-            e = simplify(e + sym(lane_symbol(self.pairs)).mod(2), self.facts)
-        split = self._split(step_by_one(e, map(lane_symbol, self.vector_axes)))
-        if self.start is not None and split.scalar.coefficient(PHASE) == const(-1):
-            row = self.lowered(self.start.row)
-            split = Split(split.scalar + sym(PHASE) - row + sym(ALIGNED), split.vectors)
-        if self.part is not None and not self.part.ends and split.scalar.coefficient(AHEAD) == const(1):
-            row = self.lowered(self.part.row.row)
-            split = Split(split.scalar - sym(AHEAD) - row + sym(FIRST), split.vectors)
+            e = simplify(e + Lane(self.pairs).expr.mod(2), self.facts)
+        split = self._split(step_by_one(e, [self._lane_names[i] for i in self.vector_axes]))
+        split = Split(self._at_a_vector(split.scalar), split.vectors)
         width = 32 if self._vector_fits(split, spec) else 64
         shift = split.scalar.shift if split.vectors else 0
         ahead = split.scalar - shift
@@ -186,6 +183,19 @@ class TileIndex(TileExpressions):
         return builder.elementwise(
             "tt.addptr", [address, self._emit(const(shift), 32 if self.fits(const(shift)) else 64)]
         )
+
+    def _at_a_vector(self, scalar: Expr) -> Expr:
+        """The scalar part of an offset, in a row that starts anywhere: ``row - PHASE`` as ``ALIGNED``, or
+        ``row + AHEAD`` as ``FIRST``.  These are products by the elements of a vector, and Triton knows what a
+        product is a multiple of, not a difference.
+        """
+        phase, ahead = OfRowStart.PHASE, OfRowParts.AHEAD
+        if self.start is not None and scalar.coefficient(phase.symbol) == const(-1):
+            return scalar + phase.expr - self.lowered(self.start.row) + OfRowStart.ALIGNED.expr
+        part = self.part
+        if part is not None and not part.ends and scalar.coefficient(ahead.symbol) == const(1):
+            return scalar - ahead.expr - self.lowered(part.row.row) + OfRowParts.FIRST.expr
+        return scalar
 
     def _vector_fits(self, split: Split, spec: TensorSpec) -> bool:
         """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum is right
@@ -211,9 +221,9 @@ class TileIndex(TileExpressions):
         expression counts up with the lane from a multiple of 4; else None.
         """
         builder, block = self.builder, self.tile.axes[axis].block
-        lane = sym(lane_symbol(axis))
+        lane = Lane(axis).expr
         base = self.lowered(e) - lane
-        if block % 4 or lane_symbol(axis) in base.symbols() or not self.facts.divides(4, base):
+        if block % 4 or Lane(axis).symbol in base.symbols() or not self.facts.divides(4, base):
             return None
         if not self.fits(base):
             return None
@@ -224,6 +234,3 @@ class TileIndex(TileExpressions):
         start = self._sum(base, 32, {})
         quarter = builder.elementwise("arith.divsi", [start, builder.fill(4, start)])
         return builder.cast("arith.extsi", builder.elementwise("arith.addi", [quarter, lanes]), "i64")
-
-
-__all__ = ["TileIndex", "block_symbol"]
