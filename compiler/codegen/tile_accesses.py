@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from ..analysis.kernel.precision import beside_one_ops, coarse_ops
 from ..analysis.tiling.pairs import pairs_of
-from ..analysis.tiling.row_parts import row_parts
-from ..analysis.tiling.row_start import row_start
+from ..analysis.tiling.row_parts import RowParts, row_parts
+from ..analysis.tiling.row_start import RowStart, row_start
 from ..index import parse, sym
 from ..ir.dialects import tt
 from ..ir.kernel import Kernel, string, strings
@@ -56,10 +56,12 @@ class TileAccesses:
         self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
         arguments = kernel.arguments
         self.sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
-        start = row_start(kernel, tile)
-        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, start)
+        start, row = row_start(kernel, tile), row_parts(kernel, tile)
+        early = start if isinstance(start, RowStart) else None
+        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, early)
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
-        self.row, self.pairs = row_parts(kernel, tile), pairs_of(kernel, tile)
+        self.row = row if isinstance(row, RowParts) else None
+        self.pairs = pairs_of(kernel, tile)
         parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
         self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
         if self.pairs:

@@ -21,7 +21,7 @@ from .choice import (
     segments,
 )
 from .pointwise import pointwise
-from .row_parts import row_parts
+from .row_parts import RowParts, row_parts
 
 #: A row in registers: above this, a program holds too much per thread.
 ROW_ELEMENTS, ROW_BYTES = 32768, 131072
@@ -171,7 +171,7 @@ def _in_vectors(tile: Tile, shape: KernelShape) -> Tile:
     warps = tile.num_warps
     while warps >= 1:
         fewer = Tile(tile.axes, warps, tile.num_stages)
-        if row_parts(shape.kernel, fewer) is not None:
+        if isinstance(row_parts(shape.kernel, fewer), RowParts):
             return fewer
         warps //= 2
     return tile
