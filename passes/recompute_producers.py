@@ -67,7 +67,7 @@ class RecomputeProducers(Pass):
             return
         program = Program.of(module)
         copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
-        judged = read_groups(module)
+        judged = GroupGraph.of(module)  # with the copies, of which what an earlier pass left says nothing
         node_of = {node.op: node.index for node in judged.deps.nodes}
         refused: list[_Copy] = []
         for tensor in found:

@@ -1,7 +1,11 @@
 """What a pass leaves to the next is what the next would read."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
+from interpreted_modules import parse
 
 from fuse_mlir.bench.scheduling_growth import GRAPHS
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
@@ -17,6 +21,7 @@ from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.pass_base import Pass
 from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.recompute_producers import RecomputeProducers
 
 FUSING = (FuseVertical(max_ops=16), FuseHorizontal(), MaterializeFusion())
 
@@ -69,6 +74,20 @@ def test_what_was_left_reaches_the_next_pass_only() -> None:
         next_pass()
         assert left_before(module, GroupGraph) is None
     assert left_before(module, GroupGraph) is None
+
+
+def test_recomputing_behind_a_fusing_pass_sees_the_copies_that_it_makes() -> None:
+    text = (Path(__file__).parents[2] / "lit/passes/recompute-producers.mlir").read_text(encoding="utf-8")
+    passes = (FuseVertical(max_ops=0), RecomputeProducers(hardware="h200"))
+    copied = 0
+    for part in re.split(r"^// -----$", text, flags=re.MULTILINE)[:4]:
+        together, apart = parse(part), parse(part)
+        remarks = PassManager(passes).run(together)
+        for p in passes:
+            PassManager([p]).run(apart)
+        assert str(together) == str(apart)
+        copied += sum(remark.rule == "recomputed" for remark in remarks.items)
+    assert copied
 
 
 class Idle(Pass):
