@@ -15,9 +15,7 @@ from ..compiler.analysis.fusion.score import Gain
 from ..compiler.analysis.program.dependences import Node
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
-from ..compiler.mlir import ir
-from ._left import leave, left_before
-from ._program import Program
+from .analysis_manager import AnalysisManager
 from .pass_base import PassError
 
 Pair = tuple[int, int]
@@ -152,19 +150,9 @@ class Fuser:
         )
 
 
-def read_groups(module: ir.Module, grouped_only: bool = False) -> GroupGraph:
-    """The groups that the calls' ``fuse.group`` say; the pass before may have left them.  Raises PassError
-    without a ``@main``.
-
-    ``grouped_only``: the caller does not ask about kernels of calls without a group.
-    """
+def groups_of(analyses: AnalysisManager) -> GroupGraph:
+    """The groups that the ``fuse.group`` of the calls say.  Raises PassError without a ``@main``."""
     try:
-        return left_before(module, GroupGraph) or GroupGraph.of(module, grouped_only)
+        return analyses.get(GroupGraph)
     except ValueError as error:
-        raise PassError(str(error), module.operation.location) from error
-
-
-def assign(module: ir.Module, graph: GroupGraph) -> None:
-    """Writes the groups onto the calls, all that a fusing pass changes, and leaves them to the next pass."""
-    graph.assign()
-    leave(module, graph, left_before(module, Program))
+        raise PassError(str(error), analyses.module.operation.location) from error

@@ -1,6 +1,6 @@
 """``@main`` with its functions and calls: find, copy, name, redirect, erase.  Helpers, not a pass."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,7 +18,6 @@ from ..compiler.ir.nesting import modules_in
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir, passmanager
 from ._kernels import adding_dims, keep_dims
-from ._left import leave, left_before
 from .pass_base import PassError
 
 #: The most frequent operations of ``@main``, which refer to no function.
@@ -39,13 +38,10 @@ class Program:
 
     @staticmethod
     def of(module: ir.Module) -> "Program":
-        """Reads the module, unless the pass before left its program.
+        """Reads the module.
 
         Raises PassError when there is no graph ``@main``, or a call of ``@main`` names no function.
         """
-        left = left_before(module, Program)
-        if left is not None:
-            return left
         program = Program(module, functions_of(module), _nested=bool(modules_in(module)))
         if "main" not in program.functions:
             raise PassError("the module has no function @main", module.operation.location)
@@ -65,9 +61,9 @@ class Program:
             program.callers[name] += 1
         return program
 
-    def leave(self) -> None:
-        """To the next pass: the module stays as it is now."""
-        leave(self.module, self)
+    def state(self) -> Mapping[str, object]:
+        """What a pass keeps current that preserves the program, see ``analysis_manager.py``."""
+        return {"functions": self.functions, "callers": self.callers, "references": self._named}
 
     @property
     def main(self) -> ir.Operation:

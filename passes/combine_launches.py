@@ -20,7 +20,8 @@ from ..compiler.ir.tile import Tile
 from ..compiler.mlir import func, ir
 from ._kernels import require_unplanned, text_list
 from ._program import Program
-from .pass_base import Count, Pass, hardware_of
+from .analysis_manager import AnalysisManager
+from .pass_base import AnalysisPass, Count, hardware_of
 
 #: Launches that a call is tried with, the nearest ones: keeps the work linear.
 _TRIED = 32
@@ -31,7 +32,7 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
-class CombineLaunches(Pass):
+class CombineLaunches(AnalysisPass):
     """Calls of tiled kernels between which no dependence leads become one call, whose programs are shared out
     among them.
 
@@ -73,9 +74,9 @@ class CombineLaunches(Pass):
     hardware: str = "generic"
     max_ops: Count = 1024
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        program = Program.of(module)
+        program = analyses.get(Program)
         deps = Dependences.of(module)
         require_unplanned(deps, self.name)
         hints = hints_of(program.main)

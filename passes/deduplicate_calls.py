@@ -12,7 +12,8 @@ from ..compiler.ir.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
 from ._program import Program, named_attributes
 from ._sharing import Sharing
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass
 
 #: Extern ops that give equal results for equal operands, by the name before the overload.
 DETERMINISTIC = frozenset(
@@ -27,7 +28,7 @@ DETERMINISTIC = frozenset(
 
 
 @dataclass(frozen=True)
-class DeduplicateCalls(Pass):
+class DeduplicateCalls(AnalysisPass):
     """A call or view that repeats an earlier one is replaced by it.
 
     Before::
@@ -51,15 +52,15 @@ class DeduplicateCalls(Pass):
     """
 
     name: ClassVar[str] = "deduplicate-calls"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         ops = [o.operation for o in program.block.operations]
         keys = [_key(program, op) for op in ops]
         if _repeats(keys):
             _merge(module, program, ops, keys)
         program.erase_unused()
-        program.leave()
 
 
 def _repeats(keys: list[Hashable | None]) -> bool:

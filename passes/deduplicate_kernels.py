@@ -7,11 +7,12 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import code_of
 from ..compiler.mlir import ir
 from ._program import Program
-from .pass_base import Pass
+from .analysis_manager import AnalysisManager
+from .pass_base import AnalysisPass
 
 
 @dataclass(frozen=True)
-class DeduplicateKernels(Pass):
+class DeduplicateKernels(AnalysisPass):
     """Calls of kernels that differ in nothing but their name and locations call the first of them.
 
     Before::
@@ -30,8 +31,8 @@ class DeduplicateKernels(Pass):
 
     name: ClassVar[str] = "deduplicate-kernels"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         first: dict[bytes, str] = {}
         chosen: dict[str, str] = {}
         for name, function in program.functions.items():

@@ -10,11 +10,12 @@ from ..compiler.ir.kernel import kernel_ties, string
 from ..compiler.mlir import ir
 from ._program import Program
 from ._sharing import Sharing
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass
 
 
 @dataclass(frozen=True)
-class DeduplicateResults(Pass):
+class DeduplicateResults(AnalysisPass):
     """Where a kernel stores one value to the same coordinates of two tensors, readers of one read the other.
 
     Before (``x.add_(1)``, then ``x @ w``: the functional graph multiplies the sum, and copies it into x)::
@@ -36,12 +37,12 @@ class DeduplicateResults(Pass):
     """
 
     name: ClassVar[str] = "deduplicate-results"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         several = [(call, kernel) for call, kernel in program.kernel_calls() if len(call.results) > 1]
         equal = [(call, kernel, group) for call, kernel in several for group in _equal_results(kernel)]
-        program.leave()
         if not equal:
             return
         sharing = Sharing.of(module)

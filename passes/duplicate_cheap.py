@@ -14,11 +14,12 @@ from ..compiler.ir.sizes import estimate, hints_of
 from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
 from ._program import Program
-from .pass_base import Count, Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, Count
 
 
 @dataclass(frozen=True)
-class DuplicateCheap(Pass):
+class DuplicateCheap(AnalysisPass):
     """A cheap producer with several consumers is called once for each consumer kernel, so that each can fuse
     its own.
 
@@ -46,10 +47,11 @@ class DuplicateCheap(Pass):
     """
 
     name: ClassVar[str] = "duplicate-cheap"
+    preserves: ClassVar[Analyses] = (Program,)
     max_weight: Count = 16
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         hints = hints_of(program.main)
         summaries: dict[str, Summary | None] = {}
         calls = program.kernel_calls()
@@ -64,7 +66,6 @@ class DuplicateCheap(Pass):
             summary = summaries[name]
             if summary is not None and self.is_cheap(program, call, summary, hints):
                 _split(program, call, kernel, position)
-        program.leave()
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
         """Whether a copy of ``call`` costs less than loading its result."""

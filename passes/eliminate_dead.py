@@ -12,14 +12,15 @@ from ..compiler.mlir import ir
 from ._kernels import type_symbols
 from ._program import Program
 from ._results import drop_results
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass
 
 #: Operations of ``@main`` that are dead when nothing uses their results.
 REMOVABLE = frozenset({"fuse.empty", "fuse.view", "fuse.sym", "fuse.size", "fuse.after", "arith.constant"})
 
 
 @dataclass(frozen=True)
-class EliminateDead(Pass):
+class EliminateDead(AnalysisPass):
     """Erases what nothing uses: calls, empties, views, sizes, results of kernels, functions.
 
     Before::
@@ -46,14 +47,14 @@ class EliminateDead(Pass):
     """
 
     name: ClassVar[str] = "eliminate-dead"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         roots = _storage(program)
         for op in reversed([o.operation for o in program.block.operations]):
             _visit(program, op, roots)
         program.erase_unused()
-        program.leave()
 
 
 def _storage(program: Program) -> dict[ir.Value, bool]:

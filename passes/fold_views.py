@@ -21,11 +21,12 @@ from ._kernels import (
     type_symbols,
 )
 from ._program import Program
-from .pass_base import Pass, PassError
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, PassError
 
 
 @dataclass(frozen=True)
-class FoldViews(Pass):
+class FoldViews(AnalysisPass):
     """A kernel argument that is a ``fuse.view`` becomes the view's source.
 
     Before::
@@ -49,9 +50,10 @@ class FoldViews(Pass):
     """
 
     name: ClassVar[str] = "fold-views"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         symbols = program.symbols()
         facts = program.facts()
         for call, kernel in program.kernel_calls():
@@ -61,7 +63,6 @@ class FoldViews(Pass):
             if op.name == "fuse.view" and not list(op.results[0].uses):
                 op.erase()
         program.erase_unused()
-        program.leave()
 
 
 def _view(value: ir.Value) -> ir.Operation | None:

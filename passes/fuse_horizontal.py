@@ -10,12 +10,14 @@ from ..compiler.analysis.fusion.memory import GroupLiveBytes
 from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
-from ._fusing import Fuser, assign, read_groups
-from .pass_base import Count, Pass, hardware_of
+from ._fusing import Fuser, groups_of
+from ._program import Program
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, Count, hardware_of
 
 
 @dataclass(frozen=True)
-class FuseHorizontal(Pass):
+class FuseHorizontal(AnalysisPass):
     """Sets ``fuse.group = n`` on calls of kernels that do not depend on each other and read a tensor at
     corresponding points.
 
@@ -43,14 +45,15 @@ class FuseHorizontal(Pass):
     """
 
     name: ClassVar[str] = "fuse-horizontal"
+    preserves: ClassVar[Analyses] = (Program, GroupGraph)
     max_accesses: Count = 64
     max_ops: Count = 512
     near: Count = 8
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        graph = read_groups(module)
+        graph = groups_of(analyses)
         live = GroupLiveBytes(graph)
         fuser = Fuser(
             self.name,
@@ -62,7 +65,7 @@ class FuseHorizontal(Pass):
         )
         fuser.run(sharing_pairs)
         fuser.report(sharing_pairs, remarks)
-        assign(module, fuser.graph)
+        fuser.graph.assign()
 
 
 #: Two kernels share little where one moves more than so many times the bytes that both read.

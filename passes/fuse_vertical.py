@@ -10,12 +10,14 @@ from ..compiler.analysis.program.dependences import Node
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
-from ._fusing import Fuser, assign, read_groups
-from .pass_base import Count, Pass, hardware_of
+from ._fusing import Fuser, groups_of
+from ._program import Program
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, Count, hardware_of
 
 
 @dataclass(frozen=True)
-class FuseVertical(Pass):
+class FuseVertical(AnalysisPass):
     """Sets ``fuse.group = n`` on calls of kernels that are to become one kernel; changes nothing else.
 
     Before::
@@ -38,19 +40,20 @@ class FuseVertical(Pass):
     """
 
     name: ClassVar[str] = "fuse-vertical"
+    preserves: ClassVar[Analyses] = (Program, GroupGraph)
     max_accesses: Count = 64
     max_ops: Count = 512
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        fuser = Fuser(self.name, read_groups(module), limits, hardware_of(self.hardware, self, module))
+        fuser = Fuser(self.name, groups_of(analyses), limits, hardware_of(self.hardware, self, module))
         fuser.run(producer_consumer_pairs)
         for pair, op in extern_pairs(fuser.graph):
             message = "a call of torch's libraries runs as it is: only generated kernels fuse"
             fuser.missed(pair, Refusal("extern", message, (("op", op),)), remarks)
         fuser.report(producer_consumer_pairs, remarks)
-        assign(module, fuser.graph)
+        fuser.graph.assign()
 
 
 def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -10,11 +10,12 @@ from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
 from ._kernels import WITHOUT_DIMS, kernel_body
 from ._program import Program
-from .pass_base import Numerics, Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, Numerics
 
 
 @dataclass(frozen=True)
-class KeepFloat32(Pass):
+class KeepFloat32(AnalysisPass):
     """Where a kernel rounds to 16 bits and widens again, and no cast of the program asks for it, what is
     widened is the number as it was before.  The option ``rounding="float32"`` runs this pass.
 
@@ -42,9 +43,10 @@ class KeepFloat32(Pass):
 
     name: ClassVar[str] = "keep-float32"
     numerics: ClassVar[Numerics] = "precision"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
             count = _widen(func)
             if count:
@@ -56,7 +58,6 @@ class KeepFloat32(Pass):
             if left:
                 reason = "roundings that the program asks for, that decide, or that are saved"
                 _say(remarks, func, "analysis", "asked-for", left, reason)
-        program.leave()
 
 
 def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int, what: str) -> None:

@@ -9,14 +9,15 @@ from ..compiler.ir.kernel import argument_attributes, string
 from ..compiler.mlir import ir
 from ._kernels import result_types
 from ._program import Program
-from .pass_base import Pass, PassError
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, PassError
 
 #: Operations that do nothing when the program runs, so that there is nothing to order.
 TIMELESS = frozenset({"fuse.view", "fuse.empty", "fuse.size", "fuse.sym", "fuse.after", "arith.constant"})
 
 
 @dataclass(frozen=True)
-class LowerControlDeps(Pass):
+class LowerControlDeps(AnalysisPass):
     """Inlines ``{fuse.control_deps}`` functions into ``@main``; every call in them takes the tokens that the
     group took.
 
@@ -37,15 +38,15 @@ class LowerControlDeps(Pass):
     """
 
     name: ClassVar[str] = "lower-control-deps"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         variants: dict[tuple[str, int], ir.Operation] = {}
         waiting = [c for c in program.calls() if _is_group(program.callee(c))]
         while waiting:
             waiting = [c for call in waiting for c in _inline(program, call, variants)]
         program.erase_unused()
-        program.leave()
 
 
 def _is_group(function: ir.Operation) -> bool:

@@ -14,15 +14,15 @@ from ..compiler.ir.kernel import argument_attributes
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from ._fused_body import Body, Rewrites
-from ._fusing import read_groups
 from ._kernels import dims_attribute
 from ._names import listed
 from ._program import Program
-from .pass_base import Numerics, Pass, PassError
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, Numerics, PassError
 
 
 @dataclass(frozen=True)
-class MaterializeFusion(Pass):
+class MaterializeFusion(AnalysisPass):
     """Merges the calls of each ``fuse.group`` into one call of one new kernel.
 
     Before::
@@ -46,13 +46,14 @@ class MaterializeFusion(Pass):
 
     name: ClassVar[str] = "materialize-fusion"
     numerics: ClassVar[Numerics] = "reassociates"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         if not any("fuse.group" in call.attributes for call in program.calls()):
-            program.leave()
             return
-        graph = read_groups(module, grouped_only=True)
+        # A graph that no fusing pass has left need not know the kernels that stay as they are.
+        graph = analyses.cached(GroupGraph) or GroupGraph.of(module, grouped_only=True)
         plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
         end = graph.deps.nodes[-1].op
         made: list[ir.Operation] = []
@@ -78,7 +79,6 @@ class MaterializeFusion(Pass):
         program.erase_unused()
         for kernel in made:
             program.clean(kernel)
-        program.leave()
 
 
 def _plan(graph: GroupGraph, group: int) -> FusionPlan:

@@ -10,11 +10,12 @@ from ..compiler.mlir import ir
 from ._conditions import negates
 from ._kernels import kernel_body
 from ._program import Program
-from .pass_base import Pass
+from .analysis_manager import AnalysisManager
+from .pass_base import AnalysisPass
 
 
 @dataclass(frozen=True)
-class NarrowStores(Pass):
+class NarrowStores(AnalysisPass):
     """A store of either a new value or of what it overwrites becomes a store of the new value, where there is
     one.
 
@@ -37,8 +38,8 @@ class NarrowStores(Pass):
 
     name: ClassVar[str] = "narrow-stores"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         kernels = {string(kernel.attributes["sym_name"]): kernel for _, kernel in program.kernel_calls()}
         for name, kernel in kernels.items():
             count = sum(_narrow(op) for op in kernel_body(kernel) if op.name == "fuse.store")

@@ -16,16 +16,16 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import kernel_ties
 from ..compiler.ir.sizes import estimate
 from ..compiler.mlir import ir
-from ._fusing import read_groups
+from ._fusing import groups_of
 from ._kernels import kernel_body
-from ._left import leave, left_before
 from ._program import Program
 from ._results import drop_results
-from .pass_base import Pass, hardware_of
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, hardware_of
 
 
 @dataclass(frozen=True)
-class RecomputeProducers(Pass):
+class RecomputeProducers(AnalysisPass):
     """Readers of a stored tensor get calls of its kernel of their own, in one ``fuse.group`` with them.
 
     Before::
@@ -56,18 +56,18 @@ class RecomputeProducers(Pass):
     """
 
     name: ClassVar[str] = "recompute-producers"
+    preserves: ClassVar[Analyses] = (Program,)
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        graph = read_groups(module)
+        graph = groups_of(analyses)
         found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0])
         if not found:
-            leave(module, left_before(module, Program))
             return
-        program = Program.of(module)
+        program = analyses.get(Program)
         copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
-        judged = GroupGraph.of(module)  # with the copies, of which what an earlier pass left says nothing
+        judged = GroupGraph.of(module)  # the one of the analysis manager knows nothing of the copies
         node_of = {node.op: node.index for node in judged.deps.nodes}
         refused: list[_Copy] = []
         for tensor in found:
@@ -82,7 +82,6 @@ class RecomputeProducers(Pass):
         judged.assign()
         for left in refused:
             left.undo(program)
-        program.leave()
 
 
 @dataclass(frozen=True, eq=False)

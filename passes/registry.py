@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from importlib import metadata
 
 #: Modules of this folder that run passes rather than being one.
-_NOT_PASSES = frozenset({"manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"})
+_NOT_PASSES = frozenset(
+    {"analysis_manager", "manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"}
+)
 
 #: Entry-point group in which other packages offer passes: ``pass-name = "package.module:PassClass"``.
 ENTRY_POINTS = "fuse_mlir.passes"

@@ -11,13 +11,14 @@ from ..compiler.ir.kernel import Kernel, is_kernel, kernel_ties, string
 from ..compiler.ir.storage import callee_name
 from ..compiler.mlir import ir
 from ._program import Program
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass
 
 _COPY = ("fuse.load", "fuse.store", "func.return")  #: what a copy is made of, constants apart
 
 
 @dataclass(frozen=True)
-class ReinplaceUpdates(Pass):
+class ReinplaceUpdates(AnalysisPass):
     """A copy of an argument that is updated and copied back is no copy: the argument is updated.
 
     Before (a cache of keys, into which a token's are written)::
@@ -43,9 +44,10 @@ class ReinplaceUpdates(Pass):
     """
 
     name: ClassVar[str] = "reinplace-updates"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         copies = {}
         for call, kernel in program.kernel_calls():
             copied = _copied(kernel)
@@ -53,7 +55,6 @@ class ReinplaceUpdates(Pass):
                 copies[call] = copied
         chains = [chain for call in copies if (chain := _Chain.back_from(program, copies, call)) is not None]
         if not chains:
-            program.leave()
             return
         uses = _Uses.of(Dependences.of(module))
         for chain in chains:
@@ -72,7 +73,6 @@ class ReinplaceUpdates(Pass):
                 program.erase_call(stage.copy)
                 stage.empty.erase()
         program.erase_unused()
-        program.leave()
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
 from ._kernels import require_unplanned
 from ._program import Program
-from .pass_base import Count, Pass
+from .analysis_manager import AnalysisManager
+from .pass_base import AnalysisPass, Count
 
 
 @dataclass(frozen=True)
-class ReorderForPeak(Pass):
+class ReorderForPeak(AnalysisPass):
     """What gives bytes back runs before what takes more, where that lowers the peak of ``@main``.
 
     Before::
@@ -42,8 +43,8 @@ class ReorderForPeak(Pass):
     name: ClassVar[str] = "reorder-for-peak"
     least: Count = 1
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         deps = Dependences.of(module)
         require_unplanned(deps, self.name)
         orders = PeakOrder(deps, hints_of(program.main))

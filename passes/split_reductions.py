@@ -41,28 +41,29 @@ from ..compiler.mlir import ir
 from ._kernels import kernel_body
 from ._program import Program
 from ._slices import split
-from .pass_base import Numerics, Pass, hardware_of
+from .analysis_manager import AnalysisManager
+from .pass_base import AnalysisPass, Numerics, hardware_of
 
 #: A kernel's later reductions are split in later rounds.
 _ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class SplitReductions(Pass):
+class SplitReductions(AnalysisPass):
     """Splits long reductions for ``hardware``."""
 
     name: ClassVar[str] = "split-reductions"
     numerics: ClassVar[Numerics] = "reassociates"
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
         if "main" not in functions_of(module):
             return
         whole: set[str] = set()  # kernels that stay as they are
         plans = _Plans(hardware)
+        program = analyses.get(Program)
         for _ in range(_ROUNDS):
-            program = Program.of(module)
             changed = False
             for call, func in program.kernel_calls():
                 name = ir.StringAttr(func.attributes["sym_name"]).value

@@ -11,7 +11,8 @@ from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.mlir import ir
 from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from ._program import Program
-from .pass_base import Count, Numerics, Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .pass_base import AnalysisPass, Count, Numerics
 
 #: (kind of reduction, whether of floats) -> the operation that joins two elements.
 JOINS = {
@@ -28,7 +29,7 @@ JOINS = {
 
 
 @dataclass(frozen=True)
-class UnrollReductions(Pass):
+class UnrollReductions(AnalysisPass):
     """A ``fuse.reduce`` over at most ``max_points`` elements, a number known when compiling, becomes as many
     copies of what it reads, joined in order.  The kernel is pointwise then, and fuses like one.
 
@@ -52,11 +53,12 @@ class UnrollReductions(Pass):
 
     name: ClassVar[str] = "unroll-reductions"
     numerics: ClassVar[Numerics] = "reassociates"
+    preserves: ClassVar[Analyses] = (Program,)
     max_points: Count = 4
     max_ops: Count = 64
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         calls = program.kernel_calls()
         kernels = {string(func.attributes["sym_name"]): func for _, func in calls}
         updating = _updating(calls)
@@ -87,7 +89,6 @@ class UnrollReductions(Pass):
                 )
                 forget_tiling(func)
                 program.clean(func)
-        program.leave()
 
     def may_unroll(self, kernel: Kernel, dims: frozenset[str]) -> bool:
         """Whether every use of ``dims`` ends in a reduction over just these that can be unrolled."""

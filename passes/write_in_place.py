@@ -14,11 +14,12 @@ from ..compiler.ir.storage import Storage
 from ..compiler.mlir import ir
 from ._kernels import kernel_body, result_types, set_signature, text_list
 from ._program import Program
-from .pass_base import Count, Pass
+from .analysis_manager import AnalysisManager
+from .pass_base import AnalysisPass, Count
 
 
 @dataclass(frozen=True)
-class WriteInPlace(Pass):
+class WriteInPlace(AnalysisPass):
     """A kernel whose point reads an element of a dying tensor and writes one of the same place in a fresh
     tensor is tied to the dying one.
 
@@ -47,8 +48,8 @@ class WriteInPlace(Pass):
     name: ClassVar[str] = "write-in-place"
     min_bytes: Count = 1 << 20
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         calls = program.kernel_calls()
         storage = _Storage.of(program)
         chosen = [(call, kernel, self._pairs(storage, call, kernel, remarks)) for call, kernel in calls]

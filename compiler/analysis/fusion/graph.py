@@ -262,6 +262,17 @@ class GroupGraph:
                     del attributes["fuse.group"]
             number += len(nodes) > 1
 
+    def state(self) -> Mapping[str, object]:
+        """What a pass keeps current that preserves the graph, see ``passes/analysis_manager.py``."""
+        nodes = [(node.op, node.callee, node.name) for node in self.deps.nodes]
+        return {
+            "operations": nodes,
+            "values": self.deps.values,
+            "kernels": self.summaries,
+            "groups": self.members,
+            "partners": {group: others for group, others in self.partners.items() if others},
+        }
+
 
 _NONE: frozenset[int] = frozenset()
 

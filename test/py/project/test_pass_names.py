@@ -13,7 +13,16 @@ from repository import ROOT
 
 PASSES = ROOT / "passes"
 NOT_PASSES = frozenset(
-    {"__init__", "manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"}
+    {
+        "__init__",
+        "analysis_manager",
+        "manager",
+        "observers",
+        "pass_base",
+        "pipeline",
+        "pipeline_text",
+        "registry",
+    }
 )
 
 
