@@ -237,15 +237,16 @@ def _signed(
 
 
 def _erase_dead(*ops: ir.Operation) -> None:
-    """Erases ops without uses, and what only they used."""
-    pending, erased = list(ops), set()
+    """Erases those of some ops of a block that have no uses, and what only they used."""
+    pending, reached = list(ops), set(ops)
     while pending:
-        op = pending.pop()
-        if op in erased or any(list(result.uses) for result in op.results) or not len(op.results):
-            continue
-        pending += [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-        erased.add(op)
-        op.erase()
+        for value in pending.pop().operands:
+            if not isinstance(value.owner, ir.Block) and value.owner.operation not in reached:
+                reached.add(value.owner.operation)
+                pending.append(value.owner.operation)
+    for op in reversed([view.operation for view in ops[0].block.operations]):
+        if op in reached and len(op.results) and not any(list(result.uses) for result in op.results):
+            op.erase()
 
 
 def _move_behind(fold: ir.Operation) -> None:
