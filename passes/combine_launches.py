@@ -18,9 +18,9 @@ from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import estimate, hints_of
 from ..compiler.ir.tile import Tile
 from ..compiler.mlir import func, ir
-from ._kernels import require_unplanned, text_list
-from ._program import Program
 from .analysis_manager import AnalysisManager
+from .helpers.kernels import require_unplanned, text_list
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, hardware_of
 
 #: Launches that a call is tried with, the nearest ones: keeps the work linear.

@@ -8,8 +8,9 @@ What, over the same dims of the same value:
   points reduced;
 - ``sum(x) / n`` beside a ``fuse.welford`` of x is its mean;
 - ``sum(exp(x - m) / s * w)``, with m and s of the online softmax of x, becomes ``fuse.online_expectation``
-  (``_expectations.py``): the mean of any w, an entropy, the divergence of two softmaxes, the cross-entropy of
-  two.  What does not vary along the row leaves w.
+  (``passes/helpers/expectations.py`` has the algebra): the mean of any w, an entropy, the divergence of two
+  softmaxes, the cross-entropy of two.  A term or factor of w that does not vary along the row is taken out
+  of the sum.
 
 The first three always fire: where the axis is looped over, a read of the row is saved; where it is resident,
 code generation gives the same two reductions as before, or one less.  Equal elements less their mean are then
@@ -44,7 +45,7 @@ from ..compiler.index import Expr, const, parse
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
 from ..compiler.mlir import ir
-from ._expectations import combine_expectation
+from .helpers.expectations import combine_expectation
 from .pass_base import Numerics, Pass
 
 

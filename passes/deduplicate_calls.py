@@ -10,9 +10,9 @@ from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import code_of, kernel_ties, string
 from ..compiler.ir.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
-from ._program import Program, named_attributes
-from ._sharing import Sharing
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program, named_attributes
+from .helpers.sharing import Sharing
 from .pass_base import AnalysisPass
 
 #: Extern ops that give equal results for equal operands, by the name before the overload.

@@ -6,8 +6,8 @@ from typing import ClassVar
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import code_of
 from ..compiler.mlir import ir
-from ._program import Program
 from .analysis_manager import AnalysisManager
+from .helpers.program import Program
 from .pass_base import AnalysisPass
 
 

@@ -8,9 +8,9 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import kernel_ties, string
 from ..compiler.mlir import ir
-from ._program import Program
-from ._sharing import Sharing
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program
+from .helpers.sharing import Sharing
 from .pass_base import AnalysisPass
 
 

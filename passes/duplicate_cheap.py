@@ -13,8 +13,8 @@ from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import estimate, hints_of
 from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
-from ._program import Program
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Count
 
 

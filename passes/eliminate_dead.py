@@ -9,10 +9,10 @@ from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import kernel_ties, string
 from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
-from ._kernels import type_symbols
-from ._program import Program
-from ._results import drop_results
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import type_symbols
+from .helpers.program import Program
+from .helpers.results import drop_results
 from .pass_base import AnalysisPass
 
 #: Operations of ``@main`` that are dead when nothing uses their results.

@@ -9,7 +9,8 @@ from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import argument_attributes, kernel_dims, kernel_ties, strings
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import ir
-from ._kernels import (
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import (
     add_symbols,
     adding_dims,
     forget_tiling,
@@ -20,8 +21,7 @@ from ._kernels import (
     text_list,
     type_symbols,
 )
-from ._program import Program
-from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program
 from .pass_base import AnalysisPass, PassError
 
 

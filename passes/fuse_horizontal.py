@@ -10,9 +10,9 @@ from ..compiler.analysis.fusion.memory import GroupLiveBytes
 from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
-from ._fusing import Fuser, groups_of
-from ._program import Program
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.fusing import Fuser, groups_of
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, hardware_of
 
 

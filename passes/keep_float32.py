@@ -8,9 +8,9 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
-from ._kernels import WITHOUT_DIMS, kernel_body
-from ._program import Program
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import WITHOUT_DIMS, kernel_body
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics
 
 

@@ -7,9 +7,9 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import argument_attributes, string
 from ..compiler.mlir import ir
-from ._kernels import result_types
-from ._program import Program
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import result_types
+from .helpers.program import Program
 from .pass_base import AnalysisPass, PassError
 
 #: Operations that do nothing when the program runs, so that there is nothing to order.

@@ -26,9 +26,9 @@ After::
     ...}
 
 An address is promised to be a multiple of 16 bytes where that is known, of fewer for narrow elements beside
-wide ones and for elements that are masked one by one (``passes/_promises.py``).  It does not touch kernels
-that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still passed when the kernel
-writes it; unused arguments are left out.  ``fuse.base_of`` becomes a load from the launch's parameters, in
+wide ones and for elements that are masked one by one (``passes/helpers/promises.py``).  It does not touch
+kernels that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still passed when the
+kernel writes it; unused arguments are left out.  ``fuse.base_of`` becomes a load from the launch's parameters, in
 constant memory, by number: its sources must be consecutive arguments behind no other but tensors.
 """
 
@@ -40,7 +40,7 @@ from ..compiler.ir.dialects import tt
 from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import func, ir
-from ._promises import Promises, aligned
+from .helpers.promises import Promises, aligned
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.

@@ -13,11 +13,11 @@ from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import argument_attributes
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from ._fused_body import Body, Rewrites
-from ._kernels import dims_attribute
-from ._names import listed
-from ._program import Program
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.fused_body import Body, Rewrites
+from .helpers.kernels import dims_attribute
+from .helpers.names import listed
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, PassError
 
 

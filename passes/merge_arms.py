@@ -9,9 +9,9 @@ from ..compiler.index import Expr, Facts, const, parse, sym
 from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_facts, string, strings
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from ._conditions import comparison, negates
-from ._kernels import kernel_body, text_list
-from ._program import Program
+from .helpers.conditions import comparison, negates
+from .helpers.kernels import kernel_body, text_list
+from .helpers.program import Program
 from .pass_base import Pass
 
 #: ``predicate`` of the signed comparisons of arith.cmpi, which cut a dim in two.

@@ -7,10 +7,10 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op, is_true
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
-from ._conditions import negates
-from ._kernels import kernel_body
-from ._program import Program
 from .analysis_manager import AnalysisManager
+from .helpers.conditions import negates
+from .helpers.kernels import kernel_body
+from .helpers.program import Program
 from .pass_base import AnalysisPass
 
 

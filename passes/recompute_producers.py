@@ -16,11 +16,11 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import kernel_ties
 from ..compiler.ir.sizes import estimate
 from ..compiler.mlir import ir
-from ._fusing import groups_of
-from ._kernels import kernel_body
-from ._program import Program
-from ._results import drop_results
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.fusing import groups_of
+from .helpers.kernels import kernel_body
+from .helpers.program import Program
+from .helpers.results import drop_results
 from .pass_base import AnalysisPass, hardware_of
 
 

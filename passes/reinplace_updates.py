@@ -10,8 +10,8 @@ from ..compiler.ir.defining import defining_op, is_true
 from ..compiler.ir.kernel import Kernel, is_kernel, kernel_ties, string
 from ..compiler.ir.storage import callee_name
 from ..compiler.mlir import ir
-from ._program import Program
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program
 from .pass_base import AnalysisPass
 
 _COPY = ("fuse.load", "fuse.store", "func.return")  #: what a copy is made of, constants apart

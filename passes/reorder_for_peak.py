@@ -9,9 +9,9 @@ from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
-from ._kernels import require_unplanned
-from ._program import Program
 from .analysis_manager import AnalysisManager
+from .helpers.kernels import require_unplanned
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Count
 
 

@@ -20,7 +20,7 @@ from ..compiler.ir.kernel import (
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from ._kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
+from .helpers.kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
 from .pass_base import Numerics, Pass, PassError
 
 #: Crossing operations that are their operands when there is one point to cross.

@@ -38,10 +38,10 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, code_of
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from ._kernels import kernel_body
-from ._program import Program
-from ._slices import split
 from .analysis_manager import AnalysisManager
+from .helpers.kernels import kernel_body
+from .helpers.program import Program
+from .helpers.slices import split
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
 #: A kernel's later reductions are split in later rounds.

@@ -9,9 +9,9 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.mlir import ir
-from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
-from ._program import Program
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics
 
 #: (kind of reduction, whether of floats) -> the operation that joins two elements.

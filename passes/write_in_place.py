@@ -12,9 +12,9 @@ from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import Storage
 from ..compiler.mlir import ir
-from ._kernels import kernel_body, result_types, set_signature, text_list
-from ._program import Program
 from .analysis_manager import AnalysisManager
+from .helpers.kernels import kernel_body, result_types, set_signature, text_list
+from .helpers.program import Program
 from .pass_base import AnalysisPass, Count
 
 

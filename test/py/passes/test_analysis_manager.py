@@ -14,10 +14,10 @@ from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes._program import Program
 from fuse_mlir.passes.analysis_manager import AnalysisManager, StaleAnalysis
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
+from fuse_mlir.passes.helpers.program import Program
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.pass_base import AnalysisPass, Pass

@@ -6,14 +6,14 @@ Not a pass: ``materialize-fusion`` decides what is copied and where.
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.plan import FusionPlan, Instance, items
-from ..compiler.index import Expr, parse, simplify
-from ..compiler.ir.defining import is_true
-from ..compiler.ir.kernel import REDUCTIONS, Kernel, natural, over, string, strings
-from ..compiler.mlir import ir
-from ._kernels import DIMMED, WITHOUT_DIMS, kernel_body, rewrite_dims, vary
-from .pass_base import PassError
+from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.plan import FusionPlan, Instance, items
+from ...compiler.index import Expr, parse, simplify
+from ...compiler.ir.defining import is_true
+from ...compiler.ir.kernel import REDUCTIONS, Kernel, natural, over, string, strings
+from ...compiler.mlir import ir
+from ..pass_base import PassError
+from .kernels import DIMMED, WITHOUT_DIMS, kernel_body, rewrite_dims, vary
 
 NO_DIMS: frozenset[str] = frozenset()
 

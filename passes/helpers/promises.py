@@ -7,9 +7,9 @@ that lie 16 bytes apart, and what they read is shuffled before it is stored.
 
 import math
 
-from ..compiler.ir.dialects import tt
-from ..compiler.ir.layout import TensorSpec
-from ..compiler.mlir import ir
+from ...compiler.ir.dialects import tt
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import ir
 
 #: Bytes of the widest access.
 _WIDEST = 16

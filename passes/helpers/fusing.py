@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
-from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal, judge
-from ..compiler.analysis.fusion.score import Gain
-from ..compiler.analysis.program.dependences import Node
-from ..compiler.base.hardware import Hardware
-from ..compiler.base.remarks import Remarks
-from .analysis_manager import AnalysisManager
-from .pass_base import PassError
+from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.rules import Candidate, Limits, Refusal, judge
+from ...compiler.analysis.fusion.score import Gain
+from ...compiler.analysis.program.dependences import Node
+from ...compiler.base.hardware import Hardware
+from ...compiler.base.remarks import Remarks
+from ..analysis_manager import AnalysisManager
+from ..pass_base import PassError
 
 Pair = tuple[int, int]
 #: The pairs of groups that might merge, of which one is among those given; each with the first group first.

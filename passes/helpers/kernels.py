@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.index import Expr, Facts, parse
-from ..compiler.ir.kernel import (
+from ...compiler.analysis.program.dependences import Dependences
+from ...compiler.index import Expr, Facts, parse
+from ...compiler.ir.kernel import (
     Kernel,
     bounds_of,
     natural,
@@ -12,9 +12,9 @@ from ..compiler.ir.kernel import (
     string,
     strings,
 )
-from ..compiler.ir.layout import TensorSpec
-from ..compiler.mlir import ir
-from .pass_base import PassError
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import ir
+from ..pass_base import PassError
 
 
 def set_signature(

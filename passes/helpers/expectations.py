@@ -30,9 +30,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..compiler.ir.defining import defining_op
-from ..compiler.ir.kernel import REDUCTIONS, Kernel, over
-from ..compiler.mlir import ir
+from ...compiler.ir.defining import defining_op
+from ...compiler.ir.kernel import REDUCTIONS, Kernel, over
+from ...compiler.mlir import ir
 
 _SOFTMAX, _EXPECTATION = "fuse.online_softmax", "fuse.online_expectation"
 

@@ -5,8 +5,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.mlir import ir
+from ...compiler.analysis.program.dependences import Dependences
+from ...compiler.mlir import ir
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ a number of its ops; results of reductions reach the next part through a ``Slice
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..compiler.index import Expr
-from ..compiler.ir.dialects import fuse
-from ..compiler.ir.kernel import Kernel, argument_attributes, natural, over
-from ..compiler.ir.layout import TensorSpec
-from ..compiler.mlir import func, ir
-from ._kernels import dims_attribute, text_list
-from ._names import gone, without
-from ._program import Program
+from ...compiler.index import Expr
+from ...compiler.ir.dialects import fuse
+from ...compiler.ir.kernel import Kernel, argument_attributes, natural, over
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import func, ir
+from .kernels import dims_attribute, text_list
+from .names import gone, without
+from .program import Program
 
 
 @dataclass(eq=False)

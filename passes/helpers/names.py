@@ -5,8 +5,8 @@ pass.
 import re
 from collections.abc import Iterable
 
-from ..compiler.analysis.program.provenance import node_names
-from ..compiler.mlir import ir
+from ...compiler.analysis.program.provenance import node_names
+from ...compiler.mlir import ir
 
 #: Longest part of a kernel's name that lists what it does.
 NAME_LENGTH = 64

@@ -1,7 +1,7 @@
 """What conditions in a kernel say of each other.  Helpers of passes, not a pass."""
 
-from ..compiler.ir.defining import defining_op, is_true
-from ..compiler.mlir import ir
+from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.mlir import ir
 
 #: ``predicate`` of arith.cmpi -> its negation.
 _NEGATION = {0: 1, 1: 0, 2: 5, 3: 4, 4: 3, 5: 2, 6: 9, 7: 8, 8: 7, 9: 6}

@@ -1,23 +1,23 @@
 """Splits a call of a kernel into slices, their combination, and the rest.  Helpers of ``split-reductions``.
 
-``_slice_sides.py`` says which ops go where, ``_slice_kernels.py`` builds a kernel, and
-``_slice_combining.py`` has the algebra of the combination.
+``slice_sides.py`` says which ops go where, ``slice_kernels.py`` builds a kernel, and
+``slice_combining.py`` has the algebra of the combination.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..compiler.analysis.kernel.shape import KernelShape
-from ..compiler.analysis.tiling.slicing import Slicing
-from ..compiler.index import Expr, const, sym
-from ..compiler.ir.kernel import Kernel, natural
-from ..compiler.ir.layout import TensorSpec
-from ..compiler.mlir import ir
-from ._kernels import rewrite_dims, text_list
-from ._program import Program
-from ._slice_combining import Combining, neutrals
-from ._slice_kernels import KernelPart, Original, SliceBuffer
-from ._slice_sides import Sides
+from ...compiler.analysis.kernel.shape import KernelShape
+from ...compiler.analysis.tiling.slicing import Slicing
+from ...compiler.index import Expr, const, sym
+from ...compiler.ir.kernel import Kernel, natural
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import ir
+from .kernels import rewrite_dims, text_list
+from .program import Program
+from .slice_combining import Combining, neutrals
+from .slice_kernels import KernelPart, Original, SliceBuffer
+from .slice_sides import Sides
 
 
 def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, slicing: Slicing) -> None:

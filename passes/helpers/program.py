@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..compiler.analysis.program.dependences import symbol
-from ..compiler.index import Facts
-from ..compiler.ir.kernel import (
+from ...compiler.analysis.program.dependences import symbol
+from ...compiler.index import Facts
+from ...compiler.ir.kernel import (
     argument_attributes,
     is_kernel,
     is_tiled,
@@ -14,11 +14,11 @@ from ..compiler.ir.kernel import (
     program_facts,
     string,
 )
-from ..compiler.ir.nesting import modules_in
-from ..compiler.ir.storage import functions_of
-from ..compiler.mlir import ir, passmanager
-from ._kernels import adding_dims, keep_dims
-from .pass_base import PassError
+from ...compiler.ir.nesting import modules_in
+from ...compiler.ir.storage import functions_of
+from ...compiler.mlir import ir, passmanager
+from ..pass_base import PassError
+from .kernels import adding_dims, keep_dims
 
 #: The most frequent operations of ``@main``, which refer to no function.
 WITHOUT_REFERENCES = frozenset({"fuse.empty", "fuse.view", "fuse.size", "fuse.sym", "func.return"})

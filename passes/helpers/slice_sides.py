@@ -5,10 +5,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from ..compiler.analysis.kernel.shape import KernelShape
-from ..compiler.ir.kernel import Kernel, string
-from ..compiler.ir.layout import ELEMENT_BYTES, TensorSpec
-from ..compiler.mlir import ir
+from ...compiler.analysis.kernel.shape import KernelShape
+from ...compiler.ir.kernel import Kernel, string
+from ...compiler.ir.layout import ELEMENT_BYTES, TensorSpec
+from ...compiler.mlir import ir
 
 _EFFECTS = ("fuse.store", "fuse.device_assert", "cf.assert")
 

@@ -20,12 +20,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..compiler.analysis.tiling.slicing import Slicing
-from ..compiler.index import Expr
-from ..compiler.ir.kernel import string
-from ..compiler.mlir import ir
-from ._kernels import text_list
-from ._slice_kernels import KernelPart
+from ...compiler.analysis.tiling.slicing import Slicing
+from ...compiler.index import Expr
+from ...compiler.ir.kernel import string
+from ...compiler.mlir import ir
+from .kernels import text_list
+from .slice_kernels import KernelPart
 
 
 @dataclass(frozen=True)

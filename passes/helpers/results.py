@@ -1,12 +1,12 @@
 """A kernel that gives fewer results.  Helpers of ``eliminate-dead`` and ``recompute-producers``."""
 
-from ..compiler.analysis.program.dependences import ASSERTS
-from ..compiler.analysis.program.provenance import node_names
-from ..compiler.ir.kernel import argument_attributes, kernel_ties
-from ..compiler.mlir import ir
-from ._kernels import kernel_body, result_types, set_signature
-from ._names import bare, gone, listed, without
-from ._program import Program
+from ...compiler.analysis.program.dependences import ASSERTS
+from ...compiler.analysis.program.provenance import node_names
+from ...compiler.ir.kernel import argument_attributes, kernel_ties
+from ...compiler.mlir import ir
+from .kernels import kernel_body, result_types, set_signature
+from .names import bare, gone, listed, without
+from .program import Program
 
 #: Ops of a kernel that nothing has to use.
 _STAY = ("fuse.store", *ASSERTS)
