@@ -33,7 +33,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True)
 class CombineLaunches(AnalysisPass):
-    """Calls of tiled kernels between which no dependence leads become one call, whose programs are shared out
+    """Calls of tiled kernels that do not depend on each other become one call, whose programs are divided
     among them.
 
     Before::
@@ -60,14 +60,18 @@ class CombineLaunches(AnalysisPass):
           return %o, %p, %q
         }
 
-    The code of equal kernels is there once.  A call moves up to an earlier launch, or a launch down to a
-    later call, as far as dependences allow and unless more bytes would be alive than the peak of the order as
-    it was.  ``compiler/analysis/program/launch_groups.py`` has the rules of profit; ``max_ops`` bounds the
-    code of one launch.
+    The code of equal kernels is emitted once.  A call moves up to an earlier launch, or a launch down to a
+    later call, as far as dependences allow and as long as the peak of memory does not rise.
+    ``compiler/analysis/program/launch_groups.py`` says when sharing a launch saves time; ``max_ops`` bounds
+    the code of one launch.
 
-    Does not fire on kernels that are not tiled, whose grid is empty, that ask for the number of programs, or
-    that take long enough alone; nor on calls that differ in stages, or in warps where one fills the chip.  A
-    part that can assert keeps its place among all that has effects.
+    Does not fire on kernels that are not tiled, whose grid is empty, that read ``tt.get_num_programs``, or
+    that take much longer than a launch costs; nor on calls that differ in pipeline stages, or in warps where
+    one of them fills the GPU.  A part that can assert keeps its place among all that has effects.
+
+    Remarks: ``passed: combined``; ``missed`` with ``peak-memory``, ``arguments``, ``code-size`` or
+    ``unlike``.  Raises PassError where memory is planned:
+    ``combine-launches: memory is planned already: found fuse.alloc``.
     """
 
     name: ClassVar[str] = "combine-launches"

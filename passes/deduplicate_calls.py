@@ -40,15 +40,15 @@ class DeduplicateCalls(AnalysisPass):
 
         %a = call @exp(%x, %o)          // and %b is %a
 
-    Kernels are equal when their bodies are, up to names and locations, and their calls when all operands but
-    the destinations are; each destination is a ``fuse.empty`` that only this call uses.  Views, sizes and
-    empties of equal operands are equal.  Extern ops are merged when they are known to be deterministic
-    (``DETERMINISTIC``).
+    Two calls of kernels are equal when the bodies of the kernels are, names and locations apart, and when all
+    operands but the destinations are the same; each destination must be a ``fuse.empty`` that only this call
+    uses.  ``fuse.view``, ``fuse.size`` and ``fuse.sym`` are equal when operands, attributes and types are.
+    Calls of extern ops are equal under the same conditions if the op is in the table ``DETERMINISTIC``.
 
-    Does not fire on kernels with asserts or that store into anything but fresh empties, on other extern ops
-    (random ones among them), on those with effects, mutations or aliases, nor on operands that something
-    overwrites in between: the value would be read after its storage changed.  Nor where the caller gets both
-    results: writing into one must not change the other.
+    Does not fire on kernels with asserts or that store into anything but fresh empties; on extern ops that
+    are not in the table (random ones among them) or have effects, mutated operands or aliases; on values
+    whose storage is overwritten later, as they would be read after the change; nor where both results are
+    returned: the caller may write into one, which must not change the other.
     """
 
     name: ClassVar[str] = "deduplicate-calls"

@@ -26,7 +26,7 @@ class DeduplicateKernels(AnalysisPass):
         call @relu(%b, %p)
 
     Each call keeps its own location.  Does not fire on kernels that differ in any attribute, constant, order
-    of operations or symbol name, nor on extern declarations.
+    of operations or name of a size symbol, nor on extern declarations.
     """
 
     name: ClassVar[str] = "deduplicate-kernels"

@@ -18,7 +18,8 @@ from .pass_base import AnalysisPass
 class DeduplicateResults(AnalysisPass):
     """Where a kernel stores one value to the same coordinates of two tensors, readers of one read the other.
 
-    Before (``x.add_(1)``, then ``x @ w``: the functional graph multiplies the sum, and copies it into x)::
+    Before (``x.add_(1)``, then ``x @ w``: functionalization gives the product the sum, and copies the sum to
+    x)::
 
         %e = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
         %y:2 = call @add_copy_(%x, %e) : (.., ..) -> (.., ..)        // fuse.ties = array<i64: 1, 0>
@@ -29,11 +30,13 @@ class DeduplicateResults(AnalysisPass):
 
         %z = call @mm(%y#1, %w)                                      // %y#0 is dead
 
-    ``eliminate-dead`` then removes the store and its destination: eager has no second tensor either.
+    ``eliminate-dead`` then removes the store and its destination.
 
-    Does not fire where the tensors differ in type; on a result that is read nowhere or that the caller gets,
-    for it must have storage of its own; on destinations that are no fresh empties; nor where something else
+    Does not fire where the tensors differ in type; on a result without readers or that is returned, which
+    must have storage of its own; on destinations other than a fresh ``fuse.empty``; nor where something else
     writes to either storage: what is read later would be another value.
+
+    Remarks: ``passed: one-place``, with the number of equal results.
     """
 
     name: ClassVar[str] = "deduplicate-results"

@@ -37,13 +37,13 @@ class DuplicateCheap(AnalysisPass):
         %b = call @where(%y, %m1, %q)
 
     Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that
-    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).  The
-    first consumer keeps the original; all consumers that are not kernels (extern ops, views, the return)
-    share it.
+    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).
+    Consumers that are not kernels (extern ops, views, the return) share the original; without any, it is the
+    first kernel's.
 
-    Does not fire on a producer with one consumer, with several results, or that stores into anything but a
-    fresh ``fuse.empty``, and not where something could overwrite what it reads: its input must not be
-    anybody's destination.  Nor where its result is written later: a copy would have the contents of before.
+    Does not fire on a producer with one consumer, with several results, with loaded indices, or that stores
+    into anything but a fresh ``fuse.empty``; where something may overwrite what it reads; nor where its
+    result is overwritten later: a copy would hold the contents of before.
     """
 
     name: ClassVar[str] = "duplicate-cheap"

@@ -34,16 +34,16 @@ class EliminateDead(AnalysisPass):
         %y = call @dropout(%x, %o) ...                     // the kernel lost the store of the mask
         return %y
 
-    A kernel that loses a result also loses the nodes that only this result came from, from its name and its
-    location.
+    Where a kernel loses a result, the FX nodes that only this result came from disappear from the kernel's
+    name and location.
 
-    A ``fuse.size`` stays as long as its source does, if the source's type needs the name.  A ``fuse.after``
-    is no use of its value: a call that only orders others goes, and those it ordered are ordered after what
-    the call itself had to wait for.
+    A ``fuse.size`` stays as long as its source does, if the type of the source names that size.  A
+    ``fuse.after`` does not count as a use of its value: a call whose only uses are tokens is dead, and what
+    was ordered after it is ordered after what the call itself waited for.
 
-    Does not fire on kernels with asserts, on stores into storage of ``@main``'s arguments, on extern ops with
-    an effect or with mutated operands (nor on sub-graphs with any), on ``fuse.rng`` (dropping a draw changes
-    the later ones), nor on operations of other dialects than those it knows.
+    Does not fire on kernels with asserts, on stores into the storage of arguments of ``@main``, on extern ops
+    with an effect or with mutated operands (nor on sub-graphs that have any inside), on ``fuse.rng``
+    (dropping a draw would change the later ones), nor on operations that it does not know.
     """
 
     name: ClassVar[str] = "eliminate-dead"

@@ -18,7 +18,8 @@ from .pass_base import AnalysisPass, Count, hardware_of
 
 @dataclass(frozen=True)
 class FuseVertical(AnalysisPass):
-    """Sets ``fuse.group = n`` on calls of kernels that are to become one kernel; changes nothing else.
+    """Sets the same ``fuse.group = n`` on calls of a producer and a consumer that are to become one kernel;
+    changes nothing else.
 
     Before::
 
@@ -30,13 +31,16 @@ class FuseVertical(AnalysisPass):
         %m = call @row_max(%x, %o0) {fuse.group = 0 : i64}
         %e = call @exp_sub(%x, %m, %o1) {fuse.group = 0 : i64}
 
-    Pairs of groups of which one reads what the other made are tried to a fixed point: most time saved first
-    (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that have the same
-    ``fuse.group`` already start together.
+    Pairs of groups of which one reads what the other made are tried until none is left: the pair that saves
+    most time first (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that
+    have the same ``fuse.group`` already start together.
 
-    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses; each refused pair leaves a
-    ``missed`` remark with the rule, its numbers and both locations.  Extern ops and tile code are never
-    grouped; an extern op and a kernel of which one reads what the other made leave such a remark, too.
+    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses.  Extern ops and tile code are
+    never grouped.
+
+    Remarks: ``passed: fused`` for each group, with what it saves; ``missed`` with the name of the rule, what
+    it compared and both locations for each pair that stays apart; ``missed: extern`` for an extern op and a
+    kernel of which one reads what the other made.
     """
 
     name: ClassVar[str] = "fuse-vertical"

@@ -31,14 +31,17 @@ class KeepFloat32(AnalysisPass):
         %p = arith.mulf %x, %y {fuse.coarse} : f32
         %s = arith.addf %p, %z : f32
 
-    ``fuse.coarse`` stays behind where all that reads a value reads it rounded: an approximation that serves
-    beside that rounding (``compiler/analysis/kernel/precision.py``) serves without it, too.
+    ``fuse.coarse`` marks a value of which only rounded numbers were read.  An approximation that was good
+    enough beside the rounding (``compiler/analysis/kernel/precision.py``) may still compute it.
 
-    A rounded number that is selected (what a guard masks, a concatenation) is selected before it is rounded.
-    What is stored is rounded as before: memory holds what its dtype says.
+    Where a rounded number goes through a ``select`` (a guard, a concatenation), the number from before the
+    rounding is selected.  What is stored is rounded as before: memory holds what its dtype says.
 
-    Does not fire on a rounding without ``fuse.implicit``: a cast of the program's, what decides an integer or
-    a bool, what the backward graph reads (``compiler/fx/roundings.py``).
+    Does not fire on a rounding without ``fuse.implicit``: a cast of the program's, what an integer or a bool
+    is computed from, what the backward graph reads (``compiler/fx/roundings.py``).
+
+    Remarks: ``passed: kept``, with the number of roundings that no reader sees any more;
+    ``analysis: asked-for``, with the number of those that stay.
     """
 
     name: ClassVar[str] = "keep-float32"

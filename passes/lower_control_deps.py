@@ -31,10 +31,12 @@ class LowerControlDeps(AnalysisPass):
         %t = "fuse.after"(%a)
         %y = call @neg(%x, %o, %t)                   // @neg has one more argument, a token
 
-    Calls are ordered whether or not they have an effect, and none is dropped.  A function with other calls is
-    copied for the calls that take tokens.  A group that takes no token is inlined as it is.
+    Every call of a group is ordered, whether or not it has an effect, and none is dropped.  Where a function
+    is also called from outside the group, the calls inside get a copy of it that takes the tokens.  A group
+    that takes no token is inlined as it is.
 
-    Raises PassError on an operation that runs and cannot take a token (a random draw, control flow).
+    Raises PassError where a group with tokens holds an operation that does something and cannot take a token
+    (a random draw, ``scf``): ``fuse.rng cannot be ordered after other operations: it takes no token``.
     """
 
     name: ClassVar[str] = "lower-control-deps"

@@ -34,14 +34,20 @@ class MaterializeFusion(AnalysisPass):
 
         %b = call @fused_exp_neg_0(%x, %o1)                  // stores -exp(x) at ["d0"]
 
-    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion/placement.py``); a
-    load of a tensor that the group makes becomes the stored value, ``select``ed by the load's guard; where it
-    may lie outside, its guard is ANDed into the loads of the copy.  A store stays only when something outside
-    the group uses the tensor or owns its storage. Operations move: groups are scheduled by their first call,
-    after everything that they depend on.
+    The bodies of the kernels are copied over the dims of one iteration space
+    (``compiler/analysis/fusion/placement.py``).  A load of a tensor that the group makes is replaced by the
+    value that is stored there, ``select``ed by the load's guard.  Where the load may lie outside of the
+    tensor, its guard is ANDed into the guards of the copied loads.  A store stays only if something outside
+    the group uses the tensor or owns its storage.  Groups are scheduled in the order of their first calls,
+    each after all that it depends on, so operations may move.
 
-    Calls without ``fuse.group``, or alone in theirs, keep their kernel.  Raises PassError on groups that have
-    no common space or depend on each other.
+    Calls without ``fuse.group``, or alone in theirs, keep their kernel.
+
+    Raises PassError on groups that cannot be carried out:
+    ``the calls of this group cannot become one kernel: ..`` with the reason of a fusion rule,
+    ``this group must run both before and after another operation``,
+    ``a tensor is stored as f32 and loaded as f16``,
+    ``something is ordered after a value that fusion removes with all others``.
     """
 
     name: ClassVar[str] = "materialize-fusion"

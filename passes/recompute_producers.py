@@ -26,7 +26,8 @@ from .pass_base import AnalysisPass, hardware_of
 
 @dataclass(frozen=True)
 class RecomputeProducers(AnalysisPass):
-    """Readers of a stored tensor get calls of its kernel of their own, in one ``fuse.group`` with them.
+    """Each reader of a stored tensor gets its own call of the kernel that makes it, and one ``fuse.group``
+    with that call.
 
     Before::
 
@@ -41,18 +42,20 @@ class RecomputeProducers(AnalysisPass):
         %s1 = call @sin(%x, %o1) {fuse.group = 1 : i64}
         %d = call @row_sums(%s1, %q) {fuse.group = 1 : i64}
 
-    The estimate: the store and the reads of the tensor against the reads of what it is made of, which cost
-    nothing in a kernel that reads them anyway, and against the operations that run again.  Where the tensor
-    is needed in memory all the same, only the reader's own bytes count.
+    It fires where the estimate says that time is saved.  Saved are the reads of the tensor and its store,
+    unless something else still needs it in memory.  Paid are the reads of the producer's inputs, but for
+    those that the reader reads anyway, and the operations that run once more.
 
-    Of a kernel with several results, only what the tensor needs runs again, and the copy names only the nodes
-    of that: the normalised rows of the backward kernel of a layer norm, without its sums.
+    Of a kernel with several results, only what the tensor needs runs again, and the copy is named after the
+    FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
 
-    Runs after fusion, so that it meets only what stayed apart.  Does not fire where the tensor needs a
-    reduction, a scan or random numbers, on producers with asserts, or that write into storage of others;
-    where something later overwrites what the producer reads, or an extern op writes to the tensor; where
-    inputs would live longer by more bytes than the tensor takes; nor where a rule of
+    Runs after fusion, so that it sees only what stayed apart.  Does not fire where the tensor needs a
+    reduction, a scan or random numbers; on producers with asserts, or that store into anything but fresh
+    empties; where something later overwrites what the producer reads, or an extern op writes to the tensor;
+    where inputs would live longer by more bytes than the tensor takes; nor where a rule of
     ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader apart.
+
+    Remarks: ``passed: recomputed``, with the bytes and microseconds saved.
     """
 
     name: ClassVar[str] = "recompute-producers"

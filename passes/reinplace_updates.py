@@ -19,7 +19,7 @@ _COPY = ("fuse.load", "fuse.store", "func.return")  #: what a copy is made of, c
 
 @dataclass(frozen=True)
 class ReinplaceUpdates(AnalysisPass):
-    """A copy of an argument that is updated and copied back is no copy: the argument is updated.
+    """Where an argument is copied, the copy is updated and copied back, the argument itself is updated.
 
     Before (a cache of keys, into which a token's are written)::
 
@@ -35,12 +35,16 @@ class ReinplaceUpdates(AnalysisPass):
         %z = call @mm(%q, %u)
         return {fuse.mutates = {"1" = 0 : i64}} %z, %u
 
-    Eager writes the token and nothing else; the two copies move the whole cache four times.  There may be
-    several updates in a row, each of the last one's result or of a copy of it.
+    Eager writes the token's row and nothing else.  Functionalization makes the two copies, each of which
+    reads and writes the whole cache.  There may be several updates in a row, each of the result of the one
+    before or of a copy of it.
 
-    Does not fire where something reads an old value after the next update or in it; where the caller also
-    gets an updated copy as a result of its own; where anything else writes to the argument; on copies that
-    change the type or the strides, or cover a part only; nor where an order is kept with tokens.
+    Does not fire where something reads an old value after the next update, or where the update itself does;
+    where the updated copy is also returned as a result of its own; where anything else writes to the
+    argument; on copies that change the type or the strides, or cover a part only; nor where one of the calls
+    takes a token.
+
+    Remarks: ``passed: updated``, with the number of copies that are gone.
     """
 
     name: ClassVar[str] = "reinplace-updates"

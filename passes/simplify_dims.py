@@ -41,14 +41,19 @@ class SimplifyDims(Pass):
         fuse.dims = {d0 = "512"}
         "fuse.load"(%x, ...) {at = ["d0 floordiv 64", "0", "d0 mod 64"]}      // the address is x + d0
 
-    1. A dim of one point, or that nothing names, is dropped; a reduction or scan over nothing else is its
-    operand. 2. A dim d is split into d floordiv c and d mod c when that removes divisions from addresses or
-    index values; c divides its extent. 3. Two dims merge when that adds no division to any address or index
-    value, that is, all step through them together, and each
-       reduction crosses both or neither.
+    The rules, each until it fires no more:
 
-    Does not fire on tile code, on a dim that a scan crosses (but for rule 1), nor where an address would need
-    a division.
+    1. A dim of one point, or that nothing names, is dropped.  A reduction or scan over nothing else is
+       replaced by its operand.
+    2. A dim d is split into ``d floordiv c`` and ``d mod c``, where c divides its extent, if that removes
+       divisions from addresses or index values.
+    3. Two dims are merged if that adds no division to any address or index value, and each reduction crosses
+       both or neither.
+
+    Does not fire on tile code, nor, but for rule 1, on a dim that a scan crosses.
+
+    Raises PassError on a kernel that contradicts itself: ``an access has 1 coordinates, its tensor 2 dims``,
+    ``'d7' is no dim of the kernel``, ``a scan over 'd0' would have to cross 2 dims``.
     """
 
     name: ClassVar[str] = "simplify-dims"

@@ -30,8 +30,8 @@ JOINS = {
 
 @dataclass(frozen=True)
 class UnrollReductions(AnalysisPass):
-    """A ``fuse.reduce`` over at most ``max_points`` elements, a number known when compiling, becomes as many
-    copies of what it reads, joined in order.  The kernel is pointwise then, and fuses like one.
+    """A ``fuse.reduce`` over at most ``max_points`` elements, a static number, becomes that many copies of
+    what it reduces, joined in order.  The kernel is pointwise then, and fuses like one.
 
     Before::
 
@@ -46,9 +46,11 @@ class UnrollReductions(AnalysisPass):
 
     Does not fire where the dim is needed for anything else: a store, an assertion, a scan, another kind of
     reduction; nor where what is reduced has a reduction inside, nor where the copies would be more than
-    ``max_ops`` operations, nor on the largest and smallest of integers, whose signs the operation does not
-    say.  Nor in a kernel that reads an argument into which something is written: as a reduction, each element
-    is read at the point that overwrites it, and both can be one kernel (``x.sub_(x.mean(0))``).
+    ``max_ops`` operations, nor on the largest and smallest of integers, as the operation does not say whether
+    they are signed.  Nor in a kernel that reads an argument into which something is written: as a reduction,
+    each element is read at the point that overwrites it, and both can be one kernel (``x.sub_(x.mean(0))``).
+
+    Remarks: ``passed: unrolled``, with the number of elements in the text.
     """
 
     name: ClassVar[str] = "unroll-reductions"

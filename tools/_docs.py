@@ -22,6 +22,19 @@ from ._listing import dialect_classes, summary
 _HEADER = "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from docstrings: edit those. -->\n\n"
 #: A line of passes/pipeline.py: the class and the reason why it stands there.
 _STEP = re.compile(r"^\s+(?:\*\(\()?(?P<cls>[A-Z]\w*)\(.*\),\s+#\s*(?P<reason>.*)$", re.MULTILINE)
+#: What the page says of all passes.
+_SHARED = (
+    "A pass refuses IR by a `PassError`: one sentence and the location of the op that it is about. A section",
+    "names the pass's own sentences. These are raised by several passes:",
+    "",
+    "- `the module has no function @main`, `expected @main to be a graph, got a kernel or a declaration`,",
+    "  `a call of @f, which the module does not define`: by those that read the calls of `@main`;",
+    "- `@k is tile code: schedule before tiling`: by those of the scheduled level that rewrite kernels;",
+    "- `PASS: unknown hardware 'x': expected one of ..`: by those with the option `hardware`.",
+    "",
+    "A remark has a kind (`passed`: the pass did something; `missed`: a rule refused; `analysis`: what was",
+    "found out) and the name of a rule. A section names the rules of the pass's remarks, if it makes any.",
+)
 _STAGE = re.compile(r'^\s+"(?P<level>\w+)": \(', re.MULTILINE)
 
 
@@ -84,6 +97,9 @@ def passes_page() -> str:
         "# Passes",
         "",
         "`fuse-opt --list-passes` lists them; options are written `name{option=value}` in a pipeline.",
+        "",
+        *_SHARED,
+        "",
         "The default pipeline (`passes/pipeline.py`), level by level:",
         "",
     ]
@@ -123,7 +139,9 @@ def _pass_section(cls: type[Pass]) -> Iterator[str]:
         "reassociates": "May reorder sums.",
         "precision": "May compute in another precision.",
     }
-    yield f"{changes[cls.numerics]} Source: `passes/{cls.name.replace('-', '_')}.py`."
+    kept = " and ".join(f"`{analysis.__name__}`" for analysis in cls.preserves)
+    preserved = f" Preserves {kept} (`passes/analysis_manager.py`)." if kept else ""
+    yield f"{changes[cls.numerics]}{preserved} Source: `passes/{cls.name.replace('-', '_')}.py`."
     for docstring in (sys.modules[cls.__module__].__doc__, cls.__doc__):
         text = markdown(_paragraphs_after_first(docstring))
         if text:

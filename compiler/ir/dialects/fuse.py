@@ -112,7 +112,7 @@ class Size(Fuse.Operation, name="size", traits=[ext.Pure]):
 
 
 class After(Fuse.Operation, name="after"):
-    """The time at which ``value`` is complete.  It is no use of the value: liveness ignores it."""
+    """The time at which ``value`` is complete.  It does not count as a use: liveness ignores it."""
 
     value: Operand[Any]
     token: Result[Token]

@@ -9,7 +9,7 @@ from repository import ROOT
 
 from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.passes.pipeline import default_pipeline
-from fuse_mlir.passes.registry import all_passes
+from fuse_mlir.passes.registry import PASSES, all_passes
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FOLDERS = ("compiler", "passes", "tools", "test", "bench", "examples", "docs")
@@ -48,6 +48,28 @@ def test_the_dump_that_a_page_replays_is_the_pipelines() -> None:
     assert shown
     for number, name, following in shown:
         assert names[int(number)] == name and names[int(number) + 1] == following
+
+
+def unsaid(source: str, section: str) -> list[str]:
+    """The rules of the remarks that a pass's source makes, and that it raises errors, where its section of
+    docs/passes.md does not name them.
+    """
+    rules = re.findall(r'"(?:passed|missed|analysis)",\s*"([\w-]+)"', source)
+    errors = ["PassError"] if "raise PassError(" in source else []
+    return [name for name in (*rules, *errors) if name not in section]
+
+
+def test_what_a_pass_says_and_raises_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "passes.md").read_text(encoding="utf-8")
+    sections = {section.partition("\n")[0]: section for section in page.split("\n## ")[1:]}
+    assert set(sections) == set(PASSES)
+    for name, section in sections.items():
+        source = (ROOT / "passes" / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
+        assert unsaid(source, section) == [], name
+    assert unsaid('add(self.name, "missed", "other-rule")\nraise PassError(x)', "") == [
+        "other-rule",
+        "PassError",
+    ]
 
 
 def test_every_option_is_described_and_every_described_one_exists() -> None:
