@@ -243,7 +243,7 @@ def _reads_no_write(body: _Body, argument: int, coords: tuple[Expr, ...]) -> Non
 
 
 def names_loaded(coords: tuple[Expr, ...]) -> bool:
-    """Whether coordinates name loaded indices.  Each access counts its own, so equal names say nothing."""
+    """Whether coordinates name loaded indices: ``i0`` of two accesses may be two different values."""
     return any(is_indirect(name) for coordinate in coords for name in coordinate.symbols())
 
 

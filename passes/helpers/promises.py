@@ -24,7 +24,7 @@ def aligned(spec: TensorSpec) -> bool:
 
 
 class Promises:
-    """Of the tile code of one kernel, in ``block``."""
+    """What Triton is told of the addresses of one kernel, whose tile code is in ``block``."""
 
     def __init__(self, block: ir.Block) -> None:
         self._largest: list[ir.Operation] = []
@@ -33,10 +33,11 @@ class Promises:
         self._widest = max((_element_bytes(op) for op in self._largest), default=1)
 
     def bytes_of(self, argument: ir.Value) -> int:
-        """Of how many bytes the address of a tensor argument is said to be a multiple.
+        """The number of bytes that the address of a tensor argument is said to be a multiple of.
 
-        For elements narrower than the widest (a mask, an fp8 result) as many as 16 bytes of the widest have,
-        and for elements that masks leave only in smaller groups, as in rows of 4097, those groups.
+        It is 16 for the widest elements of the kernel, and for narrower ones (a mask, an fp8 result) the
+        bytes of as many elements.  Where masks keep fewer neighbours together, as in rows of 4097 elements,
+        it is the bytes of so many.
         """
         spec = TensorSpec.of(argument.type)
         if not aligned(spec):
@@ -101,7 +102,7 @@ def _kinds(segments: list[int]) -> list[int]:
 
 
 def _constancy(mask: ir.Value) -> int:
-    """Of a mask: lanes below a bound change in groups that divide the bound."""
+    """How many neighbouring lanes of a mask are equal: lanes below a bound are, in groups that divide it."""
     if isinstance(mask.owner, ir.Block) or tt.shape_of(mask.type)[-1:] in ([], [1]):
         return _WIDEST
     op = mask.owner.operation

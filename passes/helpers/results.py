@@ -17,8 +17,8 @@ def drop_results(
 ) -> ir.Operation:
     """Removes unused results of a kernel, with their stores and the arguments that only those needed.
 
-    The call that takes the place of ``call``; its kernel has no other.  Neither names a node any more of
-    which nothing is left.
+    Returns the new call, which is the only one of its kernel.  An FX node of which nothing is left disappears
+    from the names and locations of both.
     """
     lost = [r for r, keep in zip(call.results, live, strict=True) if not keep]
     if any(list(r.uses) for r in lost) and list(call.operands) == []:

@@ -11,9 +11,11 @@ from ...compiler.mlir import ir
 
 @dataclass(frozen=True)
 class Sharing:
-    """Which values must not be shared: ``kept`` are made in a storage that something overwrites later,
-    ``moving`` change in place.  ``roots``: the number of each value's storage; ``returned``: those that the
-    program hands out.
+    """Which values must not be shared.
+
+    ``kept``: values in storage that several operations write.  ``moving``: values that an extern op changes
+    in place.  ``roots``: the number of the storage of each value.  ``returned``: the storages that ``@main``
+    returns.
     """
 
     kept: frozenset[ir.Value]

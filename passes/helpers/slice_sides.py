@@ -59,8 +59,9 @@ class Sides:
     def _without_stored(
         self, late: set[ir.Operation], roots: Sequence[ir.Operation], split_ops: set[ir.Operation]
     ) -> set[ir.Operation]:
-        """The ops of the rest when it reads what the slices store rather than computes it once more, where
-        that reads fewer bytes (the masked sum of two gradients, instead of both and what masks them).
+        """The ops of the rest, if it reads a value that the slices store rather than computing it again
+        wherever that reads fewer bytes (the masked sum of two gradients, instead of both and what masks
+        them).
         """
         shape, stops = KernelShape.of(self.kernel), set(split_ops)
         for store in self._whole_stores():

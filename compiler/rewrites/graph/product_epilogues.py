@@ -124,7 +124,7 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
     after, sizes = last.meta["val"], list(value.shape)
     call = partial(new_node, graph, like=found.result)
     with graph.inserting_before(found.result):
-        # Of the result's storage: views behind it name that one.
+        # In the metadata the new value shares the storage of the result, to which views behind it refer.
         flat = after if list(after.shape) == sizes else after.view(sizes)
         gelu: dict[str, Any] = {"use_gelu": True} if found.gelu else {}
         result = call(_aten._addmm_activation.default, *operands, val=flat, **gelu)

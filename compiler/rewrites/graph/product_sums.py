@@ -132,7 +132,7 @@ def _add(total: Node, kept: Node, product: Node) -> Node:
         matrix = kept
         if list(before.shape) != sizes:
             matrix = call(_aten.view.default, kept, sizes, val=before.view(sizes))
-        # Of the sum's storage: views behind it name that one.
+        # In the metadata the new value shares the storage of the sum, to which views behind it refer.
         flat = after if list(after.shape) == sizes else after.view(sizes)
         made = result = call(_aten.addmm_.default, matrix, *product.args, val=flat)
         if list(after.shape) != sizes:
