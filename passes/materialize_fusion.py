@@ -89,7 +89,7 @@ class MaterializeFusion(AnalysisPass):
 
 def _plan(graph: GroupGraph, group: int) -> FusionPlan:
     nodes = graph.members[group]
-    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(group, group), graph.facts)
+    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(group, group), graph.sizes.facts)
     if isinstance(plan, Refusal):
         raise PassError(
             f"the calls of this group cannot become one kernel: {plan.message}",
@@ -100,7 +100,7 @@ def _plan(graph: GroupGraph, group: int) -> FusionPlan:
     instances = tuple(
         [replace(i, dims={d: e.subs(names) for d, e in i.dims.items()}) for i in plan.instances]
     )
-    return FusionPlan(plan.members, extents, instances, graph.facts.with_extents(extents))
+    return FusionPlan(plan.members, extents, instances, graph.sizes.facts.with_extents(extents))
 
 
 def _schedule(graph: GroupGraph) -> list[int]:

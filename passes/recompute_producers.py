@@ -14,7 +14,6 @@ from ..compiler.analysis.kernel.accesses import Summary, slots
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import kernel_ties
-from ..compiler.ir.sizes import estimate
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.fusing import groups_of
@@ -116,7 +115,7 @@ class _Tensor:
         """Microseconds saved; none where inputs would live longer by more than the tensor takes."""
         summary = self.graph.summaries[self.producer]
         runs = len(self.readers) - (not self.stored)
-        slots = runs * self.weight * estimate(summary.points, dict(self.graph.hints))
+        slots = runs * self.weight * self.graph.sizes.estimate(summary.points)
         freed = 0 if self.stored else self.graph.bytes_of(self.value)
         if self.ending > freed:
             return 0.0
@@ -242,7 +241,7 @@ class _Body:
 
 def _may_merge(graph: GroupGraph, a: int, b: int) -> bool:
     pair = sorted((graph.group_of[a], graph.group_of[b]))
-    return judge(Candidate(graph, pair[0], pair[1], Limits())) is None
+    return judge(Candidate(graph, pair[0], pair[1], Limits())).refusal is None
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,13 @@ class Fuser:
         if key in self.refused:
             return False
         candidate = Candidate(self.graph, a, b, self.limits)
-        refusal = judge(candidate)
+        refusal, slots = judge(candidate)
         if refusal is None and self.extra is not None:
             refusal = self.extra(candidate)
         if refusal is None:
             if self.merging is not None:
                 self.merging(a, b)
-            self.gains.append((a, Gain(self.graph.saved_bytes(a, b), 1, candidate.slots)))
+            self.gains.append((a, Gain(self.graph.saved_bytes(a, b), 1, slots)))
             self.graph.merge(a, b)
             return True
         self.refused[key] = refusal
