@@ -64,7 +64,7 @@ def round_what_is_saved(saved: Iterable[Node]) -> int:
 
 
 def _viewed(node: Node) -> Node:
-    """The node whose result a view, or one of several results, lies in."""
+    """The node whose result a view (as torch's schema declares it), or one of several results, lies in."""
     while node.target is operator.getitem or getattr(node.target, "is_view", False):
         node = node.all_input_nodes[0]
     return node

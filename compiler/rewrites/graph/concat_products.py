@@ -33,8 +33,7 @@ from torch.fx import GraphModule, Node
 
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import new_node
-from .product_epilogues import VIEWS
-from .product_sums import Waits, storage_readers, storage_root
+from ...fx.views import RESHAPES, Waits, storage_readers, storage_root
 
 _aten = torch.ops.aten
 
@@ -118,7 +117,7 @@ def _product(node: Any) -> Node | None:
     while isinstance(node, Node) and len(node.users) == 1:
         if node.target in _OUT:
             return node if _value(node).is_contiguous() else None
-        if node.target not in VIEWS:
+        if node.target not in RESHAPES:
             return None
         node = node.args[0]
     return None

@@ -33,7 +33,7 @@ from torch.fx import GraphModule, Node, map_arg
 
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import WRITES, computed_node, new_node
-from .product_sums import Waits, storage_readers, storage_root
+from ...fx.views import Waits, storage_readers, storage_root
 
 _aten = torch.ops.aten
 

@@ -25,7 +25,6 @@ unknown while compiling.
 
 import logging
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,12 +35,12 @@ from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
 from ...fx.new_node import new_node
+from ...fx.views import RESHAPES, may_share_storage
 
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
 DTYPES = (torch.bfloat16, torch.float16)
-VIEWS = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
 
 #: Elements of 16 bytes.
 VECTOR = 8
@@ -75,7 +74,7 @@ def fuse_epilogues(gm: GraphModule) -> int:
         found = _activation(node)
         if found is None or not found.is_private():
             continue
-        product, views = behind_views(found.source)
+        product, views = _behind_reshapes(found.source)
         reason = _refusal(product, views)
         if reason is not None:
             log.debug("%s stays apart from %s: %s", node.name, product.name, reason)
@@ -142,7 +141,9 @@ def _behind_copies(node: Node) -> Node:
     while True:
         copies = [u for u in node.users if u.target is _aten.clone.default and not u.kwargs]
         alone = len(node.users) == 1
-        if len(copies) != 1 or (not alone and (_leaves(copies[0]) or any(map(_is_view, node.users)))):
+        if len(copies) != 1 or (
+            not alone and (_leaves(copies[0]) or any(map(may_share_storage, node.users)))
+        ):
             return node
         [copied] = copies
         for user in [u for u in node.users if u is not copied]:
@@ -152,15 +153,7 @@ def _behind_copies(node: Node) -> Node:
 
 def _leaves(node: Node) -> bool:
     """Whether a value or a view of it is among the results of its graph."""
-    return any(user.op == "output" or (_is_view(user) and _leaves(user)) for user in node.users)
-
-
-def _is_view(node: Node) -> bool:
-    """Whether an op, or what is taken from its result, shares the storage of an operand."""
-    if node.target is operator.getitem and isinstance(node.args[0], Node):
-        return _is_view(node.args[0])
-    schema = node.target._schema if isinstance(node.target, torch._ops.OpOverload) else None
-    return node.target in VIEWS or (schema is not None and any(r.alias_info for r in schema.returns))
+    return any(user.op == "output" or (may_share_storage(user) and _leaves(user)) for user in node.users)
 
 
 def _zeros(graph: Graph, value: Tensor) -> Node:
@@ -172,10 +165,10 @@ def _zeros(graph: Graph, value: Tensor) -> Node:
         return new_node(graph, _aten.full.default, [value.shape[1]], 0, like=first, val=zeros, **options)
 
 
-def behind_views(node: Node) -> tuple[Node, tuple[Node, ...]]:
+def _behind_reshapes(node: Node) -> tuple[Node, tuple[Node, ...]]:
     """What a node is a view of, and the views on the way, from that one on."""
     views: list[Node] = []
-    while node.target in VIEWS and isinstance(node.args[0], Node):
+    while node.target in RESHAPES and isinstance(node.args[0], Node):
         views.append(node)
         node = node.args[0]
     return node, tuple(reversed(views))
@@ -259,4 +252,4 @@ def _is(value: Any, number: float) -> bool:
     return isinstance(value, int | float) and math.isclose(value, number, rel_tol=1e-6)
 
 
-__all__ = ["DTYPES", "VECTOR", "VIEWS", "behind_views", "fuse_epilogues"]
+__all__ = ["DTYPES", "VECTOR", "fuse_epilogues"]

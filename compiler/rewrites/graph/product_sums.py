@@ -29,9 +29,7 @@ size is no multiple of 8 (padding may pay) or unknown while compiling.
 """
 
 import logging
-import operator
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,16 +37,13 @@ from torch.fx import GraphModule, Node
 
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import new_node
-from ...fx.ordered_groups import is_ordered
 from ...fx.table import LOWERINGS, target_name
-from .product_epilogues import DTYPES, VECTOR, VIEWS
+from ...fx.views import RESHAPES, Waits, may_share_storage, storage_readers, storage_root
+from .product_epilogues import DTYPES, VECTOR
 
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
-
-#: For each node that starts a collective those that wait for it.
-Waits = dict[Node, list[Node]]
 
 #: Library ops whose result is fresh memory; that of ``addmm_`` is, as far as later readers go.
 _PRODUCTS = frozenset({
@@ -89,7 +84,7 @@ def _product(node: Node) -> Node | None:
         if node.target is _aten.mm.default:
             return node
         copied = node.target is _aten.clone.default and not node.kwargs
-        if not (copied or node.target in VIEWS) or not isinstance(node.args[0], Node):
+        if not (copied or node.target in RESHAPES) or not isinstance(node.args[0], Node):
             return None
         node = node.args[0]
     return None
@@ -142,45 +137,6 @@ def _add(total: Node, kept: Node, product: Node) -> Node:
     return made
 
 
-def storage_root(node: Any) -> Any:
-    """What a value is a view of."""
-    while isinstance(node, Node) and _is_view(node) and isinstance(node.args[0], Node):
-        node = node.args[0]
-    return node
-
-
-def storage_readers(root: Node, waits: Waits) -> list[Node]:
-    """Whatever reads a value or a view of it, results included; what a collective reads, it reads until the
-    waits for it (``waits_by_start``).  An ordered group reads what it takes, not what it only runs after,
-    and may give a view of it.
-    """
-    found: list[Node] = []
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        for user in node.users:
-            if is_ordered(user) and node not in user.args[2:]:
-                continue
-            if _is_view(user):
-                waiting.append(user)
-            if not _is_view(user) or is_ordered(user):
-                found += [user, *waits.get(user, ())]
-    return found
-
-
-def _is_view(node: Node) -> bool:
-    """Whether a node, or what is taken from it, may share the storage of its first operand."""
-    if node.op != "call_function":
-        return False
-    if node.target is operator.getitem:
-        return isinstance(node.args[0], Node) and _is_view(node.args[0])
-    lowering = LOWERINGS.get(target_name(node.target))
-    if lowering is not None and lowering.view:
-        return True
-    schema = node.target._schema if isinstance(node.target, torch._ops.OpOverload) else None
-    return schema is not None and not schema.is_mutable and any(r.alias_info for r in schema.returns)
-
-
 def _is_fresh(node: Node) -> bool:
     """Whether an op of this graph makes the value in storage of its own."""
     if node.op != "call_function" or not isinstance(node.meta.get("val"), Tensor):
@@ -188,7 +144,7 @@ def _is_fresh(node: Node) -> bool:
     if node.target in _PRODUCTS:
         return True
     lowering = LOWERINGS.get(target_name(node.target))
-    return lowering is not None and not _is_view(node) and not node.target._schema.is_mutable  # type: ignore[union-attr]
+    return lowering is not None and not may_share_storage(node) and not node.target._schema.is_mutable  # type: ignore[union-attr]
 
 
-__all__ = ["Waits", "add_products_in_place", "storage_readers", "storage_root"]
+__all__ = ["add_products_in_place"]

@@ -23,7 +23,8 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
-from .relayout import Relayout, generated, is_view, takes_any_strides
+from ...fx.views import is_one_view
+from .relayout import Relayout, generated, takes_any_strides
 
 _aten = torch.ops.aten
 
@@ -49,7 +50,7 @@ def _may_move(node: Node) -> bool:
         user.op == "call_function"
         and user.target is not _aten.copy_.default
         and takes_any_strides(user)
-        and (not is_view(user) or _may_move(user))
+        and (not is_one_view(user) or _may_move(user))
         for user in node.users
     )
 

@@ -28,7 +28,8 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
-from .relayout import Relayout, generated, is_static, is_view
+from ...fx.views import is_one_view
+from .relayout import Relayout, generated, is_static
 
 _aten = torch.ops.aten
 _DTYPES = (torch.bfloat16, torch.float16)
@@ -182,7 +183,7 @@ def _longer(size: int) -> int:
 
 def _bytes(node: Node) -> int:
     """Of an operand that must be copied; 0 if a generated kernel writes the zeros along."""
-    while is_view(node) and isinstance(node.args[0], Node):
+    while is_one_view(node) and isinstance(node.args[0], Node):
         node = node.args[0]
     value = node.meta["val"]
     return 0 if generated(node) else value.numel() * value.element_size()

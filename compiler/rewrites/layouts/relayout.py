@@ -165,12 +165,6 @@ def generated(node: Node) -> bool:
     return not node.target._schema.is_mutable  # type: ignore[union-attr]
 
 
-def is_view(node: Node) -> bool:
-    """Whether the node is a view of its first operand."""
-    lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
-    return lowering is not None and lowering.view and isinstance(node.meta.get("val"), Tensor)
-
-
 def has_padded_rows(value: Any, eager: Any) -> bool:
     """Whether a tensor lies in memory as a contiguous one, but for a gap behind each row.
 
@@ -244,6 +238,5 @@ __all__ = [
     "generated",
     "has_padded_rows",
     "is_static",
-    "is_view",
     "takes_any_strides",
 ]
