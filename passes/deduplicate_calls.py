@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
+from ..compiler.base.products import PRODUCTS
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import code_of, kernel_ties, string
@@ -18,11 +19,9 @@ from .pass_base import AnalysisPass
 #: Extern ops that give equal results for equal operands, by the name before the overload.
 DETERMINISTIC = frozenset(
     {
-        "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm", "aten._addmm_activation",
-        "aten.convolution", "aten.neg", "aten.clone",
-        "aten.cat", "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select", "aten.gather",
-        "aten.embedding",
-        "aten._scaled_dot_product_flash_attention_for_cpu", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
+        *(f"aten.{op.name}" for op in PRODUCTS if op.repeatable),
+        "aten.neg", "aten.clone", "aten.cat", "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select",
+        "aten.gather", "aten.embedding", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
     }
 )  # fmt: skip
 

@@ -33,15 +33,14 @@ from torch.fx import GraphModule, Node
 
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import new_node
+from ...fx.products import overloads
 from ...fx.views import RESHAPES, Waits, storage_readers, storage_root
 
 _aten = torch.ops.aten
 
-_OUT = {
-    _aten.mm.default: _aten.mm.out,
-    _aten.bmm.default: _aten.bmm.out,
-    _aten.addmm.default: _aten.addmm.out,
-}
+#: The products that can write where they are told, and the overload that does.
+_PRODUCTS = overloads(lambda op: op.out)
+_OUT = {product: getattr(product.overloadpacket, op.out) for product, op in _PRODUCTS.items()}
 _ALIGNMENT = 16  #: bytes
 
 
@@ -108,7 +107,7 @@ def _concat(node: Node) -> _Concat | None:
         dim = _value(found[0]).dim() - 1 if dim else 0
     concat = _Concat(node, tuple(found), dim)
     others = {(*_value(p).shape[:dim], *_value(p).shape[dim + 1 :]) for p in found}
-    biased = dim != 0 and any(p.target is _aten.addmm.default for p in found)
+    biased = dim != 0 and any(not _PRODUCTS[p.target].wide_rows for p in found)
     return concat if len(others) == 1 and math.prod(concat.sizes) == result.numel() and not biased else None
 
 

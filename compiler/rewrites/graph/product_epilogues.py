@@ -35,12 +35,16 @@ from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
 from ...fx.new_node import new_node
+from ...fx.products import overloads
 from ...fx.views import RESHAPES, may_share_storage
 
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
 DTYPES = (torch.bfloat16, torch.float16)
+
+#: Product -> the op that computes an activation of ``bias + x @ y`` as well.
+_ACTIVATED = {p: getattr(_aten, op.activated).default for p, op in overloads(lambda op: op.activated).items()}
 
 #: Elements of 16 bytes.
 VECTOR = 8
@@ -90,7 +94,7 @@ def fuse_epilogues(gm: GraphModule) -> int:
 
 def _refusal(product: Node, views: tuple[Node, ...]) -> str | None:
     """Why a node does not take over what is computed from it through views, or None."""
-    if product.target not in (_aten.mm.default, _aten.addmm.default) or product.kwargs:
+    if product.target not in _ACTIVATED or product.kwargs:
         return "it is no product, or has factors"
     if not product.meta["val"].is_contiguous():
         return "the product has another layout"
@@ -126,7 +130,7 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
         # In the metadata the new value shares the storage of the result, to which views behind it refer.
         flat = after if list(after.shape) == sizes else after.view(sizes)
         gelu: dict[str, Any] = {"use_gelu": True} if found.gelu else {}
-        result = call(_aten._addmm_activation.default, *operands, val=flat, **gelu)
+        result = call(_ACTIVATED[product.target], *operands, val=flat, **gelu)
         if list(after.shape) != sizes:
             result = call(_aten.view.default, result, list(after.shape), val=after)
     last.replace_all_uses_with(result)

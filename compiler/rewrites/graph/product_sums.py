@@ -37,6 +37,7 @@ from torch.fx import GraphModule, Node
 
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import new_node
+from ...fx.products import overloads
 from ...fx.table import LOWERINGS, target_name
 from ...fx.views import RESHAPES, Waits, may_share_storage, storage_readers, storage_root
 from .product_epilogues import DTYPES, VECTOR
@@ -45,11 +46,8 @@ log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
 
-#: Library ops whose result is fresh memory; that of ``addmm_`` is, as far as later readers go.
-_PRODUCTS = frozenset({
-    _aten.mm.default, _aten.addmm.default, _aten.bmm.default, _aten._addmm_activation.default,
-    _aten.addmm_.default,
-})  # fmt: skip
+#: Products whose result is fresh memory; that of one that writes an operand is, as far as later readers go.
+_PRODUCTS = frozenset(overloads(lambda op: op.fresh or op.writes))
 
 
 def add_products_in_place(gm: GraphModule) -> int:

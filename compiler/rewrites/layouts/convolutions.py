@@ -29,26 +29,26 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
+from ...fx.products import overloads
 from .relayout import Relayout, is_static
 
 _aten = torch.ops.aten
 _DTYPES = (torch.bfloat16, torch.float16, torch.float32)
-#: Op -> the positions of its images and of the weight, the last of them, and of the number of groups.
-_IMAGES = {_aten.convolution.default: ((0, 1), 8), _aten.convolution_backward.default: ((0, 1, 2), 9)}
+_CONVOLUTIONS = overloads(lambda op: op.images)
 
 
 def lay_out_convolution(layouts: Relayout, node: Node) -> None:
     """Makes the operands of one convolution, or of its backward op, channels-last."""
-    if node.target not in _IMAGES:
+    op = _CONVOLUTIONS.get(node.target)
+    if op is None or op.groups is None:
         return
-    places, groups = _IMAGES[node.target]  # type: ignore[index]
-    operands = [node.args[i] for i in places]
+    operands = [node.args[i] for i in op.images]
     if not all(isinstance(a, Node) and _is_image(a.meta["val"]) for a in operands):
         return
-    if node.args[groups] != 1 and operands[-1].meta["val"].shape[1] > 1:  # type: ignore[union-attr]
+    if node.args[op.groups] != 1 and operands[-1].meta["val"].shape[1] > 1:  # type: ignore[union-attr]
         return
     args = list(node.args)
-    for place, operand in zip(places, operands, strict=True):
+    for place, operand in zip(op.images, operands, strict=True):
         assert isinstance(operand, Node)
         if not operand.meta["val"].is_contiguous(memory_format=torch.channels_last):
             copy = layouts.emit(

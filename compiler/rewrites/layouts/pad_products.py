@@ -28,11 +28,13 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
+from ...fx.products import overloads
 from ...fx.views import is_one_view
 from .relayout import Relayout, generated, is_static
 
 _aten = torch.ops.aten
 _DTYPES = (torch.bfloat16, torch.float16)
+_PADDABLE = overloads(lambda op: op.paddable)
 
 #: Elements of 16 bytes, of a cache line, and from which length of a row a whole line of zeros is cheap.
 _VECTOR, _LINE, _LONG_ROW = 8, 64, 2048
@@ -161,7 +163,7 @@ def _sum_padded(layouts: Relayout, node: Node, padded: Node) -> None:
 
 def _products(layouts: Relayout) -> Iterator[_Product]:
     for node in layouts.graph.nodes:
-        if node.target in (_aten.mm.default, _aten.addmm.default):
+        if node.target in _PADDABLE:
             product = _Product.of(node)
             if product is not None and any(product.more) and product.is_worth_it():
                 yield product

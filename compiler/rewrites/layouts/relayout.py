@@ -16,6 +16,7 @@ from torch.fx import GraphModule, Node, map_arg
 from torch.utils import _pytree as pytree
 
 from ...fx.new_node import new_node
+from ...fx.products import overloads
 from ...fx.saved_strides import ALL_KEPT, KeptStrides
 from ...fx.table import LOWERINGS, target_name
 from ..captured import batch_norms  # noqa: F401, which defines an op
@@ -24,8 +25,7 @@ _aten = torch.ops.aten
 
 #: Library ops that take any strides, and whose results' strides their meta functions tell.
 FLEXIBLE: frozenset[Any] = frozenset({
-    _aten.mm.default, _aten.addmm.default, _aten.bmm.default, _aten._addmm_activation.default,
-    _aten.convolution.default, _aten.convolution_backward.default,
+    *overloads(lambda op: op.any_strides),
     _aten.max_pool2d_with_indices.default, _aten.max_pool2d_with_indices_backward.default,
     operator.getitem,
 })  # fmt: skip

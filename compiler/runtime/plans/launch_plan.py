@@ -15,6 +15,7 @@ import torch
 
 from ...analysis.program.dependences import returned_operands
 from ...analysis.program.provenance import launch_numbers
+from ...base.products import default_overloads
 from ...index import parse
 from ...ir.kernel import named_sizes, string, strings
 from ...ir.layout import TensorSpec
@@ -30,7 +31,7 @@ from .plan_tensors import PlanTensors, same_elements, wanted_layouts
 from .plan_text import empty_text, layout_text, python_text, tuple_of_texts
 
 #: Ops whose result is a new row-major tensor whatever computes it: torch allocates it before it chooses that.
-_ROW_MAJOR = frozenset(f"aten.{op}.default" for op in ("mm", "addmm", "_addmm_activation", "bmm", "baddbmm"))
+_ROW_MAJOR = default_overloads(lambda op: op.row_major)
 
 
 @dataclass
