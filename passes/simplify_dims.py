@@ -18,13 +18,14 @@ from ..compiler.ir.kernel import (
     strings,
 )
 from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.reductions import reductions
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .helpers.kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
 from .pass_base import Numerics, Pass, PassError
 
 #: Crossing operations that are their operands when there is one point to cross.
-IDENTITIES = frozenset({"fuse.reduce", "fuse.argreduce", "fuse.scan"})
+IDENTITIES = frozenset(reductions(lambda op: op.trivial))
 
 
 @dataclass(frozen=True)

@@ -8,23 +8,17 @@ from typing import ClassVar
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
+from ..compiler.ir.reductions import FOLD_KINDS
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics
 
-#: (kind of reduction, whether of floats) -> the operation that joins two elements.
-JOINS = {
-    ("sum", True): "arith.addf",
-    ("sum", False): "arith.addi",
-    ("prod", True): "arith.mulf",
-    ("prod", False): "arith.muli",
-    ("max", True): "arith.maximumf",
-    ("min", True): "arith.minimumf",
-    ("any", False): "arith.ori",
-    ("all", False): "arith.andi",
-    ("xor", False): "arith.xori",
+#: (kind of reduction, whether of floats) -> the operation that joins two elements.  The largest and the
+#: smallest integer stay reductions.
+JOINS = {(name, True): kind.floats for name, kind in FOLD_KINDS.items() if kind.floats} | {
+    (name, False): kind.integers for name, kind in FOLD_KINDS.items() if name not in ("max", "min")
 }
 
 

@@ -5,6 +5,7 @@ import math
 from ..analysis.kernel.shape import KernelShape
 from ..index import Expr, const, parse
 from ..ir.kernel import Kernel, string
+from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
 from ..mlir import ir
 from .folds.fold import Lanes
@@ -55,7 +56,7 @@ class ReductionLanes:
         else:
             threads = 32 * self.tile.num_warps
             own = shape[-1] * math.prod(shape[:-1]) // threads
-        if op.name == "fuse.welford" and not self._holds_all_or_none(op, own, threads):
+        if REDUCTION_OPS[op.name].counts and not self._holds_all_or_none(op, own, threads):
             return 1, False
         return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from ...compiler.analysis.tiling.slicing import Slicing
 from ...compiler.index import Expr
 from ...compiler.ir.kernel import string
+from ...compiler.ir.reductions import REDUCTION_OPS, identity_of
 from ...compiler.mlir import ir
 from .kernels import text_list
 from .slice_kernels import KernelPart
@@ -131,8 +132,7 @@ class Combining:
 
 def neutrals(op: ir.Operation) -> list[ir.Attribute]:
     """What the operands of a reduction have to be at a point that is to add nothing."""
-    kinds = {"fuse.dot": "sum", "fuse.online_softmax": "max"}
-    kind = string(op.attributes["kind"]) if "kind" in op.attributes else kinds[op.name]
+    kind = string(op.attributes["kind"]) if "kind" in op.attributes else REDUCTION_OPS[op.name].starts
     values = [_neutral(kind, op.operands[0].type)]
     if op.name == "fuse.argreduce":
         values.append(ir.IntegerAttr.get(op.operands[1].type, (1 << 63) - 1))
@@ -141,22 +141,11 @@ def neutrals(op: ir.Operation) -> list[ir.Attribute]:
     return values
 
 
-_FLOATS = {
-    "sum": 0.0, "prod": 1.0,
-    "max": -math.inf, "argmax": -math.inf, "min": math.inf, "argmin": math.inf,
-}  # fmt: skip
-_INTEGERS = {"sum": 0, "prod": 1, "any": 0, "xor": 0, "all": -1}
-
-
 def _neutral(kind: str, type_: ir.Type) -> ir.Attribute:
     """The neutral element of a kind of reduction."""
+    value = identity_of(kind, type_)
     if isinstance(type_, ir.FloatType):
-        return ir.FloatAttr.get(type_, _FLOATS[kind])
-    width = ir.IntegerType(type_).width
-    if width == 1:
-        return ir.BoolAttr.get(kind in ("all", "min", "argmin", "prod"))
-    if kind in ("max", "argmax"):
-        return ir.IntegerAttr.get(type_, -(1 << (width - 1)))
-    if kind in ("min", "argmin"):
-        return ir.IntegerAttr.get(type_, (1 << (width - 1)) - 1)
-    return ir.IntegerAttr.get(type_, _INTEGERS[kind])
+        return ir.FloatAttr.get(type_, value)
+    if ir.IntegerType(type_).width == 1:
+        return ir.BoolAttr.get(bool(value))
+    return ir.IntegerAttr.get(type_, value)

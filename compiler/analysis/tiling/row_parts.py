@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from ...index import Expr
 from ...ir.defining import is_true
 from ...ir.kernel import Access, Kernel, string
+from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
@@ -28,8 +29,6 @@ _NARROW = 2
 _FEWEST_VECTORS = 4
 #: A thread's registers for what is not the row, and those of a program, of which two share an SM.
 _OTHER_REGISTERS, _PROGRAM_REGISTERS = 24, 32768
-#: Reductions whose results for several parts of a row are combined (``Fold.of_parts``).
-_IN_PARTS = ("fuse.reduce", "fuse.dot", "fuse.welford", "fuse.online_softmax")
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def row_parts(kernel: Kernel, tile: Tile) -> RowParts | NoVectors:
     dim, extent = row
     if any(op.name == "fuse.rand" and dim in dims for op, dims in kernel.op_dims.items()):
         return NoVectors.RANDOM
-    if not all(op.name in _IN_PARTS for op in kernel.reductions):
+    if not all(REDUCTION_OPS[op.name].in_parts for op in kernel.reductions):
         return NoVectors.FOLD
     shapes = KernelShape.of(kernel)
     loads = {i: a for i, a in enumerate(kernel.loads) if dim in kernel.op_dims[a.op]}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...base.hardware import Hardware
+from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
@@ -43,8 +44,6 @@ _POSITIONS = 16
 _READ_BYTES, _STREAM_REGISTERS, _FEW_PROGRAMS = 65536, 48, 4
 #: Bytes of a thread's loads that are in flight at once: 16 of 16 bytes, 64 registers.
 THREAD_BYTES = 256
-#: How often the warps of a row exchange partial results in a reduction, where not once.
-_MEETINGS = {"fuse.welford": 2, "fuse.online_softmax": 2, "fuse.online_expectation": 3}
 
 
 def reduces_rows(shape: KernelShape) -> bool:
@@ -247,7 +246,7 @@ def row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
     three times, which takes about 40 instructions every time.
     """
     warps = min(max(floor_power(width * shape.widest // _WARP_BYTES), 1), hardware.max_warps)
-    if sum(_MEETINGS.get(op.name, 1) for op in shape.kernel.reductions) >= 3:
+    if sum(REDUCTION_OPS[op.name].meetings for op in shape.kernel.reductions) >= 3:
         warps = min(warps, floor_power(max(1, width // (32 * hardware.warp))))
     while warps < hardware.max_warps:
         if width // (warps * hardware.warp) * shape.live_values <= ROW_REGISTERS:
@@ -356,7 +355,7 @@ def _streamed_block(row: ReducedRow) -> int:
 
 def _counts(shape: KernelShape) -> bool:
     """Whether a fold needs the number of points: without a mask a thread folds 16 bytes at once."""
-    return any(op.name == "fuse.welford" for op in shape.kernel.reductions)
+    return any(REDUCTION_OPS[op.name].counts for op in shape.kernel.reductions)
 
 
 def _finds_position(shape: KernelShape) -> bool:

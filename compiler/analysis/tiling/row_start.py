@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from ...index import Expr
 from ...ir.kernel import Kernel
 from ...ir.layout import TensorSpec
+from ...ir.reductions import REDUCTION_OPS
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
 from .rows import WIDEST, NoVectors, row_of, start_of
 
-#: Folds that masked lanes leave as they are; Welford's counts its points.
-PLAIN_FOLDS = (
-    ("fuse.reduce", "fuse.dot", "fuse.argreduce")
-    + ("fuse.online_softmax", "fuse.online_expectation")
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ def row_start(kernel: Kernel, tile: Tile) -> RowStart | NoVectors:
     dim, _ = row
     if any(dim in kernel.op_dims[a.op] for a in kernel.stores):
         return NoVectors.STORED
-    if not all(op.name in PLAIN_FOLDS for op in kernel.reductions):
+    if any(REDUCTION_OPS[op.name].counts for op in kernel.reductions):
         return NoVectors.FOLD
     shapes = KernelShape.of(kernel)
     loads = [a for a in kernel.loads if dim in kernel.op_dims[a.op]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...base.hardware import Hardware
 from ...index import Expr, const
 from ...ir.kernel import over
+from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
 from ..kernel.shape import KernelShape
@@ -81,7 +82,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
             return Slicing(
                 dim, divisor, const((extent.constant or 1) // divisor), True, crossed, reductions, programs
             )
-    if any(op.name in ("fuse.welford", "fuse.online_expectation") for op in reductions):
+    if any(REDUCTION_OPS[op.name].equal_slices for op in reductions):
         return NotSliced("uneven", f"the extent {extent} of {dim} has no divisor near {count}")
     count = floor_power(count)
     return Slicing(dim, count, (extent + (count - 1)).floordiv(count), False, crossed, reductions, programs)
