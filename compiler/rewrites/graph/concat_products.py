@@ -22,7 +22,9 @@ where rows or parts would not start at a multiple of 16 bytes; where sizes are u
 where what a product reads could be given back before the last of them.
 """
 
+import logging
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,6 +38,8 @@ from ...fx.new_node import new_node
 from ...fx.products import overloads
 from ...fx.views import RESHAPES, Waits, storage_readers, storage_root
 
+log = logging.getLogger(__name__)
+
 _aten = torch.ops.aten
 
 #: The products that can write where they are told, and the overload that does.
@@ -46,7 +50,7 @@ _ALIGNMENT = 16  #: bytes
 
 @dataclass(frozen=True)
 class _Concat:
-    """A concatenation of products along one of their own dims."""
+    """A concatenation of products along ``dim``, one of their own dims: views may lie between."""
 
     node: Node
     products: tuple[Node, ...]
@@ -66,10 +70,15 @@ def write_products_into_concats(gm: GraphModule) -> int:
     waits = waits_by_start(gm.graph)
     count = 0
     for node in list(gm.graph.find_nodes(op="call_function", target=_aten.cat.default)):
-        concat = _concat(node)
-        if concat is not None and _is_aligned(concat) and _keeps_operands(concat, order, waits):
-            _write(concat, max(concat.products, key=order.__getitem__))
-            count += 1
+        found = _concat(node)
+        reason = found if isinstance(found, str) else _refusal(found, order, waits)
+        if reason is not None:
+            log.debug("%s stays: %s", node.name, reason)
+            continue
+        assert isinstance(found, _Concat), "no reason against it"
+        log.info("%s is written by its products", node.name)
+        _write(found, max(found.products, key=order.__getitem__))
+        count += 1
     if count:
         gm.graph.eliminate_dead_code()
         gm.recompile()
@@ -81,34 +90,57 @@ def _value(node: Node) -> Tensor:
     return value
 
 
-def _concat(node: Node) -> _Concat | None:
-    """A concatenation of products that nothing else reads, of one type and known sizes."""
+def _concat(node: Node) -> _Concat | str:
+    """A ``cat`` as a concatenation of products, or why it is none."""
     parts: Any = node.args[0]
     result = node.meta.get("val")
-    if len(set(parts)) != len(parts) or not isinstance(result, Tensor) or not result.is_contiguous():
-        return None
-    given: Any = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", 0)
-    dim = given % max(result.dim(), 1)
+    if not isinstance(result, Tensor) or not result.is_contiguous():
+        return "its result has another layout"  # the products write where row-major order says
+    if len(set(parts)) != len(parts):
+        return "an operand appears twice"  # it would have to be written twice
     products = [_product(part) for part in parts]
-    if any(p is None for p in products):
-        return None
+    if None in products:
+        return "an operand is no product, or something else reads it"
     found = [p for p in products if p is not None]
     values = [result, *map(_value, parts), *map(_value, found)]
     if any(v.dtype != result.dtype or v.device != result.device for v in values):
-        return None
+        return "element types or devices differ"  # `cat` would convert
     if any(type(n) is not int for v in values for n in v.shape) or result.numel() == 0:
-        return None
-    if any(p is not part for p, part in zip(found, parts, strict=True)):
-        rows = all(
-            _value(p).shape[-1] == _value(part).shape[-1] for p, part in zip(found, parts, strict=True)
-        )
-        if not rows or dim not in (0, result.dim() - 1):
-            return None
-        dim = _value(found[0]).dim() - 1 if dim else 0
+        return "a size is unknown, or the result is empty"
+    dim = _own_dim(_given_dim(node, result), result.dim(), parts, found)
+    if dim is None:
+        return "views between do not keep the dim"
     concat = _Concat(node, tuple(found), dim)
-    others = {(*_value(p).shape[:dim], *_value(p).shape[dim + 1 :]) for p in found}
-    biased = dim != 0 and any(not _PRODUCTS[p.target].wide_rows for p in found)
-    return concat if len(others) == 1 and math.prod(concat.sizes) == result.numel() and not biased else None
+    if len({_other_sizes(p, dim) for p in found}) > 1 or math.prod(concat.sizes) != result.numel():
+        return "the products have other sizes than their views"
+    return concat
+
+
+def _given_dim(node: Node, result: Tensor) -> int:
+    """The dim of the result along which a ``cat`` puts its operands."""
+    given: Any = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", 0)
+    dim: int = given % max(result.dim(), 1)
+    return dim
+
+
+def _own_dim(dim: int, rank: int, parts: Sequence[Node], products: Sequence[Node]) -> int | None:
+    """The products' own dim that a dim of their views, of ``rank`` dims, is; None where views do not say.
+
+    Views that keep the last dim flatten or split those before it, so the first dim stays the slowest.
+    """
+    if all(product is part for product, part in zip(products, parts, strict=True)):
+        return dim
+    if any(_value(p).shape[-1] != _value(v).shape[-1] for p, v in zip(products, parts, strict=True)):
+        return None
+    if dim == 0:
+        return 0
+    return _value(products[0]).dim() - 1 if dim == rank - 1 else None
+
+
+def _other_sizes(product: Node, dim: int) -> tuple[int, ...]:
+    """The sizes of a product but for one dim."""
+    sizes = _value(product).shape
+    return (*sizes[:dim], *sizes[dim + 1 :])
 
 
 def _product(node: Any) -> Node | None:
@@ -119,6 +151,17 @@ def _product(node: Any) -> Node | None:
         if node.target not in RESHAPES:
             return None
         node = node.args[0]
+    return None
+
+
+def _refusal(concat: _Concat, order: dict[Node, int], waits: Waits) -> str | None:
+    """Why products are not written where they will lie, or None."""
+    if concat.dim != 0 and not all(_PRODUCTS[p.target].wide_rows for p in concat.products):
+        return "rows would lie apart, and the library would add a bias in a pass of its own"
+    if not _is_aligned(concat):
+        return "a row or a part would not start where vectors do"
+    if not _keeps_operands(concat, order, waits):
+        return "what a product reads could be given back before the last of them"
     return None
 
 
