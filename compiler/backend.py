@@ -46,12 +46,7 @@ from .frontend.autograd.stand_in import (
 )
 from .fx.graph_text import NotCacheable
 from .fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
-from .rewrites.captured.attention import fuse_attention
-from .rewrites.captured.attention_layout import lay_out_queries
-from .rewrites.captured.attention_mask_layout import lay_out_masks
-from .rewrites.captured.attention_masks import simplify_masks
-from .rewrites.captured.batch_norms import keep_batch_norms
-from .rewrites.rewriting import Rewriting
+from .rewrites.stages import CAPTURED, switched_on
 from .runtime.cache.places import check_cache_dir
 from .runtime.deterministic import deterministic_algorithms
 from .runtime.plans.bound_plan import LaunchPlan
@@ -89,16 +84,11 @@ def _compile_captured(
     if stored is not None:
         return stored
     told = Remarks()  #: of rewrites before there are graphs to compile: the first of these tells them
-    rewriting = Rewriting(gm, told)
-    if chosen.attention:
-        for rewrite in (fuse_attention, lay_out_queries, simplify_masks, lay_out_masks):
-            rewriting.run(rewrite)
-
     direct: list[Callable[..., Any]] = []
     cuts: dict[str, Any] = {}  #: what was learnt of the two graphs of a training step
     differentiated = needs_gradients(example_inputs)
-    if not differentiated:
-        rewriting.run(keep_batch_norms)
+    kind = "forward" if differentiated else "inference"
+    CAPTURED.run(gm, switched_on(chosen, kind=kind, on_gpu=False), told)
     shared = share_storage(example_inputs)
     autocast = torch._C._is_any_autocast_enabled()
     plain = plain_inputs(example_inputs)  # AOTAutograd keeps the compilers, which must not keep the inputs

@@ -53,17 +53,18 @@ class Options:
         otherwise the op, or the graph, runs as itself with a warning that asks for a report.
     attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
-        without a copy; masks that are causal whatever the arguments are said to be, and others are laid out
-        for a fused kernel, with a gradient if they need it; active dropout stays spelled out.
+        without a copy.  A mask that is causal for all arguments is replaced by ``is_causal=True``, one that
+        hides nothing is dropped, and any other is laid out so that a fused kernel can read it.  Active
+        dropout stays spelled out.
     layouts: ``free`` gives values inside a graph the strides that matrix products and convolutions run best
         with, ``eager`` those of eager mode, ``auto`` is ``free`` on a GPU.  Results have eager's, but for:
     output_strides: ``padded`` leaves the gap behind each row of a result that comes from a padded product (a
         vocabulary of 50257: rows of 50304), as a copy may cost more than the product saves; all views that
         keep the rows work.  ``eager`` makes the copy.  New values of arguments are never padded, nor results
         that torch makes others from.
-    epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, and add to
-        residual sums in place; ``generated`` leaves both to kernels of ours, ``auto`` is ``library`` on a
-        GPU.
+    epilogues: ``library`` lets the library's matrix products compute the tanh-GELU or ReLU behind them, and
+        add to residual sums in place; ``generated`` leaves both to generated kernels, ``auto`` is ``library``
+        on a GPU.
     rounding: what happens, inside a kernel, to the 16-bit result of an op that the next op reads: ``float32``
         reads it as it was before it was rounded (pass ``keep-float32``), which is nearer to a computation in
         float32; ``eager`` reads it rounded, so that the kernel computes what eager mode does.  Inductor says
@@ -175,6 +176,10 @@ class Options:
     def library_epilogues(self, on_gpu: bool) -> bool:
         """Whether products compute what follows them."""
         return on_gpu if self.epilogues == "auto" else self.epilogues == "library"
+
+    def free_layouts(self, on_gpu: bool) -> bool:
+        """Whether values inside a graph may get other strides than eager mode gives them."""
+        return on_gpu if self.layouts == "auto" else self.layouts == "free"
 
     @property
     def recovers(self) -> bool:

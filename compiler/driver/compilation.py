@@ -30,19 +30,14 @@ from ..base.remarks import Remarks
 from ..base.timing import PassTime, Timing
 from ..codegen.launches import KernelSource, kernel_sources
 from ..frontend.importer.importer import ImportedGraph, import_graph
-from ..fx.frames import user_line
 from ..fx.saved_strides import KeptStrides, result_strides
 from ..ir.context import make_context
 from ..ir.storage import functions_of
 from ..mlir import ir
 from ..report.schedule import schedule_of
 from ..report.schedule_svg import draw_schedule
-from ..rewrites.captured.batch_norms import spell_out_batch_norms
-from ..rewrites.graph.concat_products import write_products_into_concats
-from ..rewrites.graph.mutating_calls import write_calls_in_place
-from ..rewrites.graph.product_sums import add_products_in_place
-from ..rewrites.layouts import choose_layouts
-from ..rewrites.rewriting import Rewriting
+from ..rewrites.layouts.choose import choose_layouts
+from ..rewrites.stages import IMPORTED, switched_on
 from ..runtime.cache.places import cache_folder
 from ..runtime.checks.launch_watch import LaunchWatch
 from ..runtime.checks.numeric_check import NumericVerifier
@@ -107,15 +102,9 @@ def compile_program(
     the options ask, and ``CompilerFailed`` for everything else: ``gm`` is whole then, and torch can run it.
     """
     with timing.measured("import"), collector_paused():
-        free = _has_free_layouts(options, on_gpu)
-        padded = choose_layouts(gm, example_inputs, free=free, kept=kept, remarks=remarks)
-        spell_out_batch_norms(gm)
-        rewriting = Rewriting(gm, remarks)
-        if options.library_epilogues(on_gpu) and name != "forward":  # which saves its sums for the backward
-            rewriting.run(add_products_in_place)
-        rewriting.run(write_products_into_concats)
-        rewriting.run(write_calls_in_place)
-    _report_padded(padded, remarks)
+        on = switched_on(options, kind=name, on_gpu=on_gpu)
+        choose_layouts(gm, example_inputs, on=on, kept=kept, remarks=remarks)
+        IMPORTED.run(gm, on, remarks)
     try:
         return _compile_rewritten(gm, example_inputs, options, name, device, on_gpu, static, timing, remarks)
     except (ImportGraphError, OptionError, OSError):
@@ -314,20 +303,6 @@ def _watched(module: ir.Module, options: Options) -> dict[ir.Operation, Callable
     return {op: partial(watch, number) for op, number in launch_numbers(module).items()}
 
 
-def _report_padded(results: Sequence[torch.fx.Node], remarks: Remarks) -> None:
-    """Says which results do not lie in memory as eager's do."""
-    for node in results:
-        value = node.meta["val"]
-        line = user_line(node)
-        remarks.add(
-            "layouts", "passed", "padded-rows", "a result keeps the padding behind its rows: no copy is made",
-            ops=(node.name,),
-            locations=() if line is None else (line_text(line),),
-            row=value.shape[-1],
-            stride=value.stride(-2),
-        )  # fmt: skip
-
-
 def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozenset[int]:
     """The arguments of ``@main`` that are static placeholders or tensors that the graph holds."""
     count = len(imported.inputs)
@@ -384,10 +359,6 @@ def _hardware(options: Options, on_gpu: bool) -> str:
         return hardware_named(options.hardware).name
     except ValueError as error:
         raise OptionError(f"option 'hardware': {error}") from None
-
-
-def _has_free_layouts(options: Options, on_gpu: bool) -> bool:
-    return on_gpu if options.layouts == "auto" else options.layouts == "free"
 
 
 def _level(options: Options, on_gpu: bool) -> str:

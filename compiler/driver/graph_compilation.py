@@ -14,16 +14,9 @@ from ..base.options import OptionError, Options
 from ..base.remarks import Remarks
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.interface import Fallback, OutputArgument, OutputConstant, OutputResult
-from ..fx.collectives import wait_for_all
 from ..fx.graph_text import NotCacheable, held
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
-from ..rewrites.graph.effect_tokens import drop_tokens
-from ..rewrites.graph.embedding_gradients import compact_embedding_gradients
-from ..rewrites.graph.gathers import sink_gathers
-from ..rewrites.graph.one_hot import sum_one_hots
-from ..rewrites.graph.product_epilogues import fuse_epilogues
-from ..rewrites.graph.repeats import repeat_elements
-from ..rewrites.rewriting import Rewriting
+from ..rewrites.stages import GRAPH, KEYED, Switch, switched_on
 from ..runtime.as_torch import run_as_torch
 from ..runtime.cuda_graphs.trees import static_placeholders
 from ..runtime.gpu.load import load_plan
@@ -57,8 +50,8 @@ def compile_graph(
     Raises ``UnsupportedOp`` with ``strict``, and what a builder, a pass or the verifier says of an internal
     error where ``Options.recovers`` is false.
     """
-    timing = Timing(name)
-    drop_tokens(gm)
+    timing, told = Timing(name), Remarks() if remarks is None else remarks
+    KEYED.run(gm, (Switch.ALWAYS,), told)
     if options.fx_pass is not None:
         _run_fx_pass(gm, options.fx_pass, name)
     device = graph_device(gm)
@@ -73,7 +66,6 @@ def compile_graph(
         placeholders = len(gm.graph.find_nodes(op="placeholder"))
         compiled = load_program(program, options, name, timing, key, placeholders, gm)
     else:
-        told = Remarks() if remarks is None else remarks
         compiled = _compile(
             gm, example_inputs, options, name, device, on_gpu, static, key, timing, kept, told
         )
@@ -170,12 +162,7 @@ def _compile(
     with timing.measured("load the compiler"):
         from .compilation import compile_program
     guards = _guards(gm)
-    wait_for_all(gm)
-    rewriting = Rewriting(gm, remarks)
-    for rewrite in (repeat_elements, sink_gathers, sum_one_hots, compact_embedding_gradients):
-        rewriting.run(rewrite)
-    if options.library_epilogues(on_gpu):
-        rewriting.run(fuse_epilogues)
+    GRAPH.run(gm, switched_on(options, kind=name, on_gpu=on_gpu), remarks)
     try:
         done = compile_program(
             gm,

@@ -17,7 +17,6 @@ from ..kernel.shape import KernelShape
 from .rows import WIDEST, NoVectors, row_of, start_of
 
 
-
 @dataclass(frozen=True)
 class RowStart:
     """The ``axis`` of a tile along which rows are read early, where in the storage its ``row`` starts (over

@@ -24,7 +24,7 @@ from torch import Tensor
 from torch._functorch.partitioners import default_partition
 from torch.fx import Graph, GraphModule, Node
 
-from .min_cut import drop_detached
+from ...fx.detached import drop_detached
 
 Program = Callable[[list[Any]], list[Any]]
 

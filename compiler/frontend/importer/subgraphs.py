@@ -114,7 +114,7 @@ def import_subgraph(
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
     if len(placeholders) != len(given):
         call.refuse(f"its sub-graph takes {len(placeholders)} arguments and gets {len(given)}")
-    Rewriting(gm, importer.remarks).run(sink_gathers)
+    Rewriting(gm, importer.remarks).run(sink_gathers, gm)
     nesting, imported = _import(call, gm, key[1])
     importer.fallbacks.extend(imported.fallbacks)
     importer.remarks.items.extend(imported.remarks.items)

@@ -1,4 +1,4 @@
-"""Products that are concatenated are written where they will lie.
+"""Matrix products write their results directly into the concatenation of them.
 
 Before::
 
@@ -11,15 +11,20 @@ After::
     aten.mm.out(x, v, out=c[:, :n])
     aten.mm.out(x, w, out=c[:, n:])
 
-The library writes rows that are further apart at no cost, so the concatenation, which reads and writes all of
-it, goes, and so do its operands: one copy of the result is there instead of two.  All products run where the
-last of them ran.
+The library writes rows with gaps between them at no cost.  The concatenation, which would read and write all
+of it, is gone, and so are its operands: the result is in memory once instead of twice.  All products run
+where the last of them ran.
 
-It fires on ``mm`` and ``bmm`` along any dim, and on ``addmm`` along the first: where rows are further apart,
-the library adds the bias in a pass of its own.  Views that keep the last dim may lie between, along the first
-dim or the last.  It does not fire where an operand is anything else, has another reader or appears twice;
+It fires on ``mm`` and ``bmm`` along any dim, and on ``addmm`` along the first: for rows with gaps the library
+adds the bias in a second pass.  Views that keep the last dim may lie between, for a concatenation along the
+first dim or the last.
+
+It does not fire where an operand of the concatenation is anything else, has another reader or appears twice;
 where rows or parts would not start at a multiple of 16 bytes; where sizes are unknown while compiling; nor
-where what a product reads could be given back before the last of them.
+where an operand of a product could be freed before the last product runs.
+
+Why not an MLIR pass: it makes other ops of torch's libraries, with views of the result that the FX graph
+describes.
 """
 
 import logging
@@ -39,6 +44,7 @@ from ...fx.products import overloads
 from ...fx.views import RESHAPES, Waits, storage_readers, storage_root
 
 log = logging.getLogger(__name__)
+from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 
@@ -64,6 +70,7 @@ class _Concat:
         return sizes
 
 
+@rewrite("concat-products", "matrix products write their results directly into the concatenation of them")
 def write_products_into_concats(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many concatenations went."""
     order = {node: number for number, node in enumerate(gm.graph.nodes)}

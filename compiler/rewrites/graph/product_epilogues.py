@@ -1,4 +1,4 @@
-"""Activations behind matrix products are computed by the product's own kernel, before it writes its result.
+"""A matrix product computes the activation behind it in its own kernel, before it writes its result.
 
 Before::
 
@@ -9,18 +9,23 @@ After::
 
     z = aten._addmm_activation(bias, x, w, use_gelu=True)
 
-The library's epilogue works on the float32 sums, so that a matrix is neither written nor read and one
-rounding less is made.  A product without a bias gets one of zeros, which all products of its width share.
-On an H200, with x [4096, 768] and w [768, 3072] in bfloat16, the product takes 34 us instead of 30 with GELU
-and 30.5 with ReLU, and the kernels that are gone 12 to 19.
+The library's epilogue works on the float32 sums: one matrix less is written and read, and one rounding less
+is made.  A product without a bias gets a bias of zeros, which all products of its width share.  On an H200,
+with x [4096, 768] and w [768, 3072] in bfloat16, the product takes 34 us instead of 30 with GELU and 30.5
+with ReLU, and the kernels that are gone took 12 to 19.
 
-It fires where nothing but the activation reads the product, with views between at most.  The backward graph
-wants what GELU reads, so of training only ReLUs change, before the graphs are parted: the activation is then
-kept, and the product is not.  A copy of the result, as idle dropout makes one, is left out.
+It fires where the activation is the only reader of the product, with views between at most.  A copy of the
+result, as dropout that does nothing makes one, is left out.
 
-It does not fire on GELU by erf, which the epilogue has not; on float32 and float64, whose products run
-elsewhere; on other biases than a contiguous vector; where a size is no multiple of 8 (no 16-byte vector) or
-unknown while compiling.
+In the joint graph of training it fires on ReLU alone, whose gradient can read the activation: that is then
+saved instead of the product.  The gradient of GELU reads the product.
+
+It does not fire on GELU by erf, which the epilogue does not have; on float32 and float64, whose products run
+elsewhere; on a bias that is no contiguous vector; where a size is no multiple of 8 (a row is then no whole
+number of 16-byte vectors) or unknown while compiling.
+
+Why not an MLIR pass: the result is another op of torch's libraries, and the partitioner has to know what it
+computes.
 """
 
 import logging
@@ -37,6 +42,7 @@ from torch.fx import Graph, GraphModule, Node
 from ...fx.new_node import new_node
 from ...fx.products import overloads
 from ...fx.views import RESHAPES, may_share_storage
+from ..rewriting import rewrite
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +76,7 @@ class _Activation:
         return all(user in inside for n in (self.source, *self.nodes[:-1]) for user in n.users)
 
 
+@rewrite("product-epilogues", "a matrix product computes the activation behind it in its own kernel")
 def fuse_epilogues(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many activations products took over."""
     count = 0

@@ -1,4 +1,4 @@
-"""Products that are added to a value which nobody needs afterwards add to it in place.
+"""A matrix product is added in place to its other summand, which no node reads afterwards.
 
 The residual sums of transformers without biases (Llama, T5) are the example.
 
@@ -11,21 +11,26 @@ Before::
 After::
 
     n = norm(h)
-    s = aten.addmm_(h, f(n), w)                              # h's storage
+    s = aten.addmm_(h, f(n), w)                              # in the storage of h
     norm(s)
 
-The library's product reads and writes the sum in its last step: the product itself is neither written nor
-read, nor is the sum written by the kernel that follows, and one rounding less is made.  On an H200, in
-bfloat16, ``addmm_`` takes what ``mm`` does and up to 1.1 us (4096x2048 by 2048x2048: 46.1 instead of 45.0
-us; by 8192 rows: equal), and saves moving one such matrix of five.
+The library's product reads and writes the sum in its last step.  The product itself is neither written nor
+read, the kernel that follows does not write the sum, and one rounding less is made.  On an H200, in bfloat16,
+``addmm_`` takes as long as ``mm`` or up to 1.1 us more (4096x2048 by 2048x2048: 46.1 instead of 45.0 us; by
+8192 rows: equal), and saves moving one such matrix of five.  The gradients of a value that several products
+read are such sums, too.
 
-The gradients of a value that several products read are such sums, too.
+It fires on a product without a bias that has one reader, with views and copies between at most, where the
+other summand has its shape and element type, is contiguous, is made in this graph by an op that allocates its
+result, is stored for other readers anyway, and has no reader later in the graph, the results of the graph
+included.
 
-It fires on a product without a bias that has no other reader, with views and copies between at most, where
-the other operand has its shape and element type, is contiguous, is made in this graph by an op that gives
-fresh memory, is stored for other readers anyway, and has no reader later in the graph, among its results
-neither.  It does not fire where the product multiplies that value itself; for float32 and float64; where a
-size is no multiple of 8 (padding may pay) or unknown while compiling.
+It does not fire where the product multiplies that summand itself; for float32 and float64; where a size is no
+multiple of 8 (such products may be padded) or unknown while compiling; nor in a forward graph of training,
+which saves its sums.
+
+Why not an MLIR pass: the result is another op of torch's libraries, whose choice depends on the strides that
+are chosen on the FX graph.
 """
 
 import logging
@@ -40,6 +45,7 @@ from ...fx.new_node import new_node
 from ...fx.products import overloads
 from ...fx.table import LOWERINGS, target_name
 from ...fx.views import RESHAPES, Waits, may_share_storage, storage_readers, storage_root
+from ..rewriting import rewrite
 from .product_epilogues import DTYPES, VECTOR
 
 log = logging.getLogger(__name__)
@@ -50,6 +56,10 @@ _aten = torch.ops.aten
 _PRODUCTS = frozenset(overloads(lambda op: op.fresh or op.writes))
 
 
+@rewrite(
+    "product-sums",
+    "a matrix product is added in place to its other summand, which no node reads afterwards",
+)
 def add_products_in_place(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many sums became part of a product."""
     order = {node: number for number, node in enumerate(gm.graph.nodes)}

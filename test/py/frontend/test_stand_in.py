@@ -108,7 +108,7 @@ def test_a_stored_step_gives_results_and_gradients(tmp_path: Path, monkeypatch: 
     with numbers():
         first, cached = trained(model, arguments, tmp_path)
         assert cached == [False, False] and len(entries(tmp_path, ".trained")) == 1
-        for name in ("fuse_attention", "partition", "compile_graph", "decomposition_table"):
+        for name in ("CAPTURED", "partition", "compile_graph", "decomposition_table"):
             monkeypatch.setattr(backend, name, None)  # none of them is called
         second, cached = trained(model, arguments, tmp_path)
     assert cached == [True, True]
