@@ -95,7 +95,7 @@ class Stage:
 
 CAPTURED = Stage(
     "captured",
-    "The graph that Dynamo captured, before AOTAutograd traces it (`backend.py`).",
+    "The graph that Dynamo captured, before AOTAutograd traces it (`driver/captured_compilation.py`).",
     (
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),

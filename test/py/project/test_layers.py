@@ -42,13 +42,18 @@ LAYERS = {
     "fuse_mlir.compiler.driver": 9,
     "fuse_mlir.compiler.driver.program": 9,  # what a graph became, as data
     "fuse_mlir.compiler.driver.tiling_search": 9,  # runs passes, and measures what they make
+    "fuse_mlir.compiler.driver.calling_convention": 10,
     "fuse_mlir.compiler.driver.program_cache": 10,
-    "fuse_mlir.compiler.driver.compilation": 11,  # the half of the backend that needs MLIR
-    "fuse_mlir.compiler.driver.graph_compilation": 12,  # one graph of AOTAutograd
-    "fuse_mlir.compiler.backend": 13,
-    "fuse_mlir": 13,
-    "fuse_mlir.compiler": 13,
-    "fuse_mlir.tools": 14,
+    "fuse_mlir.compiler.driver.compiled_graph": 11,  # what is told of a graph
+    "fuse_mlir.compiler.driver.lowering": 11,  # the passes
+    "fuse_mlir.compiler.driver.compilation": 12,  # with the passes, the half of the driver that needs MLIR
+    "fuse_mlir.compiler.driver.cache_hit": 13,
+    "fuse_mlir.compiler.driver.graph_compilation": 14,  # one graph of AOTAutograd
+    "fuse_mlir.compiler.driver.captured_compilation": 15,  # one graph that Dynamo captured
+    "fuse_mlir.compiler.backend": 16,
+    "fuse_mlir": 16,
+    "fuse_mlir.compiler": 16,
+    "fuse_mlir.tools": 17,
 }
 #: The same within the runtime, 0 what its packages share.
 RUNTIME_LAYERS = {
