@@ -1,9 +1,9 @@
 """Collectives of several processes (``_c10d_functional``): what the schemas of these ops leave out.
 
-A collective starts and returns.  Until ``wait_tensor`` is called on its result, the result is not there and
-the operands are still being read, both beside the program.  ``wait_tensor`` returns the tensor that it was
-given.  So the importer declares a wait as an op that writes its operand in place, gives it back, and holds
-what the collective reads::
+The call of a collective only starts it.  Until ``wait_tensor`` is called on its result, the collective reads
+its operands and writes its result concurrently with the program.  ``wait_tensor`` returns the tensor that it
+was given.  So the importer declares a wait as an op that writes its operand in place, returns it, and keeps
+the operands of the collective alive and unchanged until then (``fuse.held``)::
 
     %y = call @all_gather(%x)                        // fuse.effect: collectives keep their order
     %z = call @wait(%y, %x)        // fuse.mutated = [0], fuse.aliases = {"0" = 0}, fuse.held = [1]
@@ -11,7 +11,7 @@ what the collective reads::
 No kernel writes over ``%x`` before the wait, none reads or writes the storage of ``%y`` before it, and that
 storage lives as long as ``%z`` does.
 
-Which wait is for which collective says ``in_flight.py``.
+``in_flight.py`` finds out which wait belongs to which collective.
 """
 
 from torch.fx import Graph, Node

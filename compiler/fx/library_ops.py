@@ -44,7 +44,7 @@ keep_whole(
 )
 
 keep_whole(
-    "torch's decomposition counts classes behind the -1 that ends a row",
+    "torch's decomposition is wrong: it also counts target classes after the -1 that ends a row's list",
     "aten.multilabel_margin_loss_forward.default", "aten.multilabel_margin_loss_backward.default",
 )  # fmt: skip
 
