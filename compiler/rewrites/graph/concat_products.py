@@ -42,9 +42,9 @@ from ...fx.collectives import waits_by_start
 from ...fx.new_node import new_node
 from ...fx.products import overloads
 from ...fx.views import RESHAPES, Waits, storage_readers, storage_root
+from ..rewriting import rewrite
 
 log = logging.getLogger(__name__)
-from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 
