@@ -180,37 +180,16 @@ class _Group:
     def _in_body(self) -> Iterator[None]:
         """Ops of ``@main`` go to the function, which has every size that ``@main`` has so far."""
         builder, importer = self.call_.builder, self.call_.importer
-        symbols = importer.symbols
-        outside = (
-            builder.main_point,
-            builder.symbol_values,
-            symbols._names,
-            symbols.known,
-            symbols.floats,
-            importer._host_numbers,
-            importer.values,
-        )
-        attributes = dict(builder.symbol_attributes)
+        outside = builder.main_point, importer._host_numbers, importer.values
         self.sizes = sorted(builder.symbol_values)
-        builder.symbol_values = {
-            n: self.block.add_argument(builder.index_type, self.call_.location) for n in self.sizes
-        }
+        sizes = {n: self.block.add_argument(builder.index_type, self.call_.location) for n in self.sizes}
         builder.main_point = ir.InsertionPoint(self.block)
-        symbols._names, symbols.known, symbols.floats = {}, {}, {}
         importer._host_numbers, importer.values = {}, dict(importer.values)
         try:
-            yield
+            with importer.symbols.inside(sizes):
+                yield
         finally:
-            (
-                builder.main_point,
-                builder.symbol_values,
-                symbols._names,
-                symbols.known,
-                symbols.floats,
-                importer._host_numbers,
-                importer.values,
-            ) = outside
-            builder.symbol_attributes = attributes
+            builder.main_point, importer._host_numbers, importer.values = outside
 
     def _drop_unused_sizes(self, returned: list[ir.Value]) -> None:
         """Keeps the sizes that ops take and types name."""
