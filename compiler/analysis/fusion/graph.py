@@ -6,6 +6,7 @@ of one that never grow.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
