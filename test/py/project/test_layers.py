@@ -85,12 +85,6 @@ TORCH_FREE = tuple(
     f"fuse_mlir.{name}"
     for name in ("passes", "compiler.ir", "compiler.index", "compiler.analysis", "compiler.verifier")
 )
-#: Circles that are being untangled elsewhere: an entry goes with its circle, and a test says when.
-TANGLED = {
-    ("fuse_mlir.compiler.index.atoms", "fuse_mlir.compiler.index.expr"),
-    ("fuse_mlir.compiler.index.facts", "fuse_mlir.compiler.index.simplify"),
-    ("fuse_mlir.compiler.analysis.fusion.orders", "fuse_mlir.compiler.analysis.fusion.rules"),
-}
 #: Files that a folder of the compiler holds at most: more are two subjects.
 MOST_FILES = 20
 
@@ -247,8 +241,6 @@ def cycles(sources: dict[str, str]) -> list[str]:
     how = {"loading": "", "typing": " for typing", "running": " in a function"}
     found = []
     for circle in circles(sources):
-        if circle in TANGLED:
-            continue
         edges = {
             f"{module}:{item.line} imports {item.target}{how[item.when]}": None
             for module in circle
@@ -310,11 +302,6 @@ CHECKS = (wrong_directions, wrong_directions_inside, cycles, torch_in_torch_free
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_package_keeps_its_layers(check) -> None:
     assert check(read_package(ROOT)) == []
-
-
-@pytest.mark.parametrize("circle", sorted(TANGLED), ids=lambda circle: circle[0])
-def test_a_tangled_circle_is_still_there(circle: tuple[str, ...]) -> None:
-    assert circle in circles(read_package(ROOT)), "it is gone: take it out of TANGLED"
 
 
 def test_modules_of_every_kind_are_read() -> None:
