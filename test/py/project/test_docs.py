@@ -11,7 +11,7 @@ from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.passes.pipeline import default_pipeline
 from fuse_mlir.passes.registry import PASSES, all_passes
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOLDERS = ("compiler", "passes", "tools", "test", "bench", "examples", "docs")
 #: What a dump folder holds, a user's file, and names that stand for any.
 NOT_FILES = frozenset(
@@ -38,6 +38,53 @@ def test_files_that_a_page_names_exist(page: Path, files: set[str]) -> None:
 
 def test_a_missing_file_is_found(files: set[str]) -> None:
     assert missing_files("`ir/layout.py`, `passes/fold_viws.py`", files) == ["passes/fold_viws.py"]
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that a page's headings have, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """The links of a page to files that do not exist, or to headings that their page does not have."""
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        if "://" in link:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "bench" / "README.md"], ids=lambda page: page.parent.name + page.name
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert broken_links(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_a_broken_link_is_found() -> None:
+    text = (
+        "[a](docs/passes.md#no-such-pass) [b](docs/none.md) [c](docs/passes.md#fuse-vertical) [d](http://x)"
+    )
+    assert broken_links(PAGES[0], text) == ["docs/passes.md#no-such-pass", "docs/none.md"]
+
+
+def test_each_decision_that_is_no_pass_has_a_place_a_reason_tests_and_a_switch() -> None:
+    """What the list in architecture.md says of each, and that its switches are options or modes."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    chapter = text.partition("\n## Decisions that are not MLIR passes\n")[2].partition("\n## ")[0]
+    decisions = re.findall(r"^\*\*.+?(?=^\*\*|^### |\Z)", chapter, re.M | re.S)
+    assert len(decisions) > 20
+    options = {f.name for f in dataclasses.fields(Options)} | {"mode"}
+    for body in decisions:
+        parts = re.findall(r"^- (Where|Why|Tests|Switch): .", body, re.M)
+        assert [p for p in parts if p != "Why"] == ["Where", "Tests", "Switch"], body
+        named = re.findall(r"`([a-z_]+)(?:=[^`]*)?`", body.partition("- Switch:")[2])
+        assert set(named) <= options, body
 
 
 def test_the_dump_that_a_page_replays_is_the_pipelines() -> None:
