@@ -73,6 +73,31 @@ def test_a_broken_link_is_found() -> None:
     assert broken_links(PAGES[0], text) == ["docs/passes.md#no-such-pass", "docs/none.md"]
 
 
+def test_each_term_of_the_glossary_is_used_and_explained_once() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = [
+        t.strip("`")
+        for line in text.splitlines()
+        if line.startswith("- ")
+        for t in re.findall(r"\*\*(.+?)\*\*", line)
+    ]
+    assert len(terms) == len(set(terms))
+    sources = [
+        p.read_text(encoding="utf-8") for top in ("compiler", "passes") for p in (ROOT / top).rglob("*.py")
+    ]
+    written = "\n".join(
+        [*sources, *(page.read_text(encoding="utf-8") for page in PAGES if page.name != "glossary.md")]
+    )
+    words = " ".join(written.lower().split())
+    assert [term for term in terms if term.lower() not in words] == []
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "docs/glossary.md"])
+def test_lines_of_prose_are_short(name: str) -> None:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 120] == []
+
+
 def test_each_decision_that_is_no_pass_has_a_place_a_reason_tests_and_a_switch() -> None:
     """What the list in architecture.md says of each, and that its switches are options or modes."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
