@@ -1,6 +1,5 @@
 """No op, type or attribute escapes the dialects' lit tests; the verifier's tables are the interpreter's."""
 
-import ast
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -17,8 +16,10 @@ from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter import scalar_kernels, scalar_ops
 from fuse_mlir.compiler.verifier import verify_kernel as rules
 from fuse_mlir.compiler.verifier.verifier import VerificationError, verify, verify_level
-from fuse_mlir.tools._docs import documents, markdown, op_example
+from fuse_mlir.tools._dialect_docs import op_example
+from fuse_mlir.tools._docs import documents
 from fuse_mlir.tools._listing import dialect_classes
+from fuse_mlir.tools._markdown import markdown
 
 DIALECT = LIT / "dialect"
 DOCS = ROOT / "docs"
@@ -168,14 +169,8 @@ def test_generated_pages_are_what_the_docstrings_say(page: str) -> None:
 
 def attribute_names(sources: Iterable[str]) -> set[str]:
     """The strings of sources that are names in the namespace, but for what the dialect defines."""
-    found = {
-        node.value
-        for source in sources
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-    defined = {name for kind in dialect_classes(fuse.Fuse).values() for name in kind}
-    return {name for name in found if re.fullmatch(r"fuse\.[a-z_]+", name)} - defined
+    found = {name for source in sources for name in re.findall(r'"(fuse\.[a-z_]+)"', source)}
+    return found - {name for kind in dialect_classes(fuse.Fuse).values() for name in kind}
 
 
 def test_every_attribute_that_the_code_names_is_described() -> None:
