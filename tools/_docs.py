@@ -16,6 +16,7 @@ from ..passes.registry import PASSES
 from ._dialect_docs import dialect_page
 from ._listing import summary
 from ._markdown import markdown, table
+from ._rewrite_docs import rewrites_page
 
 _HEADER = "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from docstrings: edit those. -->\n\n"
 #: A line of passes/pipeline.py: the class and the reason why it stands there.
@@ -25,7 +26,11 @@ _STAGE = re.compile(r'^\s+"(?P<level>\w+)": \(', re.MULTILINE)
 
 def documents(folder: Path) -> dict[Path, str]:
     """The pages that are generated into ``folder``."""
-    return {folder / "passes.md": passes_page(), folder / "dialect.md": dialect_page(_HEADER, folder.parent)}
+    return {
+        folder / "passes.md": passes_page(),
+        folder / "dialect.md": dialect_page(_HEADER, folder.parent),
+        folder / "rewrites.md": rewrites_page(_HEADER),
+    }
 
 
 # --- text ---------------------------------------------------------------------------------------------------

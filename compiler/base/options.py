@@ -188,6 +188,10 @@ class Options:
         """Whether products compute what follows them."""
         return on_gpu if self.epilogues == "auto" else self.epilogues == "library"
 
+    def free_layouts(self, on_gpu: bool) -> bool:
+        """Whether values inside a graph may get other strides than eager mode gives them."""
+        return on_gpu if self.layouts == "auto" else self.layouts == "free"
+
     @property
     def recovers(self) -> bool:
         """Whether torch runs what the compiler fails on; a user's own pipeline is no part of it."""
