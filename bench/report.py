@@ -1,9 +1,9 @@
 """Records of benchmark runs as sections of a Markdown document.
 
-`python -m fuse_mlir.bench.report --doc docs/performance.md kernels.json models.json` rewrites what lies
-between `<!-- bench:kernels -->` and `<!-- /bench:kernels -->`, one section for each suite, and leaves the
-rest alone; a section that the document does not have yet is added at its end. Without `--doc` the sections
-are printed.
+`python -m fuse_mlir.bench.report --doc docs/performance/tables.md kernels.json models.json` rewrites what
+lies between `<!-- bench:kernels -->` and `<!-- /bench:kernels -->`, one section for each suite, and leaves
+the rest alone; a section that the document does not have yet is added at its end. Without `--doc` the
+sections are printed.
 """
 
 import argparse

@@ -7,10 +7,10 @@ from here.
 """
 
 try:
-    from mlir import ir, passmanager, rewrite
+    from mlir import ir, passmanager
     from mlir.dialects import _ods_common, arith, cf, ext, func, irdl, math, scf
 except ImportError:
-    from torch_mlir import ir, passmanager, rewrite
+    from torch_mlir import ir, passmanager
     from torch_mlir.dialects import _ods_common, arith, cf, ext, func, irdl, math, scf
 
 
@@ -77,6 +77,5 @@ __all__ = [
     "math",
     "new_context",
     "passmanager",
-    "rewrite",
     "scf",
 ]

@@ -1,10 +1,14 @@
-"""``apply-tiling``: the scalar body of a kernel becomes tile code, as ``fuse.tile`` says.  It decides
-nothing.
+"""``apply-tiling``: the scalar body of a kernel becomes tile code, as ``fuse.tile`` says.
 
-What: a program handles one block of each ``grid`` axis.  Values become tiles (scalars where they depend on no
-axis with a block above 1), loads and stores get addresses and masks, reductions become ``tt.reduce``.  A
+A program handles one block of each ``grid`` axis.  Values become tiles (scalars where they depend on no axis
+with a block above 1), loads and stores get addresses and masks, reductions become ``tt.reduce``.  A
 ``looped`` axis becomes one ``scf.for`` per *stage*: the stage of a value is the number of reductions over
 that axis that it depends on; each loop computes again what it needs of earlier stages.
+
+What ``fuse.tile`` does not say follows from the kernel by fixed rules of ``compiler/codegen``: eviction
+hints of loads, rows of 16 bits that are cut into whole vectors and their ends, neighbours that are loaded
+together, where a loop over a row begins, which short form of a function is exact enough, where stores must
+be atomic.
 
 Before::
 
@@ -19,9 +23,7 @@ Before::
       return %r : tensor<1000xf32>
     }
 
-After (``fuse.grid = ["2"]``; program ids x, y, z are the grid axes from the last of ``fuse.tile`` to the
-first, so that programs that run together read memory that lies together; where there are more than three, or
-y or z could exceed 65535, x counts all blocks, the last grid axis fastest)::
+After, with ``fuse.grid = ["2"]``::
 
       %p = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
       %lane = "tt.make_range"() {start = 0 : i32, end = 512 : i32} : () -> tensor<512xi32>
@@ -29,10 +31,17 @@ y or z could exceed 65535, x counts all blocks, the last grid axis fastest)::
       ... tt.addptr, tt.load with the mask lane < 1000 - %p*512, arith.addf, tt.store ...
       return %o : tensor<1000xf32>
 
-``fuse.traffic`` keeps what the scalar body said of its bytes and operations, for estimates only.  A store or
-assert that does not run over a grid axis happens in that axis' first program alone.  It does not
-fire on functions without ``fuse.kernel`` or on kernels that are tiled; a kernel without ``fuse.tile`` is an
-error.
+The program ids x, y, z are the grid axes from the last of ``fuse.tile`` to the first, so that neighbouring
+programs read neighbouring memory.  Where there are more than three, or y or z could exceed 65535, x counts
+all blocks, the last grid axis fastest.  A store or assert that does not run over a grid axis is done by that
+axis' first program alone.  ``fuse.traffic`` keeps the bytes and operations of the scalar body, for estimates
+only.
+
+It does not fire on functions without ``fuse.kernel``, nor on tile code.
+
+Raises PassError: ``apply-tiling: kernel @k has no fuse.tile``; ``apply-tiling: kernel @k: ..`` where the
+tile does not fit the dims, or code generation has no code for an op;
+``apply-tiling: kernel @k still has fuse.load`` where a scalar op is left.
 """
 
 from dataclasses import dataclass

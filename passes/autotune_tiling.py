@@ -1,13 +1,10 @@
 """``autotune-tiling``: sets the tiles that a table of measured winners names.
 
-What: ``table`` is a JSON file, kernel key -> ``fuse.tile`` as text, that the search of
-``options={"autotune": True}`` recorded.  Each kernel that has its default tile and whose key
-(``compiler/analysis/tiling/candidates.py``) is in the table gets the tile there; each such change is a
-remark.
- The same table gives the same bytes: nothing is measured here.
+``table`` is a JSON file that the search of ``options={"autotune": True}`` wrote: the key of a kernel
+(``compiler/analysis/tiling/candidates.py``) -> its fastest ``fuse.tile`` as text.  A kernel whose key is in
+the table gets that tile.  This pass measures nothing: the same table gives the same IR.
 
-Before, and a table that holds ``{axes = [{block = 512 : i64, ..}], num_stages = 1 : i64, num_warps = 8 :
-i64}``::
+Before, with a table in which the kernel has a block of 512 and 8 warps::
 
     func.func private @double(...) attributes {fuse.kernel, fuse.dims = {d0 = "4096"},
         fuse.tile = {axes = [{block = 128 : i64, dims = ["d0"], kind = "grid"}], num_warps = 4 : i64, ..},
@@ -19,9 +16,12 @@ After::
         fuse.tile = {axes = [{block = 512 : i64, dims = ["d0"], kind = "grid"}], num_warps = 8 : i64, ..},
         ...}
 
-It leaves alone kernels that the table does not name, kernels without ``fuse.tile`` and kernels that are
-tiled; without ``table`` it does nothing.  A table that cannot be read, or a tile that does not fit its
-kernel, is an error.
+It does not fire on kernels that the table does not name, on kernels without ``fuse.tile`` and on tile code;
+without ``table`` it does nothing.
+
+Remarks: ``analysis: measured`` for each tile that changes.  Raises PassError on a table that cannot be read,
+``autotune-tiling: FILE is no table: ..``, and on a tile that does not fit its kernel,
+``autotune-tiling: kernel @k: ..``.
 """
 
 import json

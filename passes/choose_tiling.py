@@ -1,8 +1,7 @@
 """``choose-tiling``: sets ``fuse.tile`` on every kernel.
 
-What: reads a kernel's dims, accesses and size hints and a model of the GPU
-(``compiler/base/hardware.py``), and applies the rules of ``compiler/analysis/tiling/rules.py``.  Each
-decision is an ``analysis`` remark with the rule's name and its numbers.
+The rules of ``compiler/analysis/tiling/rules.py`` choose a tile from the kernel's dims, accesses and size
+hints and from a model of the GPU (``compiler/base/hardware.py``).
 
 Before::
 
@@ -15,8 +14,12 @@ After::
             i64, kind = "resident"}],
                      num_warps = 2 : i64, num_stages = 1 : i64}, ...}
 
-It leaves alone functions without ``fuse.kernel``, kernels that have a ``fuse.tile`` (somebody chose already),
-and kernels that are tiled. ``hardware``: ``h100``, ``h200``, ``a100`` or ``generic``.
+It does not fire on functions without ``fuse.kernel``, on kernels that have a ``fuse.tile`` (the choice was
+made by hand or by an earlier run), nor on tile code.  ``hardware``: ``h100``, ``h200``, ``a100`` or
+``generic``.
+
+Remarks: ``analysis`` for each kernel, with the name of the rule that chose, the tile, its warps and elements.
+Raises PassError where no tile is possible: ``choose-tiling: kernel @k: ..`` with the reason.
 """
 
 from dataclasses import dataclass

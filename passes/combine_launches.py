@@ -18,9 +18,10 @@ from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import estimate, hints_of
 from ..compiler.ir.tile import Tile
 from ..compiler.mlir import func, ir
-from ._kernels import require_unplanned, text_list
-from ._program import Program
-from .pass_base import Count, Pass, hardware_of
+from .analysis_manager import AnalysisManager
+from .helpers.kernels import require_unplanned, text_list
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count, hardware_of
 
 #: Launches that a call is tried with, the nearest ones: keeps the work linear.
 _TRIED = 32
@@ -31,8 +32,8 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
-class CombineLaunches(Pass):
-    """Calls of tiled kernels between which no dependence leads become one call, whose programs are shared out
+class CombineLaunches(AnalysisPass):
+    """Calls of tiled kernels that do not depend on each other become one call, whose programs are divided
     among them.
 
     Before::
@@ -59,23 +60,27 @@ class CombineLaunches(Pass):
           return %o, %p, %q
         }
 
-    The code of equal kernels is there once.  A call moves up to an earlier launch, or a launch down to a
-    later call, as far as dependences allow and unless more bytes would be alive than the peak of the order as
-    it was.  ``compiler/analysis/program/launch_groups.py`` has the rules of profit; ``max_ops`` bounds the
-    code of one launch.
+    The code of equal kernels is emitted once.  A call moves up to an earlier launch, or a launch down to a
+    later call, as far as dependences allow and as long as the peak of memory does not rise.
+    ``compiler/analysis/program/launch_groups.py`` says when sharing a launch saves time; ``max_ops`` bounds
+    the code of one launch.
 
-    Does not fire on kernels that are not tiled, whose grid is empty, that ask for the number of programs, or
-    that take long enough alone; nor on calls that differ in stages, or in warps where one fills the chip.  A
-    part that can assert keeps its place among all that has effects.
+    Does not fire on kernels that are not tiled, whose grid is empty, that read ``tt.get_num_programs``, or
+    that take much longer than a launch costs; nor on calls that differ in pipeline stages, or in warps where
+    one of them fills the GPU.  A part that can assert keeps its place among all that has effects.
+
+    Remarks: ``passed: combined``; ``missed`` with ``peak-memory``, ``arguments``, ``code-size`` or
+    ``unlike``.  Raises PassError where memory is planned:
+    ``combine-launches: memory is planned already: found fuse.alloc``.
     """
 
     name: ClassVar[str] = "combine-launches"
     hardware: str = "generic"
     max_ops: Count = 1024
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        program = Program.of(module)
+        program = analyses.get(Program)
         deps = Dependences.of(module)
         require_unplanned(deps, self.name)
         hints = hints_of(program.main)

@@ -1,21 +1,22 @@
 """``combine-reductions``: two reductions of one value that need two reads become one reduction that needs
 one.
 
-What, over the same dims of the same value:
+Over the same dims of the same value:
 
 - ``max(x)`` and ``sum(exp(x - max))`` become ``fuse.online_softmax``;
 - ``mean = sum(x) / n`` and ``sum((x - mean) * (x - mean))`` become ``fuse.welford``, where n is the number of
   points reduced;
 - ``sum(x) / n`` beside a ``fuse.welford`` of x is its mean;
 - ``sum(exp(x - m) / s * w)``, with m and s of the online softmax of x, becomes ``fuse.online_expectation``
-  (``_expectations.py``): the mean of any w, an entropy, the divergence of two softmaxes, the cross-entropy of
-  two.  What does not vary along the row leaves w.
+  (``passes/helpers/expectations.py`` has the algebra): the mean of any w, an entropy, the divergence of two
+  softmaxes, the cross-entropy of two.  A term or factor of w that does not vary along the row is taken out
+  of the sum.
 
-The first three always fire: where the axis is looped over, a read of the row is saved; where it is resident,
-code generation gives the same two reductions as before, or one less.  Equal elements less their mean are then
-0, and not what rounding their sum leaves (``codegen/folds/online.py``).  The last one fires where nothing
-else reads the row after its softmax.  Sums are taken in another order, so numbers change by rounding; weights
-times the length of the row must be finite, and probabilities below 2**-126 count as 0.
+The first three always fire.  Where the axis is looped over, they save a read of the row; where it is
+resident, code generation gives the same two reductions as before, or one less.  With Welford's mean, a row
+of equal elements less its mean is exactly 0 (``codegen/folds/online.py``).  The last one fires where nothing
+else reads the row after its softmax.  Sums are taken in another order, so numbers change by rounding;
+weights times the length of the row must be finite, and probabilities below 2**-126 count as 0.
 
 Before::
 
@@ -30,9 +31,12 @@ After::
     %c = arith.subf %x, %m : f32
     %e = math.exp %c : f32
 
-It does not fire when the value that is subtracted, the dims or the count differ, on a weight that needs
-another reduction over the row, nor on other spellings of the variance, such as ``sum(x*x) / n - mean*mean``,
-which are other numbers.
+It does not fire where the value that is subtracted, the dims or the count differ, on a weight that needs
+another reduction over the row, nor on other forms of the variance, such as ``sum(x*x) / n - mean*mean``,
+which round otherwise.
+
+Remarks: ``passed`` with the rule ``online-softmax``, ``welford``, ``mean-of-welford`` or
+``online-expectation``.
 """
 
 from dataclasses import dataclass
@@ -44,7 +48,7 @@ from ..compiler.index import Expr, const, parse
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
 from ..compiler.mlir import ir
-from ._expectations import combine_expectation
+from .helpers.expectations import combine_expectation
 from .pass_base import Numerics, Pass
 
 

@@ -5,29 +5,29 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
+from ..compiler.base.products import PRODUCTS
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import code_of, kernel_ties, string
 from ..compiler.ir.storage import aliased_operands, callee_name
 from ..compiler.mlir import ir
-from ._program import Program, named_attributes
-from ._sharing import Sharing
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program, named_attributes
+from .helpers.sharing import Sharing
+from .pass_base import AnalysisPass
 
 #: Extern ops that give equal results for equal operands, by the name before the overload.
 DETERMINISTIC = frozenset(
     {
-        "aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm", "aten._addmm_activation",
-        "aten.convolution", "aten.neg", "aten.clone",
-        "aten.cat", "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select", "aten.gather",
-        "aten.embedding",
-        "aten._scaled_dot_product_flash_attention_for_cpu", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
+        *(f"aten.{op.name}" for op in PRODUCTS if op.repeatable),
+        "aten.neg", "aten.clone", "aten.cat", "aten._to_copy", "aten.sort", "aten.topk", "aten.index_select",
+        "aten.gather", "aten.embedding", "aten.max_pool2d_with_indices", "aten.avg_pool2d",
     }
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class DeduplicateCalls(Pass):
+class DeduplicateCalls(AnalysisPass):
     """A call or view that repeats an earlier one is replaced by it.
 
     Before::
@@ -39,27 +39,27 @@ class DeduplicateCalls(Pass):
 
         %a = call @exp(%x, %o)          // and %b is %a
 
-    Kernels are equal when their bodies are, up to names and locations, and their calls when all operands but
-    the destinations are; each destination is a ``fuse.empty`` that only this call uses.  Views, sizes and
-    empties of equal operands are equal.  Extern ops are merged when they are known to be deterministic
-    (``DETERMINISTIC``).
+    Two calls of kernels are equal when the bodies of the kernels are, names and locations apart, and when all
+    operands but the destinations are the same; each destination must be a ``fuse.empty`` that only this call
+    uses.  ``fuse.view``, ``fuse.size`` and ``fuse.sym`` are equal when operands, attributes and types are.
+    Calls of extern ops are equal under the same conditions if the op is in the table ``DETERMINISTIC``.
 
-    Does not fire on kernels with asserts or that store into anything but fresh empties, on other extern ops
-    (random ones among them), on those with effects, mutations or aliases, nor on operands that something
-    overwrites in between: the value would be read after its storage changed.  Nor where the caller gets both
-    results: writing into one must not change the other.
+    Does not fire on kernels with asserts or that store into anything but fresh empties; on extern ops that
+    are not in the table (random ones among them) or have effects, mutated operands or aliases; on values
+    whose storage is overwritten later, as they would be read after the change; nor where both results are
+    returned: the caller may write into one, which must not change the other.
     """
 
     name: ClassVar[str] = "deduplicate-calls"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         ops = [o.operation for o in program.block.operations]
         keys = [_key(program, op) for op in ops]
         if _repeats(keys):
             _merge(module, program, ops, keys)
         program.erase_unused()
-        program.leave()
 
 
 def _repeats(keys: list[Hashable | None]) -> bool:

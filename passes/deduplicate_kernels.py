@@ -6,12 +6,13 @@ from typing import ClassVar
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import code_of
 from ..compiler.mlir import ir
-from ._program import Program
-from .pass_base import Pass
+from .analysis_manager import AnalysisManager
+from .helpers.program import Program
+from .pass_base import AnalysisPass
 
 
 @dataclass(frozen=True)
-class DeduplicateKernels(Pass):
+class DeduplicateKernels(AnalysisPass):
     """Calls of kernels that differ in nothing but their name and locations call the first of them.
 
     Before::
@@ -25,13 +26,13 @@ class DeduplicateKernels(Pass):
         call @relu(%b, %p)
 
     Each call keeps its own location.  Does not fire on kernels that differ in any attribute, constant, order
-    of operations or symbol name, nor on extern declarations.
+    of operations or name of a size symbol, nor on extern declarations.
     """
 
     name: ClassVar[str] = "deduplicate-kernels"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         first: dict[bytes, str] = {}
         chosen: dict[str, str] = {}
         for name, function in program.functions.items():

@@ -8,16 +8,18 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import kernel_ties, string
 from ..compiler.mlir import ir
-from ._program import Program
-from ._sharing import Sharing
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program
+from .helpers.sharing import Sharing
+from .pass_base import AnalysisPass
 
 
 @dataclass(frozen=True)
-class DeduplicateResults(Pass):
+class DeduplicateResults(AnalysisPass):
     """Where a kernel stores one value to the same coordinates of two tensors, readers of one read the other.
 
-    Before (``x.add_(1)``, then ``x @ w``: the functional graph multiplies the sum, and copies it into x)::
+    Before (``x.add_(1)``, then ``x @ w``: functionalization gives the product the sum, and copies the sum to
+    x)::
 
         %e = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
         %y:2 = call @add_copy_(%x, %e) : (.., ..) -> (.., ..)        // fuse.ties = array<i64: 1, 0>
@@ -28,20 +30,22 @@ class DeduplicateResults(Pass):
 
         %z = call @mm(%y#1, %w)                                      // %y#0 is dead
 
-    ``eliminate-dead`` then removes the store and its destination: eager has no second tensor either.
+    ``eliminate-dead`` then removes the store and its destination.
 
-    Does not fire where the tensors differ in type; on a result that is read nowhere or that the caller gets,
-    for it must have storage of its own; on destinations that are no fresh empties; nor where something else
+    Does not fire where the tensors differ in type; on a result without readers or that is returned, which
+    must have storage of its own; on destinations other than a fresh ``fuse.empty``; nor where something else
     writes to either storage: what is read later would be another value.
+
+    Remarks: ``passed: one-place``, with the number of equal results.
     """
 
     name: ClassVar[str] = "deduplicate-results"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         several = [(call, kernel) for call, kernel in program.kernel_calls() if len(call.results) > 1]
         equal = [(call, kernel, group) for call, kernel in several for group in _equal_results(kernel)]
-        program.leave()
         if not equal:
             return
         sharing = Sharing.of(module)

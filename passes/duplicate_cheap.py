@@ -13,12 +13,13 @@ from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import estimate, hints_of
 from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
-from ._program import Program
-from .pass_base import Count, Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count
 
 
 @dataclass(frozen=True)
-class DuplicateCheap(Pass):
+class DuplicateCheap(AnalysisPass):
     """A cheap producer with several consumers is called once for each consumer kernel, so that each can fuse
     its own.
 
@@ -36,20 +37,21 @@ class DuplicateCheap(Pass):
         %b = call @where(%y, %m1, %q)
 
     Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that
-    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).  The
-    first consumer keeps the original; all consumers that are not kernels (extern ops, views, the return)
-    share it.
+    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).
+    Consumers that are not kernels (extern ops, views, the return) share the original; without any, it is the
+    first kernel's.
 
-    Does not fire on a producer with one consumer, with several results, or that stores into anything but a
-    fresh ``fuse.empty``, and not where something could overwrite what it reads: its input must not be
-    anybody's destination.  Nor where its result is written later: a copy would have the contents of before.
+    Does not fire on a producer with one consumer, with several results, with loaded indices, or that stores
+    into anything but a fresh ``fuse.empty``; where something may overwrite what it reads; nor where its
+    result is overwritten later: a copy would hold the contents of before.
     """
 
     name: ClassVar[str] = "duplicate-cheap"
+    preserves: ClassVar[Analyses] = (Program,)
     max_weight: Count = 16
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         hints = hints_of(program.main)
         summaries: dict[str, Summary | None] = {}
         calls = program.kernel_calls()
@@ -64,7 +66,6 @@ class DuplicateCheap(Pass):
             summary = summaries[name]
             if summary is not None and self.is_cheap(program, call, summary, hints):
                 _split(program, call, kernel, position)
-        program.leave()
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
         """Whether a copy of ``call`` costs less than loading its result."""

@@ -9,17 +9,18 @@ from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import kernel_ties, string
 from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
-from ._kernels import type_symbols
-from ._program import Program
-from ._results import drop_results
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import type_symbols
+from .helpers.program import Program
+from .helpers.results import drop_results
+from .pass_base import AnalysisPass
 
 #: Operations of ``@main`` that are dead when nothing uses their results.
 REMOVABLE = frozenset({"fuse.empty", "fuse.view", "fuse.sym", "fuse.size", "fuse.after", "arith.constant"})
 
 
 @dataclass(frozen=True)
-class EliminateDead(Pass):
+class EliminateDead(AnalysisPass):
     """Erases what nothing uses: calls, empties, views, sizes, results of kernels, functions.
 
     Before::
@@ -33,27 +34,27 @@ class EliminateDead(Pass):
         %y = call @dropout(%x, %o) ...                     // the kernel lost the store of the mask
         return %y
 
-    A kernel that loses a result also loses the nodes that only this result came from, from its name and its
-    location.
+    Where a kernel loses a result, the FX nodes that only this result came from disappear from the kernel's
+    name and location.
 
-    A ``fuse.size`` stays as long as its source does, if the source's type needs the name.  A ``fuse.after``
-    is no use of its value: a call that only orders others goes, and those it ordered are ordered after what
-    the call itself had to wait for.
+    A ``fuse.size`` stays as long as its source does, if the type of the source names that size.  A
+    ``fuse.after`` does not count as a use of its value: a call whose only uses are tokens is dead, and what
+    was ordered after it is ordered after what the call itself waited for.
 
-    Does not fire on kernels with asserts, on stores into storage of ``@main``'s arguments, on extern ops with
-    an effect or with mutated operands (nor on sub-graphs with any), on ``fuse.rng`` (dropping a draw changes
-    the later ones), nor on operations of other dialects than those it knows.
+    Does not fire on kernels with asserts, on stores into the storage of arguments of ``@main``, on extern ops
+    with an effect or with mutated operands (nor on sub-graphs that have any inside), on ``fuse.rng``
+    (dropping a draw would change the later ones), nor on operations that it does not know.
     """
 
     name: ClassVar[str] = "eliminate-dead"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         roots = _storage(program)
         for op in reversed([o.operation for o in program.block.operations]):
             _visit(program, op, roots)
         program.erase_unused()
-        program.leave()
 
 
 def _storage(program: Program) -> dict[ir.Value, bool]:

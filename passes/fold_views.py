@@ -9,7 +9,8 @@ from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import argument_attributes, kernel_dims, kernel_ties, strings
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import ir
-from ._kernels import (
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import (
     add_symbols,
     adding_dims,
     forget_tiling,
@@ -20,12 +21,12 @@ from ._kernels import (
     text_list,
     type_symbols,
 )
-from ._program import Program
-from .pass_base import Pass, PassError
+from .helpers.program import Program
+from .pass_base import AnalysisPass, PassError
 
 
 @dataclass(frozen=True)
-class FoldViews(Pass):
+class FoldViews(AnalysisPass):
     """A kernel argument that is a ``fuse.view`` becomes the view's source.
 
     Before::
@@ -37,21 +38,27 @@ class FoldViews(Pass):
 
         %y = call @k(%x, %o) ...                    // loads %x at ["d1", "d0"]
 
-    Chains fold to their root.  A store into a view (of a mutated argument) is folded when the view is
-    injective; what used the view's new value then uses a view of the root's new value.  Symbols that the new
-    coordinates or types name become arguments.  A kernel with several calls is copied for the call that
-    changes.
+    A chain of views is folded to its root.  A store into a view (of a mutated argument) is folded when the
+    view is injective: different elements of it are different elements of its source.  What used the new value
+    of the view then uses a view of the new value of the root.  Size symbols that the new coordinates or types
+    name become arguments of the kernel.  A kernel with several calls is copied for the call that changes.
 
-    Views that nothing uses any more are erased: a view that stays counts as a reader of the whole tensor.
+    Views without uses are erased, as dependences count a view as a reader of the whole tensor.
 
-    Does not fire on operands of extern ops (they get the strides), on views that change the element type, nor
-    on stores into views that are not injective.
+    Does not fire on operands of extern ops (torch gets the view's strides), on views that change the element
+    type, nor on stores into views that are not injective.
+
+    Raises PassError where attributes do not fit together:
+    ``the map of a view has 1 coordinates, its source 2 dims``,
+    ``an access has 1 coordinates, its tensor 2 dims``, ``no value of @main is the size symbol 's0'``,
+    ``two values of @main are the size symbol 's0'``.
     """
 
     name: ClassVar[str] = "fold-views"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         symbols = program.symbols()
         facts = program.facts()
         for call, kernel in program.kernel_calls():
@@ -61,7 +68,6 @@ class FoldViews(Pass):
             if op.name == "fuse.view" and not list(op.results[0].uses):
                 op.erase()
         program.erase_unused()
-        program.leave()
 
 
 def _view(value: ir.Value) -> ir.Operation | None:

@@ -10,14 +10,16 @@ from ..compiler.analysis.fusion.memory import GroupLiveBytes
 from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
-from ._fusing import Fuser, assign, read_groups
-from .pass_base import Count, Pass, hardware_of
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.fusing import Fuser, groups_of
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count, hardware_of
 
 
 @dataclass(frozen=True)
-class FuseHorizontal(Pass):
-    """Sets ``fuse.group = n`` on calls of kernels that do not depend on each other and read a tensor at
-    corresponding points.
+class FuseHorizontal(AnalysisPass):
+    """Sets the same ``fuse.group = n`` on calls of kernels that do not need each other's results and read one
+    tensor at corresponding points.
 
     Before::
 
@@ -29,28 +31,32 @@ class FuseHorizontal(Pass):
         %a = call @row_sum(%x, %o0) {fuse.group = 0 : i64}
         %b = call @scale(%x, %o1) {fuse.group = 0 : i64}
 
-    One may have to run before the other for an order edge: it reads what the other overwrites.  Where it
-    reads at the very points that are overwritten, they still become one.
+    There may be a write-after-read dependence between the two: one reads what the other overwrites.  They
+    still become one kernel where each point reads the element that it overwrites.
 
     Runs after ``fuse-vertical``, whose groups it starts from and only merges.  The pair that saves most
     time goes first.
 
-    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses, where one group needs what
-    the other makes, where they share few of their bytes (rule ``little-shared``: what is left to save is a
-    launch, and ``combine-launches`` saves it without holding the values of both at once), nor (rule
-    ``memory``) where running the later one early, or the earlier one late, would raise the most bytes that
-    are alive at once; for groups at most ``near`` operations apart, by more than the traffic that they save.
+    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses; where one group needs what
+    the other makes; under the rule ``little-shared`` where the bytes that both read are less than a 64th of
+    what either moves (what is left to save is a launch, and ``combine-launches`` saves it without holding the
+    values of both at once); nor under the rule ``memory`` where running the later one early, or the earlier
+    one late, would raise the peak of memory.  Groups at most ``near`` operations apart may raise it by as
+    much as they save in traffic.
+
+    Remarks: as those of ``fuse-vertical``, with the rules ``little-shared`` and ``memory`` besides.
     """
 
     name: ClassVar[str] = "fuse-horizontal"
+    preserves: ClassVar[Analyses] = (Program, GroupGraph)
     max_accesses: Count = 64
     max_ops: Count = 512
     near: Count = 8
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        graph = read_groups(module)
+        graph = groups_of(analyses)
         live = GroupLiveBytes(graph)
         fuser = Fuser(
             self.name,
@@ -62,7 +68,7 @@ class FuseHorizontal(Pass):
         )
         fuser.run(sharing_pairs)
         fuser.report(sharing_pairs, remarks)
-        assign(module, fuser.graph)
+        fuser.graph.assign()
 
 
 #: Two kernels share little where one moves more than so many times the bytes that both read.
@@ -101,18 +107,22 @@ def _neighbours(graph: GroupGraph, group: int) -> set[int]:
 
 
 def little_shared(c: Candidate) -> Refusal | None:
-    """What both read is more than a trifle to either: 64 updates of an optimiser share a scalar."""
+    """Refuses two groups that read few bytes in common beside what each moves, such as the 64 updates of an
+    optimiser that share a scalar.
+    """
     saved = c.graph.saved_bytes(c.first, c.second)
     moved = min(c.graph.touched_bytes(c.first), c.graph.touched_bytes(c.second))
     if moved <= FEW * saved:
         return None
     numbers = (("shared_bytes", saved), ("moved_bytes", moved))
-    return Refusal("little-shared", "what both read is a trifle: one kernel would only hold more", numbers)
+    return Refusal(
+        "little-shared", "both read few bytes in common: one kernel would only hold more values", numbers
+    )
 
 
 def memory(c: Candidate, live: GroupLiveBytes, near: int) -> Refusal | None:
-    """What lives at once never becomes more than it was, but for neighbours by as much as their traffic
-    shrinks.
+    """Refuses two groups that would raise the peak of memory if they ran together; of neighbours, by more
+    than the traffic that they save.
     """
     rise, distance = live.rise(c.first, c.second), live.distance(c.first, c.second)
     saved = c.graph.saved_bytes(c.first, c.second)

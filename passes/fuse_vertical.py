@@ -10,13 +10,16 @@ from ..compiler.analysis.program.dependences import Node
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
-from ._fusing import Fuser, assign, read_groups
-from .pass_base import Count, Pass, hardware_of
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.fusing import Fuser, groups_of
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count, hardware_of
 
 
 @dataclass(frozen=True)
-class FuseVertical(Pass):
-    """Sets ``fuse.group = n`` on calls of kernels that are to become one kernel; changes nothing else.
+class FuseVertical(AnalysisPass):
+    """Sets the same ``fuse.group = n`` on calls of a producer and a consumer that are to become one kernel;
+    changes nothing else.
 
     Before::
 
@@ -28,29 +31,33 @@ class FuseVertical(Pass):
         %m = call @row_max(%x, %o0) {fuse.group = 0 : i64}
         %e = call @exp_sub(%x, %m, %o1) {fuse.group = 0 : i64}
 
-    Pairs of groups of which one reads what the other made are tried to a fixed point: most time saved first
-    (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that have the same
-    ``fuse.group`` already start together.
+    Pairs of groups of which one reads what the other made are tried until none is left: the pair that saves
+    most time first (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that
+    have the same ``fuse.group`` already start together.
 
-    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses; each refused pair leaves a
-    ``missed`` remark with the rule, its numbers and both locations.  Extern ops and tile code are never
-    grouped; an extern op and a kernel of which one reads what the other made leave such a remark, too.
+    Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses.  Extern ops and tile code are
+    never grouped.
+
+    Remarks: ``passed: fused`` for each group, with what it saves; ``missed`` with the name of the rule, what
+    it compared and both locations for each pair that stays apart; ``missed: extern`` for an extern op and a
+    kernel of which one reads what the other made.
     """
 
     name: ClassVar[str] = "fuse-vertical"
+    preserves: ClassVar[Analyses] = (Program, GroupGraph)
     max_accesses: Count = 64
     max_ops: Count = 512
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        fuser = Fuser(self.name, read_groups(module), limits, hardware_of(self.hardware, self, module))
+        fuser = Fuser(self.name, groups_of(analyses), limits, hardware_of(self.hardware, self, module))
         fuser.run(producer_consumer_pairs)
         for pair, op in extern_pairs(fuser.graph):
             message = "a call of torch's libraries runs as it is: only generated kernels fuse"
             fuser.missed(pair, Refusal("extern", message, (("op", op),)), remarks)
         fuser.report(producer_consumer_pairs, remarks)
-        assign(module, fuser.graph)
+        fuser.graph.assign()
 
 
 def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -8,13 +8,14 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
-from ._kernels import WITHOUT_DIMS, kernel_body
-from ._program import Program
-from .pass_base import Numerics, Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import WITHOUT_DIMS, kernel_body
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Numerics
 
 
 @dataclass(frozen=True)
-class KeepFloat32(Pass):
+class KeepFloat32(AnalysisPass):
     """Where a kernel rounds to 16 bits and widens again, and no cast of the program asks for it, what is
     widened is the number as it was before.  The option ``rounding="float32"`` runs this pass.
 
@@ -30,21 +31,25 @@ class KeepFloat32(Pass):
         %p = arith.mulf %x, %y {fuse.coarse} : f32
         %s = arith.addf %p, %z : f32
 
-    ``fuse.coarse`` stays behind where all that reads a value reads it rounded: an approximation that serves
-    beside that rounding (``compiler/analysis/kernel/precision.py``) serves without it, too.
+    ``fuse.coarse`` marks a value of which only rounded numbers were read.  An approximation that was good
+    enough beside the rounding (``compiler/analysis/kernel/precision.py``) may still compute it.
 
-    A rounded number that is selected (what a guard masks, a concatenation) is selected before it is rounded.
-    What is stored is rounded as before: memory holds what its dtype says.
+    Where a rounded number goes through a ``select`` (a guard, a concatenation), the number from before the
+    rounding is selected.  What is stored is rounded as before: memory holds what its dtype says.
 
-    Does not fire on a rounding without ``fuse.implicit``: a cast of the program's, what decides an integer or
-    a bool, what the backward graph reads (``compiler/fx/roundings.py``).
+    Does not fire on a rounding without ``fuse.implicit``: a cast of the program's, what an integer or a bool
+    is computed from, what the backward graph reads (``compiler/fx/roundings.py``).
+
+    Remarks: ``passed: kept``, with the number of roundings that no reader sees any more;
+    ``analysis: asked-for``, with the number of those that stay.
     """
 
     name: ClassVar[str] = "keep-float32"
     numerics: ClassVar[Numerics] = "precision"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
             count = _widen(func)
             if count:
@@ -56,7 +61,6 @@ class KeepFloat32(Pass):
             if left:
                 reason = "roundings that the program asks for, that decide, or that are saved"
                 _say(remarks, func, "analysis", "asked-for", left, reason)
-        program.leave()
 
 
 def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int, what: str) -> None:

@@ -7,16 +7,17 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import argument_attributes, string
 from ..compiler.mlir import ir
-from ._kernels import result_types
-from ._program import Program
-from .pass_base import Pass, PassError
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import result_types
+from .helpers.program import Program
+from .pass_base import AnalysisPass, PassError
 
 #: Operations that do nothing when the program runs, so that there is nothing to order.
 TIMELESS = frozenset({"fuse.view", "fuse.empty", "fuse.size", "fuse.sym", "fuse.after", "arith.constant"})
 
 
 @dataclass(frozen=True)
-class LowerControlDeps(Pass):
+class LowerControlDeps(AnalysisPass):
     """Inlines ``{fuse.control_deps}`` functions into ``@main``; every call in them takes the tokens that the
     group took.
 
@@ -30,22 +31,24 @@ class LowerControlDeps(Pass):
         %t = "fuse.after"(%a)
         %y = call @neg(%x, %o, %t)                   // @neg has one more argument, a token
 
-    Calls are ordered whether or not they have an effect, and none is dropped.  A function with other calls is
-    copied for the calls that take tokens.  A group that takes no token is inlined as it is.
+    Every call of a group is ordered, whether or not it has an effect, and none is dropped.  Where a function
+    is also called from outside the group, the calls inside get a copy of it that takes the tokens.  A group
+    that takes no token is inlined as it is.
 
-    Raises PassError on an operation that runs and cannot take a token (a random draw, control flow).
+    Raises PassError where a group with tokens holds an operation that does something and cannot take a token
+    (a random draw, ``scf``): ``fuse.rng cannot be ordered after other operations: it takes no token``.
     """
 
     name: ClassVar[str] = "lower-control-deps"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         variants: dict[tuple[str, int], ir.Operation] = {}
         waiting = [c for c in program.calls() if _is_group(program.callee(c))]
         while waiting:
             waiting = [c for call in waiting for c in _inline(program, call, variants)]
         program.erase_unused()
-        program.leave()
 
 
 def _is_group(function: ir.Operation) -> bool:

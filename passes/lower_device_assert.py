@@ -25,9 +25,10 @@ class LowerDeviceAssert(Pass):
         %ok = arith.ori %c, %off
         cf.assert %ok, "index out of bounds (at model.py:12)"
 
-    A guard that is constantly true leaves the condition alone.  The place is the innermost file position of
-    the location; without one the message stays as it is.  Nothing is removed: an assert outside a kernel is
-    an error.
+    Where the guard is constantly true, the condition is asserted as it is.  The place in the message is the
+    first file and line of the op's location; without one the message stays as it is.
+
+    Raises PassError on an assert outside a kernel: ``a device assert sits in a kernel``.
     """
 
     name: ClassVar[str] = "lower-device-assert"

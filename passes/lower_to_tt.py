@@ -1,10 +1,9 @@
 """``lower-to-tt``: tiled kernels become launches of ``tt.func``s.
 
-What: the body of each tiled kernel moves into a ``tt.func`` beside it, whose arguments are what the GPU gets:
-an address per tensor, an i32 or
-i64 per size (i32 when the body only uses it as i32), scalars as they are; tokens are dropped.  The kernel
-function becomes a declaration that
-says how to launch it.  One to one: nothing is decided.
+The body of each tiled kernel moves into a ``tt.func`` beside it, whose parameters are what the GPU gets: an
+address for each tensor, an i32 or i64 for each size (i32 if the body only uses it as i32), scalars as they
+are.  Tokens and arguments that the body does not use are not passed.  The kernel function becomes a
+declaration that says how to launch it; ``fuse.params`` says which of its arguments is which parameter.
 
 Before::
 
@@ -21,15 +20,21 @@ After::
 
     func.func private @k(tensor<64xf32>, tensor<64xf32>, index) -> tensor<64xf32>
         attributes {fuse.grid = ["s0"], fuse.launch = @k_tt, fuse.params = ["0:ptr", "1:ptr", "2:i32"],
-        fuse.num_warps = 4 : i64, ...}
+                    fuse.tile = {.., num_warps = 4 : i64}, ...}
     "tt.func"() ({^bb0(%x: !tt.ptr<f32>, %o: !tt.ptr<f32>, %s0: i32): ... "tt.return"() }) {sym_name = "k_tt",
     ...}
 
-An address is promised to be a multiple of 16 bytes where that is known, of fewer for narrow elements beside
-wide ones and for elements that are masked one by one (``passes/_promises.py``).  It does not touch kernels
-that are not tiled, nor declarations.  A tensor that no ``fuse.base`` reads is still passed when the kernel
-writes it; unused arguments are left out.  ``fuse.base_of`` becomes a load from the launch's parameters, in
-constant memory, by number: its sources must be consecutive arguments behind no other but tensors.
+The pass decides ``tt.divisibility``, what Triton may assume of an address: a multiple of 16 bytes where that
+is known, of fewer for narrow elements beside wide ones and for elements that are masked one by one
+(``passes/helpers/promises.py``).  ``fuse.base_of`` becomes a load of an address, by number, from the
+parameters of the launch in constant memory.
+
+It does not fire on kernels that are not tiled, nor on declarations.
+
+Raises PassError:
+``lower-to-tt: the sources of fuse.base_of must be consecutive, behind other tensors only``,
+``lower-to-tt: argument 0 of a tiled kernel is used as a tensor``,
+``lower-to-tt: size argument 1 of a tiled kernel is used without arith.index_cast``.
 """
 
 from dataclasses import dataclass
@@ -40,7 +45,7 @@ from ..compiler.ir.dialects import tt
 from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.mlir import func, ir
-from ._promises import Promises, aligned
+from .helpers.promises import Promises, aligned
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.

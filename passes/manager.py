@@ -1,6 +1,7 @@
 """Runs passes over a module, verifies after each, and tells observers (prints, dumps, checks) about it.
 
 A pass sees one module with one ``@main``: it runs on each nested module (a sub-graph) and then on the whole.
+Each of these modules has an ``AnalysisManager``: analyses that a pass preserves reach the next one.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -13,7 +14,7 @@ from ..compiler.base.timing import PassTime
 from ..compiler.ir.nesting import nested_modules
 from ..compiler.mlir import ir
 from ..compiler.verifier.verifier import Verifier
-from ._left import leaving
+from .analysis_manager import AnalysisManager
 from .pass_base import Pass
 
 
@@ -29,8 +30,9 @@ class Observer(Protocol):
 
 @dataclass
 class PassManager:
-    """``passes`` in order.  ``verify_each`` runs the dialect's verifier after every pass, without it the
-    verifier runs after the passes whose numbers are ``checkpoints``; ``clock`` gives seconds.
+    """``passes`` in order.  ``verify_each`` runs the dialect's verifier after every pass and compares the
+    analyses that the pass preserved with ones computed again; without it the verifier runs after the passes
+    whose numbers are ``checkpoints``.  ``clock`` gives seconds.
     """
 
     passes: Sequence[Pass]
@@ -41,23 +43,31 @@ class PassManager:
     clock: Callable[[], float] = perf_counter
 
     def run(self, module: ir.Module, remarks: Remarks | None = None) -> Remarks:
-        """Runs the passes in place.  Raises what a pass, the verifier or an observer raises."""
+        """Runs the passes in place.  Raises what a pass, the verifier or an observer raises, and
+        ``StaleAnalysis`` where a pass preserved an analysis that is not true any more.
+        """
         remarks = Remarks() if remarks is None else remarks
         verifier = Verifier()
         nested = bool(nested_modules(module))  # passes make none
-        with module.context, ir.Location.unknown(module.context), leaving() as next_pass:
+        managers: dict[ir.Operation, AnalysisManager] = {}
+        with module.context, ir.Location.unknown(module.context):
             for number, p in enumerate(self.passes):
                 for observer in self.observers:
                     observer.before_pass(number, p, module)
                 start = self.clock()
-                parts = nested_modules(module) if nested else ()
-                for part in (*parts, module):  # a graph before those inside it are gone
-                    p.run(part, remarks)
-                next_pass()
+                parts = (*nested_modules(module), module) if nested else (module,)
+                managers = {m.operation: managers.get(m.operation) or AnalysisManager(m) for m in parts}
+                for analyses in managers.values():  # innermost first: a pass may erase the modules inside
+                    p.run_with(analyses.module, remarks, analyses)
+                    analyses.keep_only(p.preserves)
                 ran = self.clock()
                 verified = 0.0
                 if self.verify_each or number in self.checkpoints:
                     verifier.verify(module)
+                    if self.verify_each:
+                        for part in nested_modules(module) if nested else ():
+                            managers[part.operation].check()
+                        managers[module.operation].check()
                     verified = self.clock() - ran
                 self.times.append(PassTime(p.name, ran - start, verified))
                 for observer in self.observers:

@@ -13,16 +13,16 @@ from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import argument_attributes
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from ._fused_body import Body, Rewrites
-from ._fusing import read_groups
-from ._kernels import dims_attribute
-from ._names import listed
-from ._program import Program
-from .pass_base import Numerics, Pass, PassError
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.fused_body import Body, Rewrites
+from .helpers.kernels import dims_attribute
+from .helpers.names import listed
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Numerics, PassError
 
 
 @dataclass(frozen=True)
-class MaterializeFusion(Pass):
+class MaterializeFusion(AnalysisPass):
     """Merges the calls of each ``fuse.group`` into one call of one new kernel.
 
     Before::
@@ -34,25 +34,32 @@ class MaterializeFusion(Pass):
 
         %b = call @fused_exp_neg_0(%x, %o1)                  // stores -exp(x) at ["d0"]
 
-    The kernels' bodies are copied over the dims of one space (``compiler/analysis/fusion/placement.py``); a
-    load of a tensor that the group makes becomes the stored value, ``select``ed by the load's guard; where it
-    may lie outside, its guard is ANDed into the loads of the copy.  A store stays only when something outside
-    the group uses the tensor or owns its storage. Operations move: groups are scheduled by their first call,
-    after everything that they depend on.
+    The bodies of the kernels are copied over the dims of one iteration space
+    (``compiler/analysis/fusion/placement.py``).  A load of a tensor that the group makes is replaced by the
+    value that is stored there, ``select``ed by the load's guard.  Where the load may lie outside of the
+    tensor, its guard is ANDed into the guards of the copied loads.  A store stays only if something outside
+    the group uses the tensor or owns its storage.  Groups are scheduled in the order of their first calls,
+    each after all that it depends on, so operations may move.
 
-    Calls without ``fuse.group``, or alone in theirs, keep their kernel.  Raises PassError on groups that have
-    no common space or depend on each other.
+    Calls without ``fuse.group``, or alone in theirs, keep their kernel.
+
+    Raises PassError on groups that cannot be carried out:
+    ``the calls of this group cannot become one kernel: ..`` with the reason of a fusion rule,
+    ``this group must run both before and after another operation``,
+    ``a tensor is stored as f32 and loaded as f16``,
+    ``something is ordered after a value that fusion removes with all others``.
     """
 
     name: ClassVar[str] = "materialize-fusion"
     numerics: ClassVar[Numerics] = "reassociates"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         if not any("fuse.group" in call.attributes for call in program.calls()):
-            program.leave()
             return
-        graph = read_groups(module, grouped_only=True)
+        # A graph that no fusing pass has left need not know the kernels that stay as they are.
+        graph = analyses.cached(GroupGraph) or GroupGraph.of(module, grouped_only=True)
         plans = {group: _plan(graph, group) for group, nodes in graph.members.items() if len(nodes) > 1}
         end = graph.deps.nodes[-1].op
         made: list[ir.Operation] = []
@@ -78,12 +85,11 @@ class MaterializeFusion(Pass):
         program.erase_unused()
         for kernel in made:
             program.clean(kernel)
-        program.leave()
 
 
 def _plan(graph: GroupGraph, group: int) -> FusionPlan:
     nodes = graph.members[group]
-    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(group, group), graph.facts)
+    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(group, group), graph.sizes.facts)
     if isinstance(plan, Refusal):
         raise PassError(
             f"the calls of this group cannot become one kernel: {plan.message}",
@@ -94,7 +100,7 @@ def _plan(graph: GroupGraph, group: int) -> FusionPlan:
     instances = tuple(
         [replace(i, dims={d: e.subs(names) for d, e in i.dims.items()}) for i in plan.instances]
     )
-    return FusionPlan(plan.members, extents, instances, graph.facts.with_extents(extents))
+    return FusionPlan(plan.members, extents, instances, graph.sizes.facts.with_extents(extents))
 
 
 def _schedule(graph: GroupGraph) -> list[int]:

@@ -7,18 +7,19 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op, is_true
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
-from ._conditions import negates
-from ._kernels import kernel_body
-from ._program import Program
-from .pass_base import Pass
+from .analysis_manager import AnalysisManager
+from .helpers.conditions import negates
+from .helpers.kernels import kernel_body
+from .helpers.program import Program
+from .pass_base import AnalysisPass
 
 
 @dataclass(frozen=True)
-class NarrowStores(Pass):
-    """A store of either a new value or of what it overwrites becomes a store of the new value, where there is
-    one.
+class NarrowStores(AnalysisPass):
+    """A store that writes a new value at some points and the old contents back at the others is guarded, so
+    that it writes the new value alone.
 
-    Before (``x[3:5] = k``, whose functional form makes all of x)::
+    Before (``x[3:5] = k``, which functionalization turns into a write of the whole x)::
 
         %old = "fuse.load"(%x, %not_c, %zero) {at = ["d0", "d1"]} : (..) -> f32
         %v = arith.select %c, %new, %old : f32
@@ -30,15 +31,18 @@ class NarrowStores(Pass):
 
     The rest of x is neither read nor written.
 
-    Does not fire on a condition that reads memory: a whole vector is stored faster than those of its elements
-    that data selects; where the old value is that of another tensor, or is guarded by anything but the
-    condition; on stores that add; nor on coordinates with loaded indices: two points may be one element.
+    Does not fire on a condition that depends on loaded values, as a whole vector is stored faster than a
+    selection of its elements; where the old value is that of another tensor, or its load is guarded by
+    anything but the condition; on stores that add; nor on coordinates with loaded indices, as two points may
+    write one element.
+
+    Remarks: ``passed: narrowed``, with the number of stores of the kernel.
     """
 
     name: ClassVar[str] = "narrow-stores"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         kernels = {string(kernel.attributes["sym_name"]): kernel for _, kernel in program.kernel_calls()}
         for name, kernel in kernels.items():
             count = sum(_narrow(op) for op in kernel_body(kernel) if op.name == "fuse.store")

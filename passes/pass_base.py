@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from ..compiler.base.hardware import Hardware, hardware_named
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
+from .analysis_manager import Analyses, AnalysisManager
 
 #: How a pass may change the numbers: not at all, by reordering sums, or by computing in another precision.
 Numerics = Literal["bitwise", "reassociates", "precision"]
@@ -18,17 +19,38 @@ Count = Annotated[int, "at least 0"]
 
 @dataclass(frozen=True)
 class Pass:
-    """A transformation of a module.  Subclasses set ``name`` (kebab-case) and say in the docstring what it
-    does, IR before and after, and when not.
+    """A transformation of a module.
+
+    Subclasses set ``name`` (kebab-case) and implement ``run``.  Their docstring says what the pass does,
+    shows the IR before and after, and says where the pass does not fire.
     """
 
     name: ClassVar[str]
     numerics: ClassVar[Numerics] = "bitwise"
+    preserves: ClassVar[Analyses] = ()  #: the analyses that are still true after the pass
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        """Changes ``module`` in place.  Raises ``CompileError`` with a location on input that it cannot
-        accept.
+        """Changes ``module`` in place and adds to ``remarks`` what it did and what it refused.
+
+        Raises ``PassError``, with the location of the op that it is about, on IR that it cannot accept.
         """
+        raise NotImplementedError
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        """What the pass manager calls: ``run``, for a pass that asks for no analysis of ``module``."""
+        self.run(module, remarks)
+
+
+@dataclass(frozen=True)
+class AnalysisPass(Pass):
+    """A pass that asks for analyses of the module.  Subclasses implement ``run_with`` in place of ``run``."""
+
+    def run(self, module: ir.Module, remarks: Remarks) -> None:
+        """Runs the pass alone: each analysis that it asks for is computed."""
+        self.run_with(module, remarks, AnalysisManager(module))
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        """As ``run``; ``analyses`` are those of ``module``."""
         raise NotImplementedError
 
 

@@ -58,9 +58,9 @@ def default_pipeline(
     stages: dict[str, Sequence[Pass]] = {
         "graph": (),
         "scheduled": (
-            LowerControlDeps(),  # tokens first: every later pass must see what is ordered
+            LowerControlDeps(),  # tokens first: every later pass must see them
             EliminateDead(),  # do not analyse what nobody needs
-            DeduplicateCalls(),  # equal work once, before it is spread over kernels
+            DeduplicateCalls(),  # equal work once, before fusion copies it into kernels
             FoldViews(),  # kernels read roots directly, so producers and consumers meet
             ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything
             UnrollReductions(),  # a sum of a few reads fuses like pointwise work
@@ -68,25 +68,25 @@ def default_pipeline(
             FuseVertical(hardware=hardware),  # keep intermediates out of memory
             FuseHorizontal(hardware=hardware),  # read shared inputs once
             MaterializeFusion(),  # merge each group once
-            DeduplicateResults(),  # what is written into an argument is not written beside it, too
+            DeduplicateResults(),  # a value stored into an argument needs no second tensor
             EliminateDead(),  # results that only fused consumers read
-            RecomputeProducers(hardware=hardware),  # what stayed apart may still cost less than to store
+            RecomputeProducers(hardware=hardware),  # what stayed apart may be cheaper to compute again
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
-            NarrowStores(),  # of an argument only the part that changes, once nothing fuses with the whole
+            NarrowStores(),  # write only the part that changes, once fusion of the whole is over
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             LowerDeviceAssert(),  # guards become part of the condition
-            ReorderForPeak(),  # what is launched is known: the order in which least is alive
+            ReorderForPeak(),  # launches are known now: the order with the lowest peak
         ),
         "tiled": (
             MergeArms(),  # one read for the two halves of a row
             CombineReductions(),  # one read for what needs two
-            SplitReductions(hardware=hardware),  # few long rows would leave most of the chip idle
-            WriteInPlace(),  # where nothing fuses any more, what dies can be written over
+            SplitReductions(hardware=hardware),  # few long rows would leave most of the GPU idle
+            WriteInPlace(),  # fusion is over: results may overwrite dead operands
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
-            ChooseTiling(hardware=hardware),  # the one place that reads the hardware model
-            *((AutotuneTiling(tiles),) if tiles else ()),  # if measured: what is faster
+            ChooseTiling(hardware=hardware),  # after all fusion: what each kernel computes is settled
+            *((AutotuneTiling(tiles),) if tiles else ()),  # measured tiles, where there are any
             ApplyTiling(),  # loops, masks and tiles become explicit
             CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side
         ),

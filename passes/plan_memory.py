@@ -1,13 +1,11 @@
 """``plan-memory``: decides where storage is taken, taken over and given back.
 
-What: every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a
-``fuse.reuse`` of a buffer of the same
-element type and number of elements on the same device that nobody needs any more; a ``fuse.free`` follows the
-last use of every buffer that is not handed out.  A buffer waits for its next owner only where the bytes
-allocated meanwhile stay below the peak of the plan without reuse: else it is given back, and the allocator
-finds other storage.  Results of
-extern ops are buffers too.  Uses through views, ties and aliases count; ``fuse.after`` does not (a time keeps
-nothing alive).
+Every ``fuse.empty`` becomes a ``fuse.alloc`` right before the first call that writes it, or a ``fuse.reuse``
+of a buffer whose last use has passed, with the same element type, number of elements and device.  A
+``fuse.free`` follows the last use of every buffer that is neither reused nor returned.  Between its last use
+and its reuse a buffer is held, so it is reused only if the bytes held then stay below the peak of the plan
+without reuse; otherwise it is freed.  Results of extern ops are buffers too.  Uses through views, ties and
+aliases count as uses; a ``fuse.after`` does not.
 
 Before::
 
@@ -30,9 +28,10 @@ After::
     "fuse.free"(%y) : ...
     return %z
 
-It does not fire on arguments of ``@main`` (the caller owns them), on what is returned or shares storage with
-something returned, and with
-``reuse=false`` it never reuses.  A module that already has ``fuse.alloc`` is an error.
+Arguments of ``@main``, which the caller owns, are neither reused nor freed, nor is storage that a result
+shares.  With ``reuse=false`` nothing is reused.
+
+Raises PassError where memory is planned: ``plan-memory: memory is planned already: found fuse.alloc``.
 """
 
 from collections import defaultdict

@@ -14,19 +14,19 @@ from ..compiler.analysis.kernel.accesses import Summary, slots
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import kernel_ties
-from ..compiler.ir.sizes import estimate
 from ..compiler.mlir import ir
-from ._fusing import read_groups
-from ._kernels import kernel_body
-from ._left import leave, left_before
-from ._program import Program
-from ._results import drop_results
-from .pass_base import Pass, hardware_of
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.fusing import groups_of
+from .helpers.kernels import kernel_body
+from .helpers.program import Program
+from .helpers.results import drop_results
+from .pass_base import AnalysisPass, hardware_of
 
 
 @dataclass(frozen=True)
-class RecomputeProducers(Pass):
-    """Readers of a stored tensor get calls of its kernel of their own, in one ``fuse.group`` with them.
+class RecomputeProducers(AnalysisPass):
+    """Each reader of a stored tensor gets its own call of the kernel that makes it, and one ``fuse.group``
+    with that call.
 
     Before::
 
@@ -41,33 +41,35 @@ class RecomputeProducers(Pass):
         %s1 = call @sin(%x, %o1) {fuse.group = 1 : i64}
         %d = call @row_sums(%s1, %q) {fuse.group = 1 : i64}
 
-    The estimate: the store and the reads of the tensor against the reads of what it is made of, which cost
-    nothing in a kernel that reads them anyway, and against the operations that run again.  Where the tensor
-    is needed in memory all the same, only the reader's own bytes count.
+    It fires where the estimate says that time is saved.  Saved are the reads of the tensor and its store,
+    unless something else still needs it in memory.  Paid are the reads of the producer's inputs, but for
+    those that the reader reads anyway, and the operations that run once more.
 
-    Of a kernel with several results, only what the tensor needs runs again, and the copy names only the nodes
-    of that: the normalised rows of the backward kernel of a layer norm, without its sums.
+    Of a kernel with several results, only what the tensor needs runs again, and the copy is named after the
+    FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
 
-    Runs after fusion, so that it meets only what stayed apart.  Does not fire where the tensor needs a
-    reduction, a scan or random numbers, on producers with asserts, or that write into storage of others;
-    where something later overwrites what the producer reads, or an extern op writes to the tensor; where
-    inputs would live longer by more bytes than the tensor takes; nor where a rule of
+    Runs after fusion, so that it sees only what stayed apart.  Does not fire where the tensor needs a
+    reduction, a scan or random numbers; on producers with asserts, or that store into anything but fresh
+    empties; where something later overwrites what the producer reads, or an extern op writes to the tensor;
+    where inputs would live longer by more bytes than the tensor takes; nor where a rule of
     ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader apart.
+
+    Remarks: ``passed: recomputed``, with the bytes and microseconds saved.
     """
 
     name: ClassVar[str] = "recompute-producers"
+    preserves: ClassVar[Analyses] = (Program,)
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        graph = read_groups(module)
+        graph = groups_of(analyses)
         found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0])
         if not found:
-            leave(module, left_before(module, Program))
             return
-        program = Program.of(module)
+        program = analyses.get(Program)
         copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
-        judged = read_groups(module)
+        judged = GroupGraph.of(module)  # the one of the analysis manager knows nothing of the copies
         node_of = {node.op: node.index for node in judged.deps.nodes}
         refused: list[_Copy] = []
         for tensor in found:
@@ -82,7 +84,6 @@ class RecomputeProducers(Pass):
         judged.assign()
         for left in refused:
             left.undo(program)
-        program.leave()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ class _Tensor:
         """Microseconds saved; none where inputs would live longer by more than the tensor takes."""
         summary = self.graph.summaries[self.producer]
         runs = len(self.readers) - (not self.stored)
-        slots = runs * self.weight * estimate(summary.points, dict(self.graph.hints))
+        slots = runs * self.weight * self.graph.sizes.estimate(summary.points)
         freed = 0 if self.stored else self.graph.bytes_of(self.value)
         if self.ending > freed:
             return 0.0
@@ -240,7 +241,7 @@ class _Body:
 
 def _may_merge(graph: GroupGraph, a: int, b: int) -> bool:
     pair = sorted((graph.group_of[a], graph.group_of[b]))
-    return judge(Candidate(graph, pair[0], pair[1], Limits())) is None
+    return judge(Candidate(graph, pair[0], pair[1], Limits())).refusal is None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """All passes by name.  A new pass is one file of this folder: nothing else has to be told.
 
-A module is a pass when its name is neither private (``_helpers.py``) nor one of ``_NOT_PASSES``:
-``fuse_vertical.py`` defines the pass ``fuse-vertical`` as the class ``FuseVertical``.  Passes are imported
-when they are asked for, so that a tool which runs one pass loads one pass.
+A module of this folder is a pass unless it is one of ``_NOT_PASSES``: ``fuse_vertical.py`` defines the pass
+``fuse-vertical`` as the class ``FuseVertical``.  What passes share is in the package ``helpers``.  Passes are
+imported when they are asked for, so that a tool which runs one pass loads one pass.
 """
 
 import pkgutil
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from importlib import metadata
 
 #: Modules of this folder that run passes rather than being one.
-_NOT_PASSES = frozenset({"manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"})
+_NOT_PASSES = frozenset(
+    {"analysis_manager", "manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"}
+)
 
 #: Entry-point group in which other packages offer passes: ``pass-name = "package.module:PassClass"``.
 ENTRY_POINTS = "fuse_mlir.passes"
@@ -31,8 +33,8 @@ def camel(name: str) -> str:
 
 def pass_modules(folder: Path = Path(__file__).parent) -> list[str]:
     """The modules of ``folder`` that define a pass, sorted."""
-    names = (module.name for module in pkgutil.iter_modules([str(folder)]))
-    return sorted(name for name in names if name not in _NOT_PASSES and not name.startswith("_"))
+    names = (module.name for module in pkgutil.iter_modules([str(folder)]) if not module.ispkg)
+    return sorted(name for name in names if name not in _NOT_PASSES)
 
 
 class PluginError(ValueError):

@@ -10,15 +10,16 @@ from ..compiler.ir.defining import defining_op, is_true
 from ..compiler.ir.kernel import Kernel, is_kernel, kernel_ties, string
 from ..compiler.ir.storage import callee_name
 from ..compiler.mlir import ir
-from ._program import Program
-from .pass_base import Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.program import Program
+from .pass_base import AnalysisPass
 
 _COPY = ("fuse.load", "fuse.store", "func.return")  #: what a copy is made of, constants apart
 
 
 @dataclass(frozen=True)
-class ReinplaceUpdates(Pass):
-    """A copy of an argument that is updated and copied back is no copy: the argument is updated.
+class ReinplaceUpdates(AnalysisPass):
+    """Where an argument is copied, the copy is updated and copied back, the argument itself is updated.
 
     Before (a cache of keys, into which a token's are written)::
 
@@ -34,18 +35,23 @@ class ReinplaceUpdates(Pass):
         %z = call @mm(%q, %u)
         return {fuse.mutates = {"1" = 0 : i64}} %z, %u
 
-    Eager writes the token and nothing else; the two copies move the whole cache four times.  There may be
-    several updates in a row, each of the last one's result or of a copy of it.
+    Eager writes the token's row and nothing else.  Functionalization makes the two copies, each of which
+    reads and writes the whole cache.  There may be several updates in a row, each of the result of the one
+    before or of a copy of it.
 
-    Does not fire where something reads an old value after the next update or in it; where the caller also
-    gets an updated copy as a result of its own; where anything else writes to the argument; on copies that
-    change the type or the strides, or cover a part only; nor where an order is kept with tokens.
+    Does not fire where something reads an old value after the next update, or where the update itself does;
+    where the updated copy is also returned as a result of its own; where anything else writes to the
+    argument; on copies that change the type or the strides, or cover a part only; nor where one of the calls
+    takes a token.
+
+    Remarks: ``passed: updated``, with the number of copies that are gone.
     """
 
     name: ClassVar[str] = "reinplace-updates"
+    preserves: ClassVar[Analyses] = (Program,)
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         copies = {}
         for call, kernel in program.kernel_calls():
             copied = _copied(kernel)
@@ -53,7 +59,6 @@ class ReinplaceUpdates(Pass):
                 copies[call] = copied
         chains = [chain for call in copies if (chain := _Chain.back_from(program, copies, call)) is not None]
         if not chains:
-            program.leave()
             return
         uses = _Uses.of(Dependences.of(module))
         for chain in chains:
@@ -72,7 +77,6 @@ class ReinplaceUpdates(Pass):
                 program.erase_call(stage.copy)
                 stage.empty.erase()
         program.erase_unused()
-        program.leave()
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,16 @@ from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
-from ._kernels import require_unplanned
-from ._program import Program
-from .pass_base import Count, Pass
+from .analysis_manager import AnalysisManager
+from .helpers.kernels import require_unplanned
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count
 
 
 @dataclass(frozen=True)
-class ReorderForPeak(Pass):
-    """What gives bytes back runs before what takes more, where that lowers the peak of ``@main``.
+class ReorderForPeak(AnalysisPass):
+    """Calls that let memory be freed run before calls that need more, where that lowers the peak of
+    ``@main``.
 
     Before::
 
@@ -32,18 +34,21 @@ class ReorderForPeak(Pass):
         %b = call @wide(%y, %e1) : (..) -> tensor<4096xf32>
         %t = call @sum(%b, %e3) : (..) -> tensor<1xf32>
 
-    No launch, no byte that moves and no dependence changes, so it costs no time.  Which orders are tried and
-    how they are judged: ``compiler/analysis/program/peak_order.py``.
+    The launches, the bytes that they move and the dependences stay the same.
+    ``compiler/analysis/program/peak_order.py`` says which orders are tried and how they are judged.
 
     Does not fire where the peak would fall by less than ``least`` percent: in the program's own order, what
-    was just written is still in the cache.  A module whose memory is planned is an error.
+    a call has written is more often still in the cache when the next one reads it.
+
+    Remarks: ``passed: reordered``, with the peak before and after.  Raises PassError where memory is planned:
+    ``reorder-for-peak: memory is planned already: found fuse.alloc``.
     """
 
     name: ClassVar[str] = "reorder-for-peak"
     least: Count = 1
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         deps = Dependences.of(module)
         require_unplanned(deps, self.name)
         orders = PeakOrder(deps, hints_of(program.main))

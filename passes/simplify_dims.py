@@ -18,13 +18,14 @@ from ..compiler.ir.kernel import (
     strings,
 )
 from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.reductions import reductions
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from ._kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
+from .helpers.kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
 from .pass_base import Numerics, Pass, PassError
 
 #: Crossing operations that are their operands when there is one point to cross.
-IDENTITIES = frozenset({"fuse.reduce", "fuse.argreduce", "fuse.scan"})
+IDENTITIES = frozenset(reductions(lambda op: op.trivial))
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,19 @@ class SimplifyDims(Pass):
         fuse.dims = {d0 = "512"}
         "fuse.load"(%x, ...) {at = ["d0 floordiv 64", "0", "d0 mod 64"]}      // the address is x + d0
 
-    1. A dim of one point, or that nothing names, is dropped; a reduction or scan over nothing else is its
-    operand. 2. A dim d is split into d floordiv c and d mod c when that removes divisions from addresses or
-    index values; c divides its extent. 3. Two dims merge when that adds no division to any address or index
-    value, that is, all step through them together, and each
-       reduction crosses both or neither.
+    The rules, each until it fires no more:
 
-    Does not fire on tile code, on a dim that a scan crosses (but for rule 1), nor where an address would need
-    a division.
+    1. A dim of one point, or that nothing names, is dropped.  A reduction or scan over nothing else is
+       replaced by its operand.
+    2. A dim d is split into ``d floordiv c`` and ``d mod c``, where c divides its extent, if that removes
+       divisions from addresses or index values.
+    3. Two dims are merged if that adds no division to any address or index value, and each reduction crosses
+       both or neither.
+
+    Does not fire on tile code, nor, but for rule 1, on a dim that a scan crosses.
+
+    Raises PassError on a kernel that contradicts itself: ``an access has 1 coordinates, its tensor 2 dims``,
+    ``'d7' is no dim of the kernel``, ``a scan over 'd0' would have to cross 2 dims``.
     """
 
     name: ClassVar[str] = "simplify-dims"

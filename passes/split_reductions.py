@@ -1,12 +1,11 @@
 """``split-reductions``: a reduction with few results and many points is cut into slices that run in parallel.
 
-What: where a kernel would run as too few programs for the chip, one reduced dim is cut into slices.  A first
-kernel folds each slice into a workspace and does everything that does not depend on the result; a second one
-folds the slices, always in the same order, and does the rest. Where the rest runs over the reduced dims again
-(softmax, layer norm of long rows), the second kernel only folds and a third does the rest, so that each is
-tiled for what it does.  Of what the first kernel stores, the rest reads the stored value where computing it
-once more would read more bytes.  Deterministic: no atomics.  (Letting the last slice to finish combine all,
-by a ticket, would save the second launch; that is a later improvement.)
+Where a kernel would run as too few programs for the GPU, one reduced dim is cut into slices.  A first kernel
+reduces each slice into a workspace and does all that does not depend on the result.  A second one combines
+the slices, always in the same order, and does the rest.  Where the rest runs over the reduced dims again
+(softmax, layer norm of long rows), the second kernel only combines and a third does the rest, so that each
+is tiled for what it does.  The rest reads a value that the first kernel stores, rather than computing it
+once more, if that reads fewer bytes.  There are no atomics, so results do not vary between runs.
 
 Before::
 
@@ -21,11 +20,17 @@ After::
     %y = call @total_rest(%w, %o) : (tensor<256xf32>, tensor<f32>) -> tensor<f32>                  //
         fuse.dims = {d1 = "256"}
 
-It does not fire when there are programs enough (two for each multiprocessor), when slices would be shorter
-than 16 KB, when each multiprocessor has a row of those that are visited again after their reduction and the
-cache holds all of them (one kernel reads them twice), when a scan crosses the dim, in a module without
-``@main``, or on a ``fuse.welford`` or ``fuse.online_expectation`` whose dim has no divisor near the wanted
-number of slices.  Results of slices beyond the end are neutral.
+Where slices do not cover the dim exactly, points beyond its end are guarded: nothing is read or written
+there, and they add nothing to the result.
+
+It does not fire where there are enough programs (two for each multiprocessor); where rows are read again
+after their reduction, each multiprocessor has one and the L2 cache holds all of them, as one kernel then
+reads them twice at little cost; in a module without ``@main``; nor by the rules below.
+
+Remarks: ``passed: split``, with the number of slices; ``missed: short`` where slices would be shorter than
+16 KB or fewer than three, ``scan`` where a scan crosses the dim, ``overlap`` where another reduction crosses
+the dim together with others, ``uneven`` where the dim of a ``fuse.welford`` or ``fuse.online_expectation``
+has no divisor near the wanted number of slices.
 """
 
 from dataclasses import dataclass, field, replace
@@ -38,31 +43,32 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, code_of
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from ._kernels import kernel_body
-from ._program import Program
-from ._slices import split
-from .pass_base import Numerics, Pass, hardware_of
+from .analysis_manager import AnalysisManager
+from .helpers.kernels import kernel_body
+from .helpers.program import Program
+from .helpers.slices import split
+from .pass_base import AnalysisPass, Numerics, hardware_of
 
 #: A kernel's later reductions are split in later rounds.
 _ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class SplitReductions(Pass):
+class SplitReductions(AnalysisPass):
     """Splits long reductions for ``hardware``."""
 
     name: ClassVar[str] = "split-reductions"
     numerics: ClassVar[Numerics] = "reassociates"
     hardware: str = "generic"
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
         if "main" not in functions_of(module):
             return
         whole: set[str] = set()  # kernels that stay as they are
         plans = _Plans(hardware)
+        program = analyses.get(Program)
         for _ in range(_ROUNDS):
-            program = Program.of(module)
             changed = False
             for call, func in program.kernel_calls():
                 name = ir.StringAttr(func.attributes["sym_name"]).value

@@ -8,29 +8,24 @@ from typing import ClassVar
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
+from ..compiler.ir.reductions import FOLD_KINDS
 from ..compiler.mlir import ir
-from ._kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
-from ._program import Program
-from .pass_base import Count, Numerics, Pass
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count, Numerics
 
-#: (kind of reduction, whether of floats) -> the operation that joins two elements.
-JOINS = {
-    ("sum", True): "arith.addf",
-    ("sum", False): "arith.addi",
-    ("prod", True): "arith.mulf",
-    ("prod", False): "arith.muli",
-    ("max", True): "arith.maximumf",
-    ("min", True): "arith.minimumf",
-    ("any", False): "arith.ori",
-    ("all", False): "arith.andi",
-    ("xor", False): "arith.xori",
+#: (kind of reduction, whether of floats) -> the operation that joins two elements.  The largest and the
+#: smallest integer stay reductions.
+JOINS = {(name, True): kind.floats for name, kind in FOLD_KINDS.items() if kind.floats} | {
+    (name, False): kind.integers for name, kind in FOLD_KINDS.items() if name not in ("max", "min")
 }
 
 
 @dataclass(frozen=True)
-class UnrollReductions(Pass):
-    """A ``fuse.reduce`` over at most ``max_points`` elements, a number known when compiling, becomes as many
-    copies of what it reads, joined in order.  The kernel is pointwise then, and fuses like one.
+class UnrollReductions(AnalysisPass):
+    """A ``fuse.reduce`` over at most ``max_points`` elements, a static number, becomes that many copies of
+    what it reduces, joined in order.  The kernel is pointwise then, and fuses like one.
 
     Before::
 
@@ -45,18 +40,21 @@ class UnrollReductions(Pass):
 
     Does not fire where the dim is needed for anything else: a store, an assertion, a scan, another kind of
     reduction; nor where what is reduced has a reduction inside, nor where the copies would be more than
-    ``max_ops`` operations, nor on the largest and smallest of integers, whose signs the operation does not
-    say.  Nor in a kernel that reads an argument into which something is written: as a reduction, each element
-    is read at the point that overwrites it, and both can be one kernel (``x.sub_(x.mean(0))``).
+    ``max_ops`` operations, nor on the largest and smallest of integers, as the operation does not say whether
+    they are signed.  Nor in a kernel that reads an argument into which something is written: as a reduction,
+    each element is read at the point that overwrites it, and both can be one kernel (``x.sub_(x.mean(0))``).
+
+    Remarks: ``passed: unrolled``, with the number of elements in the text.
     """
 
     name: ClassVar[str] = "unroll-reductions"
     numerics: ClassVar[Numerics] = "reassociates"
+    preserves: ClassVar[Analyses] = (Program,)
     max_points: Count = 4
     max_ops: Count = 64
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         calls = program.kernel_calls()
         kernels = {string(func.attributes["sym_name"]): func for _, func in calls}
         updating = _updating(calls)
@@ -87,7 +85,6 @@ class UnrollReductions(Pass):
                 )
                 forget_tiling(func)
                 program.clean(func)
-        program.leave()
 
     def may_unroll(self, kernel: Kernel, dims: frozenset[str]) -> bool:
         """Whether every use of ``dims`` ends in a reduction over just these that can be unrolled."""

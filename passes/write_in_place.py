@@ -12,15 +12,16 @@ from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import Storage
 from ..compiler.mlir import ir
-from ._kernels import kernel_body, result_types, set_signature, text_list
-from ._program import Program
-from .pass_base import Count, Pass
+from .analysis_manager import AnalysisManager
+from .helpers.kernels import kernel_body, result_types, set_signature, text_list
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count
 
 
 @dataclass(frozen=True)
-class WriteInPlace(Pass):
-    """A kernel whose point reads an element of a dying tensor and writes one of the same place in a fresh
-    tensor is tied to the dying one.
+class WriteInPlace(AnalysisPass):
+    """A kernel that reads each element of a tensor for the last time where it writes the element at the same
+    place of a fresh tensor writes into the old tensor.
 
     Before::
 
@@ -34,21 +35,24 @@ class WriteInPlace(Pass):
         %z = call @gelu_1(%m) : (..) -> tensor<32x64xf32>           // fuse.ties = array<i64: 0>
         %y = "fuse.view"(%z) {map = ["v0*4 + v1", "v2"], syms = []} : (..) -> tensor<8x4x64xf32>
 
-    Two tensors of the size are then never there at a time, and the cache holds one of them.  The kernel may
-    reduce: it reads a row, and then writes it.  Which of its results may go where: the rules of
-    ``compiler/analysis/kernel/in_place.py``, with a remark where one refuses.
+    One tensor is then alive in place of two, and what is written is in the cache already.  The kernel may
+    reduce: it reads a row, and then writes it.  Whether a result may lie where an operand lies is said by
+    the rules of ``compiler/analysis/kernel/in_place.py``.
 
-    Does not fire on what something reads later, through any view; on arguments of ``@main``, which the caller
-    owns; on a tensor that the call has as another operand, too; on another element type, device or number of
-    elements; on destinations that others write to; nor below ``min_bytes``, as each update in place adds an
-    order between launches, and small tensors are no matter.
+    Does not fire on a tensor that something reads later, through any view; on arguments of ``@main``, which
+    the caller owns; on a tensor that is another operand of the call, too; on another element type, device or
+    number of elements; on destinations that other calls write to; nor below ``min_bytes``: each update in
+    place orders two launches, which small tensors do not repay.
+
+    Remarks: ``passed: in-place``, or ``missed`` with the rule that refuses: ``written-apart``, ``gather``,
+    ``other-map``, ``other-points``, ``independent``.
     """
 
     name: ClassVar[str] = "write-in-place"
     min_bytes: Count = 1 << 20
 
-    def run(self, module: ir.Module, remarks: Remarks) -> None:
-        program = Program.of(module)
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
         calls = program.kernel_calls()
         storage = _Storage.of(program)
         chosen = [(call, kernel, self._pairs(storage, call, kernel, remarks)) for call, kernel in calls]

@@ -38,27 +38,42 @@ def parser() -> argparse.ArgumentParser:
         prog="fuse-opt",
         allow_abbrev=False,
         description="Reads a module, runs passes over it, prints it.",
-        epilog="Any other --NAME or --NAME=OPTIONS runs the pass NAME, in order; see --list-passes.",
+        epilog="Any other --NAME or --NAME=OPTIONS runs the pass NAME, in order; --list-passes lists them.",
     )
     made.register("action", None, _Once)
     add = made.add_argument
     add("input", nargs="?", default="-", help="file, or - for stdin (the default)")
-    add("-o", dest="output", default="-", metavar="FILE", help="where the module goes; - is stdout")
+    add(
+        "-o",
+        dest="output",
+        default="-",
+        metavar="FILE",
+        help="where the result is written; - is stdout (the default)",
+    )
     group = made.add_argument_group("passes").add_argument
-    group("--pass-pipeline", metavar="TEXT", help='"builtin.module(a,b{option=1},canonicalize)"')
+    group(
+        "--pass-pipeline",
+        metavar="TEXT",
+        help='the passes to run: "builtin.module(a,b{option=1},canonicalize)"',
+    )
     group(
         "--default-pipeline",
         nargs="?",
         const="planned",
         metavar="LEVEL",
-        help="the compiler's own, up to a level",
+        help="run the compiler's own pipeline up to a level: graph, scheduled, tiled or planned (default)",
     )
-    group("--hardware", default="generic", metavar="NAME", help="hardware model of the default pipeline")
+    group(
+        "--hardware",
+        default="generic",
+        metavar="NAME",
+        help="the hardware model of the default pipeline: h200, h100, a100 or generic",
+    )
     group(
         "--rounding",
         default=DEFAULT_ROUNDING,
         choices=get_args(Rounding),
-        help="of 16-bit results between the ops of a kernel, in the default pipeline",
+        help="how the default pipeline rounds 16-bit results between the ops of a kernel",
     )
     group("--run-reproducer", action="store_true", help="run the pipeline that a reproducer names")
     group("--list-passes", action="store_true", help="list the passes with their options, and stop")
@@ -67,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     group(
         "--split-input-file",
         action="store_true",
-        help=f"parts between `{SEPARATOR}` lines are separate inputs",
+        help=f"take the parts between `{SEPARATOR}` lines as separate inputs",
     )
     group("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
     group = made.add_argument_group("checks").add_argument
@@ -75,23 +90,33 @@ def parser() -> argparse.ArgumentParser:
         "--verify-each",
         default="on",
         choices=("on", "off", "numeric"),
-        help="what is checked after every pass",
+        help="on: run the verifier after every pass; numeric: also execute the module before and after it",
     )
-    group(
-        "--verify-roundtrip", action="store_true", help="printing and parsing the result gives the same text"
-    )
+    group("--verify-roundtrip", action="store_true", help="check that the result reads back as it is printed")
     group(
         "--verify-diagnostics",
         nargs="?",
         const="all",
         choices=("all", "only-expected"),
-        help="compare what is said with the input's expected-* comments",
+        help="compare diagnostics with the expected-* comments of the input",
     )
     group = made.add_argument_group("output").add_argument
     group("--mlir-print-debuginfo", action="store_true", help="print locations")
     group("--mlir-print-op-generic", action="store_true", help="print the generic form of every op")
-    group("--mlir-print-ir-before", action="append", default=[], metavar="PASS", help="print IR to stderr")
-    group("--mlir-print-ir-after", action="append", default=[], metavar="PASS", help="print IR to stderr")
+    group(
+        "--mlir-print-ir-before",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="print IR to stderr before PASS",
+    )
+    group(
+        "--mlir-print-ir-after",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="print IR to stderr after PASS",
+    )
     group("--mlir-print-ir-before-all", action="store_true", help="print IR to stderr before every pass")
     group("--mlir-print-ir-after-all", action="store_true", help="print IR to stderr after every pass")
     group("--mlir-print-ir-after-failure", action="store_true", help="print IR to stderr when a pass failed")
@@ -103,11 +128,15 @@ def parser() -> argparse.ArgumentParser:
     group(
         "--reproducer",
         metavar="FILE",
-        help="when a pass fails, write the module before it and what is left to run (FILE.running meanwhile)",
+        help="when a pass fails, write the module before it and the passes left to run",
     )
-    group("--remarks", choices=("text", "yaml"), help="print to stderr why things were done or not")
+    group("--remarks", choices=("text", "yaml"), help="print to stderr what was decided, and why")
     group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
-    group("--fuse-print-estimates", action="store_true", help="print to stderr what each call costs")
+    group(
+        "--fuse-print-estimates",
+        action="store_true",
+        help="print to stderr the bytes, operations and least time of each call",
+    )
     group(
         "--fuse-print-graph-regions",
         nargs="?",
@@ -119,7 +148,7 @@ def parser() -> argparse.ArgumentParser:
         "--fuse-print-plan", action="store_true", help="print to stderr the launch plan of a planned module"
     )
     group("--timing", action="store_true", help="print to stderr where the time went")
-    group("--debug", action="store_true", help="print tracebacks of exceptions inside passes")
+    group("--debug", action="store_true", help="print the traceback of an exception inside a pass")
     return made
 
 

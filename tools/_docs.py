@@ -1,23 +1,22 @@
-"""The generated pages: docs/passes.md from the docstrings of passes, docs/dialect.md from those of dialects.
-
-A docstring's ``code`` becomes Markdown's; what is indented below a line that ends in ``::`` a fenced block.
+"""The generated pages: docs/passes.md from the docstrings of passes, docs/dialect.md from those of dialects
+(``_dialect_docs.py``).
 """
 
 import dataclasses
 import inspect
 import re
 import sys
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from ..compiler.ir.dialects import fuse, tt
 from ..passes import pipeline
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import option_name, option_text, option_types
 from ..passes.registry import PASSES
-from ._listing import dialect_classes, summary
+from ._dialect_docs import dialect_page
+from ._listing import summary
+from ._markdown import markdown, table
+from ._rewrite_docs import rewrites_page
 
 _HEADER = "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from docstrings: edit those. -->\n\n"
 #: A line of passes/pipeline.py: the class and the reason why it stands there.
@@ -27,51 +26,19 @@ _STAGE = re.compile(r'^\s+"(?P<level>\w+)": \(', re.MULTILINE)
 
 def documents(folder: Path) -> dict[Path, str]:
     """The pages that are generated into ``folder``."""
-    return {folder / "passes.md": passes_page(), folder / "dialect.md": dialect_page()}
+    return {
+        folder / "passes.md": passes_page(),
+        folder / "dialect.md": dialect_page(_HEADER, folder.parent),
+        folder / "rewrites.md": rewrites_page(_HEADER),
+    }
 
 
 # --- text ---------------------------------------------------------------------------------------------------
 
 
-def markdown(docstring: str) -> str:
-    """The Markdown of a docstring that was cleaned of its indentation."""
-    lines: list[str] = []
-    block: list[str] = []
-
-    def close() -> None:
-        while block and not block[-1].strip():
-            block.pop()
-        if block:
-            lines.extend(["```mlir", *textwrap.dedent("\n".join(block)).splitlines(), "```", ""])
-        block.clear()
-
-    inside = False
-    for line in docstring.splitlines():
-        if inside and (not line.strip() or line.startswith("    ")):
-            if block or line.strip():
-                block.append(line)
-            continue
-        if inside:
-            close()
-        inside = line.rstrip().endswith("::")
-        text = line.rstrip().removesuffix("::") + ":" if inside else line
-        lines.append(re.sub(r"``(.+?)``", r"`\1`", text))
-        if inside:
-            lines.append("")
-    close()
-    return "\n".join(lines).strip()
-
-
 def _paragraphs_after_first(docstring: str | None) -> str:
     text = inspect.cleandoc(docstring or "")
     return text.partition("\n\n")[2]
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 
 
 # --- passes -------------------------------------------------------------------------------------------------
@@ -88,7 +55,7 @@ def passes_page() -> str:
         "",
     ]
     rows = [(level, f"[`{cls.name}`](#{cls.name})", reason) for level, cls, reason in steps]
-    lines += [*_table(("to level", "pass", "reason"), rows), ""]
+    lines += [*table(("to level", "pass", "reason"), rows), ""]
     in_order = dict.fromkeys(cls.name for _, cls, _ in steps)
     others = [name for name in PASSES if name not in in_order]
     for name in (*in_order, *others):
@@ -136,65 +103,4 @@ def _pass_section(cls: type[Pass]) -> Iterator[str]:
     ]
     if rows:
         yield ""
-        yield from _table(("option", "takes", "default"), rows)
-
-
-# --- dialects -----------------------------------------------------------------------------------------------
-
-
-def dialect_page() -> str:
-    """Every op, type and attribute of both dialects."""
-    lines = ["# Dialects", ""]
-    for module, dialect in ((fuse, fuse.Fuse), (tt, tt.TT)):
-        kinds = dialect_classes(dialect)
-        lines += [f"## {dialect.DIALECT_NAMESPACE}", "", markdown(inspect.cleandoc(module.__doc__ or "")), ""]
-        for kind, sigil in (("types", "!"), ("attributes", "#")):
-            for name, cls in kinds[kind].items():
-                lines += [f"### {sigil}{name}", "", _parameters(sigil + name, cls), ""]
-                lines += [markdown(inspect.cleandoc(cls.__doc__ or "")), ""]
-        for name, cls in kinds["ops"].items():
-            lines += [f"### {name}", "", markdown(inspect.cleandoc(cls.__doc__ or "")), ""]
-            lines += [*_op_table(cls), ""]
-    return _HEADER + "\n".join(lines).rstrip() + "\n"
-
-
-def _parameters(name: str, cls: Any) -> str:
-    inner = ", ".join(f"{p.name}: {_constraint(p.constraint)}" for p in cls._fields)
-    return f"`{name}<{inner}>`" if inner else f"`{name}`"
-
-
-def _op_table(cls: Any) -> Iterator[str]:
-    kinds = {
-        "OperandDef": "operand",
-        "AttributeDef": "attribute",
-        "ResultDef": "result",
-        "RegionDef": "region",
-    }
-    rows = []
-    for part in cls._fields:
-        many = {"variadic": " (any number)", "optional": " (optional)"}.get(part.variadicity.name, "")
-        kind = kinds[type(part).__name__]
-        rows.append((f"`{part.name}`", kind + many, "" if kind == "region" else _constraint(part.constraint)))
-    traits = ", ".join(trait.__name__ for trait in cls._traits)
-    if rows:
-        yield from _table(("name", "what", "type"), rows)
-    if traits:
-        yield ""
-        yield f"Traits: {traits}."
-
-
-#: How a constraint of the bindings is spelled on the page.
-_SPELLINGS = {
-    "Any": "any", "IndexType": "index", "F32Type": "f32", "ArrayAttr": "array", "StringAttr": "string",
-    "IntegerAttr": "integer", "TypeAttr": "type", "Token": "`!fuse.token`",
-}  # fmt: skip
-
-
-def _constraint(constraint: Any) -> str:
-    name = str(getattr(constraint, "__name__", constraint))
-    width = re.search(r"IntegerType\[(\d+)\]", str(constraint))
-    if width is not None:
-        return f"i{width[1]}"
-    if name.startswith("~") or len(name) == 1:
-        return f"type {name.removeprefix('~')}"
-    return _SPELLINGS[name]
+        yield from table(("option", "takes", "default"), rows)

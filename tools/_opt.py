@@ -203,7 +203,7 @@ def _check_reproducer(options: argparse.Namespace) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"cannot write '{path}': there is no such folder")
     if path.exists() and not path.is_file():
-        raise UsageError(f"cannot write '{path}': it is no file")
+        raise UsageError(f"cannot write '{path}': it is not a regular file")
     for name, what in ((options.input, "input"), (options.output, "output")):
         if name != "-" and path.resolve() == Path(name).resolve():
             raise UsageError(f"cannot write the reproducer to '{options.reproducer}': it is the {what}")

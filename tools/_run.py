@@ -160,7 +160,7 @@ def _read_tensors(path: str) -> Any:
     try:
         return torch.load(path)
     except (RuntimeError, EOFError, pickle.UnpicklingError):  # OSError says by itself what it is about
-        raise UsageError(f"'{path}' is no file that torch.save wrote") from None
+        raise UsageError(f"'{path}' is not a file that torch.save wrote") from None
 
 
 def _save(results: list[Any], path: str) -> None:

@@ -73,7 +73,7 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
     if limit is not None:
         message = f"this {limit.why}, the most that is read"
         diagnostics.add("error", message, Position(source.name, limit.line, limit.column))
-        raise ParseError(f"{source.name} holds too much")
+        raise ParseError(f"{source.name} is larger than what is read")
     with collecting(context) as found:
         try:
             module = ir.Module.parse(source.text, context)
@@ -82,7 +82,7 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
     items = found.items if module is not None else _placed(found.items, source, context)
     diagnostics.items += [d.renamed(_ANONYMOUS, source.name) for d in items]
     if module is None:
-        raise ParseError(f"{source.name} is no valid module")
+        raise ParseError(f"{source.name} is not a valid module")
     _relocate(module, source)
     return module
 

@@ -58,11 +58,11 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="value of a size symbol, where inputs are made",
+        help="the size that made inputs have for a symbol",
     )
-    parser.add_argument("--save", metavar="FILE.pt", help="writes the list of results")
+    parser.add_argument("--save", metavar="FILE.pt", help="write the list of results")
     parser.add_argument(
-        "--compare", metavar="FILE.pt", help="compares with a list of results that --save wrote"
+        "--compare", metavar="FILE.pt", help="compare the results with a list that --save wrote"
     )
     parser.add_argument(
         "--rtol", type=float, default=1e-5, help="relative tolerance of --compare (float results)"
@@ -70,8 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--atol", type=float, default=1e-6, help="absolute tolerance of --compare (float results)"
     )
-    parser.add_argument("--full", action="store_true", help="prints every element")
-    parser.add_argument("--debug", action="store_true", help="prints tracebacks of exceptions")
+    parser.add_argument("--full", action="store_true", help="print every element")
+    parser.add_argument("--debug", action="store_true", help="print tracebacks of exceptions")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/passes.md and docs/dialect.md: ``python -m fuse_mlir.tools.gen_docs [--check]``."""
+"""Writes the generated pages in docs/: ``python -m fuse_mlir.tools.gen_docs [--check]``."""
 
 import sys
 from pathlib import Path

@@ -29,7 +29,9 @@ class OptionError(ValueError):
 
 
 def _verify_by_default() -> Any:
-    """Tests verify after every pass; it takes a third of the time of a compilation."""
+    """The default of ``verify``.  Tests set the environment so that every pass is verified, which makes the
+    passes take a third longer.
+    """
     asked = os.environ.get("FUSE_MLIR_VERIFY", "levels")
     if asked not in ("levels", "on", "off", "numeric"):
         raise OptionError(f"FUSE_MLIR_VERIFY is {asked!r}: expected levels, on, off or numeric")
@@ -47,70 +49,76 @@ def _cache_by_default() -> bool:
 class Options:
     """Options of ``torch.compile(model, backend="fuse", options={...})``.
 
-    strict: raise ``UnsupportedOp`` instead of running an op that the compiler cannot generate as itself
-        (eager), and ``ImportGraphError`` instead of letting torch run a graph that no module can hold.  Where
-        the compiler itself fails, in the builder of an op, a pass or the verifier, that is raised as well;
-        otherwise the op, or the graph, runs as itself with a warning that asks for a report.
+    strict: raise ``UnsupportedOp`` for an op that the compiler cannot generate, ``ImportGraphError`` for a
+        graph that no module can hold, and errors of the compiler itself (in the builder of an op, a pass or
+        the verifier).  By default torch runs the op or the graph instead; where the compiler failed, a
+        warning asks for a report.
     attention: replace attention that a model spells out (product, scale, mask, softmax, product) by
         ``scaled_dot_product_attention``, whose kernel torch chooses, and lay queries out so that heads merge
-        without a copy; masks that are causal whatever the arguments are said to be, and others are laid out
-        for a fused kernel, with a gradient if they need it; active dropout stays spelled out.
+        without a copy.  A mask that is causal for all arguments is replaced by ``is_causal=True``, one that
+        hides nothing is dropped, and any other is laid out so that a fused kernel can read it.  Active
+        dropout stays spelled out.
     layouts: ``free`` gives values inside a graph the strides that matrix products and convolutions run best
-        with, ``eager`` those of eager mode, ``auto`` is ``free`` on a GPU.  Results have eager's, but for:
-    output_strides: ``padded`` leaves the gap behind each row of a result that comes from a padded product (a
-        vocabulary of 50257: rows of 50304), as a copy may cost more than the product saves; all views that
-        keep the rows work.  ``eager`` makes the copy.  New values of arguments are never padded, nor results
-        that torch makes others from.
-    epilogues: ``library`` lets matrix products compute the tanh-GELU or ReLU behind them, and add to
-        residual sums in place; ``generated`` leaves both to kernels of ours, ``auto`` is ``library`` on a
-        GPU.
-    rounding: what happens, inside a kernel, to the 16-bit result of an op that the next op reads: ``float32``
-        reads it as it was before it was rounded (pass ``keep-float32``), which is nearer to a computation in
-        float32; ``eager`` reads it rounded, so that the kernel computes what eager mode does.  Inductor says
-        the same with ``emulate_precision_casts``, False and True.  With both, what memory holds has its
-        dtype, casts that the program asks for round, and so does what decides an integer or a bool.
+        with; ``eager`` gives them eager mode's; ``auto`` is ``free`` on a GPU and ``eager`` elsewhere.
+        Results have eager's strides, except as ``output_strides`` says.
+    output_strides: ``padded`` returns the result of a padded product with the gap behind each row (a
+        vocabulary of 50257 has rows of 50304), because a copy may cost more than the padding saves.  All
+        views that keep the rows work.  ``eager`` makes the copy.  New values of arguments, and results that
+        torch makes other results from, are never padded.
+    epilogues: ``library`` lets the library's matrix products compute the tanh-GELU or ReLU behind them, and
+        add to residual sums in place; ``generated`` leaves both to generated kernels, ``auto`` is ``library``
+        on a GPU.
+    rounding: what the next op inside a kernel reads of a 16-bit result.  ``float32``: the number before it
+        was rounded (pass ``keep-float32``), which is nearer to a computation in float32.  ``eager``: the
+        rounded number, as in eager mode.  Inductor's ``emulate_precision_casts`` is False and True for these.
+        With both, values in memory have their dtype.  Casts of the program round, and so does what decides an
+        integer or a bool.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
         before import.
-    on_compiled: a function that gets each ``CompiledGraph`` (IR, remarks, launches, seconds).
-    pipeline: the pass pipeline as text (``builtin.module(...)``) instead of the default one; it must end at
-        the level that runs: ``scheduled`` on the interpreter, ``planned`` on a GPU.
-    verify: ``levels`` runs the dialect's verifier where a level of the IR is reached, ``on`` after every
-        pass (the environment's ``FUSE_MLIR_VERIFY`` may say so for all), ``numeric`` also executes the
-        module before and after each pass and names the first that changed the answer (slow; sizes that are
-        symbols have two values), ``off`` trusts the passes.  ``on`` and ``numeric`` raise what fails in the
-        compiler, as ``strict`` does.
-    dump: a folder that gets one folder for each graph (``forward-0``, ``inference-rank3-1``), with the IR
-        after every pass, the generated program and each kernel's TTIR, and a page ``index.html`` that lists
-        them; what is there already stays as it is.
-    remarks: ``text`` or ``yaml`` writes why things were (not) fused to the log at level INFO; they are on
-        ``CompiledGraph.remarks`` always.
-    execute: ``auto`` runs kernels on the GPU for CUDA graphs and on the interpreter for CPU graphs;
-        ``interpreter`` forces the latter.
+    on_compiled: a function that is called with each ``CompiledGraph`` (IR, remarks, launches, seconds).
+    pipeline: a pass pipeline as text (``builtin.module(...)``) instead of the default one.  It must end at
+        the level that is run: ``scheduled`` on the interpreter, ``planned`` on a GPU.  Errors of the compiler
+        are raised, as with ``strict``.
+    verify: ``levels`` runs the verifier where a level of the IR is reached, ``on`` after every pass, ``off``
+        never.  ``numeric`` is ``on`` and also executes the module before and after each pass, and names the
+        first pass that changed the answer (slow; symbolic sizes are tried with two numbers).  ``on`` and
+        ``numeric`` raise errors of the compiler, as ``strict`` does.  The environment's ``FUSE_MLIR_VERIFY``
+        changes the default.
+    dump: a folder.  Each graph gets a folder of its own in it (``forward-0``, ``inference-rank3-1``), with
+        the IR after every pass, the launch plan and the TTIR of each kernel.  The page ``index.html`` lists
+        them. Nothing that is there already is changed.
+    remarks: ``text`` or ``yaml`` writes the remarks, which say what was decided and why, to the log at level
+        INFO.  They are always on ``CompiledGraph.remarks``.
+    execute: ``auto`` runs graphs on a CUDA device on the GPU, and others on the interpreter; ``interpreter``
+        runs all on the interpreter.
     interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or
         ``planned``.
-    hardware: name of the hardware model that tiling reads (``auto`` asks the driver; ``generic`` where there
-        is none).
-    cache: keep compiled kernels, programs and measured tiles in a folder, and look there first (the
-        environment's ``FUSE_MLIR_CACHE=off`` says otherwise for all).
-    cache_dir: that folder (by default the environment's ``FUSE_MLIR_CACHE_DIR``); None is the user's cache
-        folder, ``$XDG_CACHE_HOME/fuse_mlir`` or ``~/.cache/fuse_mlir``.  It holds nothing else, belongs to
-        the user, and no one else may write it: what is stored there is run.
+    hardware: the name of the hardware model that fusion and tiling compute with.  ``auto`` finds it by the
+        name of the device; off the GPU, or without a model, it is ``generic``.
+    cache: keep compiled kernels, programs and measured tiles in a folder, and look there first.  The
+        environment's ``FUSE_MLIR_CACHE=off`` changes the default.
+    cache_dir: that folder.  The default is the environment's ``FUSE_MLIR_CACHE_DIR``; None is the user's
+        cache folder, ``$XDG_CACHE_HOME/fuse_mlir`` or ``~/.cache/fuse_mlir``.  The folder holds nothing else,
+        it belongs to the user, and no one else may write it, because what is stored there is run.
     shared_cache_dir: a second folder, which is read where the first has no entry and is never written.  It
-        may belong to anybody: who names it says that all who can write it may run code here.
-    program_cache: run a graph that was compiled for this GPU before from the cache, without compiling it.
-    threads: threads that compile kernels; 0 is one per core.
-    cudagraphs: replay the launches of a call as CUDA graphs; what cannot be recorded runs between them.
-        ``CompiledGraph.partitions`` says what was recorded and ``unrecorded`` why the rest was not.
-    check_values: raise ``BadValue`` at the first launch that writes a NaN (``nan``), or an infinity too
-        (``finite``), with the FX nodes and lines that it computes (slow).
-    check_memory: raise ``MemoryPlanError`` on a GPU where storage is not taken and given back as the memory
-        plan says, or more is allocated than planned (slow).
+        may belong to anybody.  All who can write it may run code in this process.
+    program_cache: take the program of a graph that was compiled before for this GPU from the cache.
+    threads: the number of threads that compile kernels; 0 is one for each core.
+    cudagraphs: replay the launches of a call as CUDA graphs; calls that cannot be recorded run between them.
+        ``CompiledGraph.partitions`` says what was recorded, ``CompiledGraph.unrecorded`` why the rest was
+        not.
+    check_values: raise ``BadValue`` at the first launch that writes a NaN (``nan``), or a NaN or an infinity
+        (``finite``), with the FX nodes and lines that it computes (slow).  ``any`` checks nothing.
+    check_memory: on a GPU, raise ``MemoryPlanError`` where storage is not taken and given back as the memory
+        plan says, or where more is allocated than planned (slow).
     synchronous: wait for the GPU after every launch; ``LaunchFailed`` names the first that failed (slow).
-    autotune: measure tiles beside the one that the rules choose on the GPU and keep the fastest; winners are
-        stored in ``cache_dir``.  Without a GPU it does nothing.
-    autotune_seconds: what measuring may take for each graph; kernels that it does not reach keep their tile.
-    deterministic: equal bits in every run and after every restart: nothing is measured, no atomics, torch
-        ops run their deterministic algorithm or raise as under ``torch.use_deterministic_algorithms``.
+    autotune: measure, on the GPU, tiles beside the one that the rules choose, and use the fastest.  The cache
+        keeps the winners.  Without a GPU it does nothing.
+    autotune_seconds: how long measuring may take for each graph.  Kernels that it does not reach keep the
+        tile of the rules.
+    deterministic: equal bits in every run and after every restart.  Nothing is measured, no atomics are used,
+        and torch ops run their deterministic algorithm or raise as under
+        ``torch.use_deterministic_algorithms``.
     """
 
     strict: bool = False
@@ -165,16 +173,24 @@ class Options:
             given[name] = value
         chosen = Options(**given)
         if chosen.deterministic and chosen.autotune:
-            raise OptionError("deterministic excludes autotune: what is measured differs between runs")
+            raise OptionError(
+                "deterministic excludes autotune: measured times differ between runs, so tiles may"
+            )
         if chosen.cudagraphs and chosen.watched:
-            raise OptionError("check_values and synchronous look at single launches, cudagraphs has none")
+            raise OptionError(
+                "check_values and synchronous look at single launches, but cudagraphs replays many at once"
+            )
         if chosen.cudagraphs and chosen.check_memory:
-            raise OptionError("check_memory follows each allocation, a replayed CUDA graph has none")
+            raise OptionError("check_memory follows each allocation, but a replayed CUDA graph makes none")
         return chosen
 
     def library_epilogues(self, on_gpu: bool) -> bool:
         """Whether products compute what follows them."""
         return on_gpu if self.epilogues == "auto" else self.epilogues == "library"
+
+    def free_layouts(self, on_gpu: bool) -> bool:
+        """Whether values inside a graph may get other strides than eager mode gives them."""
+        return on_gpu if self.layouts == "auto" else self.layouts == "free"
 
     @property
     def recovers(self) -> bool:

@@ -14,9 +14,9 @@ from ..index import Expr, const, parse
 from ..ir.kernel import kernel_facts, named_sizes, strings
 from ..ir.tile import Tile
 from ..mlir import ir, scf
+from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder
 from .tile_grid import program_id
-from .tile_index import TileIndex
 
 #: Operations of a tiled kernel that the combination writes itself.
 _REPLACED = ("fuse.base", "tt.get_program_id", "func.return")

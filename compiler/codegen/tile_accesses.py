@@ -9,17 +9,18 @@ from dataclasses import dataclass, field, replace
 
 from ..analysis.kernel.precision import beside_one_ops, coarse_ops
 from ..analysis.tiling.pairs import pairs_of
-from ..analysis.tiling.row_parts import row_parts
-from ..analysis.tiling.row_start import row_start
+from ..analysis.tiling.row_parts import RowParts, row_parts
+from ..analysis.tiling.row_start import RowStart, row_start
 from ..index import parse, sym
 from ..ir.dialects import tt
 from ..ir.kernel import Kernel, string, strings
 from ..ir.tile import Tile
 from ..mlir import ir
 from .folds.reduce import reshaped
+from .indexing.symbols import OfRowParts
+from .indexing.tile_axes import RowPart
+from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder, shape_of
-from .tile_expressions import AHEAD, RowPart
-from .tile_index import TileIndex
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, memory_element, to_memory
@@ -55,10 +56,12 @@ class TileAccesses:
         self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
         arguments = kernel.arguments
         self.sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
-        start = row_start(kernel, tile)
-        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, start)
+        start, row = row_start(kernel, tile), row_parts(kernel, tile)
+        early = start if isinstance(start, RowStart) else None
+        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, early)
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
-        self.row, self.pairs = row_parts(kernel, tile), pairs_of(kernel, tile)
+        self.row = row if isinstance(row, RowParts) else None
+        self.pairs = pairs_of(kernel, tile)
         parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
         self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
         if self.pairs:
@@ -203,7 +206,9 @@ class TileAccesses:
                 if e.constant != 0:
                     offset = self.index.value(row, {}, ())
                     start = self.builder.elementwise("tt.addptr", [start, offset])
-                distance = self.builder.cast("arith.trunci", self.index.value(sym(AHEAD), {}, ()), "i32")
+                distance = self.builder.cast(
+                    "arith.trunci", self.index.value(OfRowParts.AHEAD.expr, {}, ()), "i32"
+                )
                 words = shifted_words(self.builder, start, distance, part.points, part.block)
                 self.words[op.results[0]] = words
                 element = ir.Type.parse(memory_element(self.kernel.spec(access.argument).element))

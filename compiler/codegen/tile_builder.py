@@ -317,22 +317,6 @@ class TileBuilder:
             yield
 
 
-def lowest(element: ir.Type) -> int | float:
-    """The smallest value of a signed integer or float type (minus infinity)."""
-    if is_float(element):
-        return -math.inf
-    width = ir.IntegerType(element).width
-    return 0 if width == 1 else -(1 << (width - 1))
-
-
-def highest(element: ir.Type) -> int | float:
-    """The largest value of a signed integer or float type (infinity)."""
-    if is_float(element):
-        return math.inf
-    width = ir.IntegerType(element).width
-    return 1 if width == 1 else (1 << (width - 1)) - 1
-
-
 def exact_inverse(value: ir.Value) -> float | None:
     """1 / ``value`` where that is a scalar constant and a power of two: a product with it is the quotient,
     bit by bit.

@@ -5,8 +5,8 @@ import math
 from ..index import Expr, const
 from ..ir.tile import Tile
 from ..mlir import ir
+from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder
-from .tile_index import TileIndex
 
 #: CUDA's limit of a grid in y and z.
 _GRID_YZ = 65535

@@ -5,10 +5,10 @@ of the looped axis.
 from collections.abc import Sequence
 from functools import partial
 
-from ..analysis.tiling.row_start import PLAIN_FOLDS
 from ..index import Expr, const, parse
 from ..ir.dialects import tt
 from ..ir.kernel import REDUCTIONS, Kernel, string
+from ..ir.reductions import REDUCTION_OPS, identity_of
 from ..ir.tile import Tile
 from ..mlir import ir, scf
 from . import philox, tile_ops
@@ -201,7 +201,7 @@ class TileKernel(TileAccesses):
 
     def _counts(self, folded: list[ir.Operation]) -> bool:
         """Whether a loop folds several elements of a thread with masks into what needs their number."""
-        return any(op.name not in PLAIN_FOLDS and self.lanes.of(op, masked=False).own > 1 for op in folded)
+        return any(REDUCTION_OPS[op.name].counts and self.lanes.of(op, masked=False).own > 1 for op in folded)
 
     def _again(self, stage: int, folded: list[ir.Operation], scans: list[ir.Operation]) -> bool:
         """Whether a loop only stores what an earlier loop has read: it runs backwards, as what was read last
@@ -212,7 +212,7 @@ class TileKernel(TileAccesses):
     def _scan_start(self, op: ir.Operation) -> ir.Value:
         kind = string(op.attributes["kind"])
         element = op.results[0].type
-        return self.builder.constant(tile_ops.neutral_of(kind, element), element, self._carry_shape(op))
+        return self.builder.constant(identity_of(kind, element), element, self._carry_shape(op))
 
     def _carry_shape(self, op: ir.Operation) -> Shape:
         axis = self.plan.over_axes(op)[0]
@@ -319,7 +319,7 @@ class TileKernel(TileAccesses):
         value = builder.to(self._operand(op.operands[0]), lanes.shape)
         if lanes.mask is not None:
             value = builder.select(
-                lanes.mask, value, builder.fill(tile_ops.neutral_of(kind, tt.element_of(value.type)), value)
+                lanes.mask, value, builder.fill(identity_of(kind, tt.element_of(value.type)), value)
             )
         combine = combine_kind(kind)
         prefix = scan(builder, value, lanes.axes[0], kind, reverse) if lanes.axes else value

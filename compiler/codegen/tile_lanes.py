@@ -5,11 +5,13 @@ import math
 from ..analysis.kernel.shape import KernelShape
 from ..index import Expr, const, parse
 from ..ir.kernel import Kernel, string
+from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
 from ..mlir import ir
 from .folds.fold import Lanes
+from .indexing.symbols import BlockNumber
+from .indexing.tile_index import TileIndex
 from .tile_builder import Shape, TileBuilder
-from .tile_index import TileIndex, block_symbol
 from .tile_plan import KernelPlan
 
 
@@ -54,7 +56,7 @@ class ReductionLanes:
         else:
             threads = 32 * self.tile.num_warps
             own = shape[-1] * math.prod(shape[:-1]) // threads
-        if op.name == "fuse.welford" and not self._holds_all_or_none(op, own, threads):
+        if REDUCTION_OPS[op.name].counts and not self._holds_all_or_none(op, own, threads):
             return 1, False
         return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
 
@@ -88,7 +90,7 @@ class ReductionLanes:
             return False, False
         e = self.index.lowered(parse(string(made.attributes["expr"])))
         axis = self.tile.looped
-        step = None if axis is None else e.coefficient(block_symbol(axis))
+        step = None if axis is None else e.coefficient(BlockNumber(axis).symbol)
         grows = step is not None and step.constant is not None and step.constant > 0
         return self.index.fits(e), grows
 

@@ -15,7 +15,7 @@ from ..ir.dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
 from .tile_bounds import at_most, splat_constant
-from .tile_builder import TileBuilder, exact_inverse, highest, is_float, lowest, shape_of
+from .tile_builder import TileBuilder, exact_inverse, shape_of
 from .tile_math import (
     coarse_quotient,
     coarse_tanh,
@@ -396,11 +396,3 @@ def memory_element(element: str) -> str:
     if element == "i1":
         return "i8"
     return element.removeprefix("u") if element.startswith("ui") else element
-
-
-def neutral_of(kind: str, element: ir.Type) -> int | float:
-    """The neutral element of a fold: what masked lanes hold."""
-    table = {"sum": 0, "prod": 1, "any": 0, "xor": 0, "all": -1 if str(element) != "i1" else 1}
-    if kind in table:
-        return float(table[kind]) if is_float(element) else table[kind]
-    return {"max": lowest, "min": highest}[kind](element)

@@ -1,23 +1,14 @@
-"""From a graph to something that runs: import, passes, kernels.  The half of the backend that needs MLIR.
+"""From a graph to something that runs: layouts, import, passes (``lowering.py``), launch plan, kernels.
 
-Loaded only where a program does not come from the cache.
+The half of the driver that needs MLIR: it is imported only where a program does not come from the cache.
 """
 
-import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import torch
-
-from ...passes.manager import Observer, PassManager
-from ...passes.observers import DumpIR
-from ...passes.pass_base import Pass
-from ...passes.pipeline import default_pipeline, level_ends
-from ...passes.pipeline_text import parse_pipeline
 from ..analysis.program.lifetimes import planned_peak
 from ..analysis.program.provenance import kernel_calls, launch_numbers, launches
 from ..base.collector import collector_paused
@@ -25,41 +16,31 @@ from ..base.errors import CompilerFailed, ImportGraphError
 from ..base.hardware import hardware_named
 from ..base.launch import Launch, line_text
 from ..base.options import OptionError, Options
-from ..base.remarks import Remarks
 from ..base.timing import PassTime, Timing
 from ..codegen.launches import KernelSource, kernel_sources
 from ..frontend.importer.importer import ImportedGraph, import_graph
-from ..fx.frames import user_line
-from ..fx.saved_strides import KeptStrides, result_strides
+from ..fx.saved_strides import result_strides
 from ..ir.context import make_context
 from ..ir.storage import functions_of
 from ..mlir import ir
 from ..report.schedule import schedule_of
 from ..report.schedule_svg import draw_schedule
-from ..rewrites.captured.batch_norms import spell_out_batch_norms
-from ..rewrites.graph.concat_products import write_products_into_concats
-from ..rewrites.graph.mutating_calls import write_calls_in_place
-from ..rewrites.graph.product_sums import add_products_in_place
-from ..rewrites.layouts import choose_layouts
-from ..rewrites.rewriting import Rewriting
-from ..runtime.cache.places import cache_folder
+from ..rewrites.layouts.choose import choose_layouts
+from ..rewrites.stages import IMPORTED, switched_on
 from ..runtime.checks.launch_watch import LaunchWatch
-from ..runtime.checks.numeric_check import NumericVerifier
 from ..runtime.cuda_graphs.partitions import partitioned_plan
 from ..runtime.errors import RunError
-from ..runtime.gpu.kernel_timer import KernelTimer
-from ..runtime.gpu.load import PlanKernel, hardware_name, load_plan, start_kernels
+from ..runtime.gpu.load import PlanKernel, load_plan, start_kernels
 from ..runtime.interpreter.program import InterpretedProgram
 from ..runtime.plans.bound_plan import LaunchPlan
 from ..runtime.plans.make_plan import make_plan
 from ..runtime.plans.plan import Plan
 from ..runtime.plans.plan_text import plan_text
 from ..runtime.plans.python_source import python_source
-from ..verifier.verifier import VerificationError, verify_level
 from .dumps import describe, new_folder
+from .lowering import hardware_of, lower
 from .program import Account, GpuProgram, Interface
-from .program_cache import toolchain
-from .tiling_search import TilingSearch
+from .request import Request
 
 
 @dataclass
@@ -83,135 +64,96 @@ class Compilation:
         return GpuProgram(self.interface, self.account, self.executable.plan, kernels, text)
 
 
-def compile_program(
-    gm: torch.fx.GraphModule,
-    example_inputs: Sequence[Any],
-    options: Options,
-    *,
-    name: str,
-    kept: KeptStrides,
-    device: str,
-    on_gpu: bool,
-    static: Collection[int] = (),
-    timing: Timing,
-    remarks: Remarks,
-) -> Compilation:
-    """Compiles ``gm``; see ``backend.compile_graph``.  ``static``: numbers of the placeholders whose address
-    never changes, for CUDA graphs.  ``remarks``: what was done to the graph before; the rest is added.
+def compile_program(request: Request) -> Compilation:
+    """Chooses layouts, imports the graph, runs the passes and writes what launches the kernels.
 
     Raises ``ImportGraphError`` for a graph that no module can hold, ``OptionError`` and ``OSError`` for what
-    the options ask, and ``CompilerFailed`` for everything else: ``gm`` is whole then, and torch can run it.
+    the options ask, and ``CompilerFailed`` for everything else.  Torch can still run the graph then; only
+    what the rewrites raise, which may leave it half rewritten, is raised as it is.
     """
-    with timing.measured("import"), collector_paused():
-        free = _has_free_layouts(options, on_gpu)
-        padded = choose_layouts(gm, example_inputs, free=free, kept=kept, remarks=remarks)
-        spell_out_batch_norms(gm)
-        rewriting = Rewriting(gm, remarks)
-        if options.library_epilogues(on_gpu) and name != "forward":  # which saves its sums for the backward
-            rewriting.run(add_products_in_place)
-        rewriting.run(write_products_into_concats)
-        rewriting.run(write_calls_in_place)
-    _report_padded(padded, remarks)
+    _rewrite(request)
     try:
-        return _compile_rewritten(gm, example_inputs, options, name, device, on_gpu, static, timing, remarks)
+        return _compile_rewritten(request)
     except (ImportGraphError, OptionError, OSError):
         raise
     except Exception as error:
         raise CompilerFailed(error=f"{type(error).__name__}: {error}") from error
 
 
-def _compile_rewritten(
-    gm: torch.fx.GraphModule,
-    example_inputs: Sequence[Any],
-    options: Options,
-    name: str,
-    device: str,
-    on_gpu: bool,
-    static: Collection[int],
-    timing: Timing,
-    remarks: Remarks,
-) -> Compilation:
-    """Compiles a graph that is not rewritten any more."""
-    with timing.measured("import"), collector_paused():
+def _rewrite(request: Request) -> None:
+    """The last rewrites of the FX graph: layouts, and those that need the final strides."""
+    gm, remarks = request.gm, request.remarks
+    on = switched_on(request.options, kind=request.name, on_gpu=request.on_gpu)
+    with request.timing.measured("import"), collector_paused():
+        choose_layouts(gm, request.example_inputs, on=on, kept=request.kept, remarks=remarks)
+        IMPORTED.run(gm, on, remarks)
+
+
+def _compile_rewritten(request: Request) -> Compilation:
+    """Imports the graph, which nothing rewrites any more, lowers the module, and makes it executable."""
+    imported = _import(request)
+    module = imported.module
+    launches_before = kernel_calls(module)
+    dump = None if request.options.dump is None else new_folder(Path(request.options.dump), request.name)
+    lowered = lower(request, imported, dump)
+    ran = launches(module)
+    program = _executable(request, imported, ran)
+    if dump is not None:
+        program.dump(dump)
+        hardware = hardware_named(hardware_of(request))
+        (dump / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, request.name))
+        describe(dump, _about(launches_before, ran))
+    return Compilation(
+        _interface(request, imported),
+        Account(request.remarks, imported.fallbacks, launches_before, ran),
+        module,
+        imported.objects,
+        lowered.passes,
+        program,
+        lowered.tuned,
+    )
+
+
+def _import(request: Request) -> ImportedGraph:
+    options = request.options
+    with request.timing.measured("import"), collector_paused():
         imported = import_graph(
-            gm,
-            example_inputs,
+            request.gm,
+            request.example_inputs,
             context=make_context(),
-            device=device,
+            device=request.device,
             strict=options.strict,
             recovers=options.recovers,
         )
-    module = imported.module
-    remarks.items += imported.remarks.items
-    launches_before = kernel_calls(module)
-    folder = None if options.dump is None else new_folder(Path(options.dump), name)
-    observers: list[Observer] = [] if folder is None else [DumpIR(folder)]
-    if options.verify == "numeric":
-        observers.append(
-            NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
-        )
-    with (
-        _search(options, folder, device)
-        if on_gpu and options.autotune
-        else contextlib.nullcontext() as search
-    ):
-        observers += [search] if search is not None else []
-        tiles = str(search.table) if search is not None else ""
-        passes = _passes(options, on_gpu, tiles)
-        if folder is not None and not passes:
-            DumpIR(folder).before_any(module)
-        level = _level(options, on_gpu)
-        ends = (
-            [len(passes) - 1] if options.pipeline is not None else level_ends(level, tiles, options.rounding)
-        )
-        manager = PassManager(
-            passes,
-            options.verify in ("on", "numeric"),
-            observers,
-            checkpoints=ends if options.verify == "levels" else (),
-        )
-        with timing.measured("passes"), collector_paused(), _hint(options):
-            manager.run(module, remarks)
-    with timing.measured("passes"), collector_paused(), _hint(options):
-        if options.pipeline is None and options.verify != "off":
-            verify_level(module, _level(options, on_gpu))
-    for time in manager.times:
-        part = timing.part("passes").add(time.name, time.run + time.verify)
-        if time.verify:
-            part.add("verify", time.verify)
-    ran = launches(module)
-    with timing.measured("kernels"):
-        fixed = _fixed_arguments(imported, static)
-        program = executable(
-            module,
-            imported.objects,
-            options,
-            on_gpu=on_gpu,
-            kind=name,
-            static=fixed,
-            calls=ran,
-            timing=timing.part("kernels"),
-        )
-    if folder is not None:
-        program.dump(folder)
-        hardware = hardware_named(_hardware(options, on_gpu))
-        (folder / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, name))
-        describe(folder, _about(launches_before, ran))
-    return Compilation(
-        Interface(
-            imported.inputs,
-            tuple(imported.constants),
-            imported.output_spec,
-            _results(module),
-            result_strides(gm),
-        ),
-        Account(remarks, imported.fallbacks, launches_before, ran),
-        module,
-        imported.objects,
-        tuple(manager.times),
-        program,
-        search is None or search.complete,
+    request.remarks.items += imported.remarks.items
+    return imported
+
+
+def _interface(request: Request, imported: ImportedGraph) -> Interface:
+    """Arguments and results of ``@main`` in terms of AOTAutograd's graph."""
+    type_ = ir.TypeAttr(functions_of(imported.module)["main"].attributes["function_type"]).value
+    return Interface(
+        imported.inputs,
+        tuple(imported.constants),
+        imported.output_spec,
+        len(ir.FunctionType(type_).results),
+        result_strides(request.gm),
     )
+
+
+def _executable(request: Request, imported: ImportedGraph, calls: tuple[Launch, ...]) -> "Executable":
+    """What runs the lowered module.  ``calls``: its launches."""
+    with request.timing.measured("kernels"):
+        return executable(
+            imported.module,
+            imported.objects,
+            request.options,
+            on_gpu=request.on_gpu,
+            kind=request.name,
+            static=_fixed_arguments(imported, request.static),
+            calls=calls,
+            timing=request.timing.part("kernels"),
+        )
 
 
 @dataclass
@@ -297,32 +239,12 @@ def _about(launches_before: int, ran: Sequence[Launch]) -> str:
     return f"{launches_before} kernels became {kernels}, beside {torch_ops} torch ops{where}"
 
 
-def _results(module: ir.Module) -> int:
-    """How many results ``@main`` has."""
-    type_ = ir.TypeAttr(functions_of(module)["main"].attributes["function_type"]).value
-    return len(ir.FunctionType(type_).results)
-
-
 def _watched(module: ir.Module, options: Options) -> dict[ir.Operation, Callable[..., None]]:
     """What the interpreter calls after each launch."""
     if not options.watched:
         return {}
     watch = LaunchWatch(launches(module), options.check_values, options.synchronous)
     return {op: partial(watch, number) for op, number in launch_numbers(module).items()}
-
-
-def _report_padded(results: Sequence[torch.fx.Node], remarks: Remarks) -> None:
-    """Says which results do not lie in memory as eager's do."""
-    for node in results:
-        value = node.meta["val"]
-        line = user_line(node)
-        remarks.add(
-            "layouts", "passed", "padded-rows", "a result keeps the padding behind its rows: no copy is made",
-            ops=(node.name,),
-            locations=() if line is None else (line_text(line),),
-            row=value.shape[-1],
-            stride=value.stride(-2),
-        )  # fmt: skip
 
 
 def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozenset[int]:
@@ -345,51 +267,3 @@ def read_module(text: str) -> ir.Module:
             return ir.Module.parse(text)
         except ir.MLIRError:
             raise RunError("the stored module of the program cannot be read") from None
-
-
-@contextlib.contextmanager
-def _hint(options: Options) -> Iterator[None]:
-    """Says how to learn which pass broke what the verifier found at the end of a level."""
-    try:
-        yield
-    except VerificationError as error:
-        if options.verify == "levels":
-            error.add_note('options={"verify": "on"} names the pass after which the module is wrong')
-        raise
-
-
-@contextlib.contextmanager
-def _search(options: Options, dump: Path | None, device: str) -> Iterator[TilingSearch]:
-    """What measures tiles for a graph; its table lasts as long as the passes, or is part of its dump."""
-    index = torch.device(device).index or 0
-    identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
-    with TemporaryDirectory() as temporary:
-        place = Path(temporary) if dump is None else dump
-        timer = KernelTimer(index, options)
-        folder = cache_folder(options, ".tile")
-        yield TilingSearch(timer, place / "tiles.json", folder, identity, options.autotune_seconds)
-
-
-def _passes(options: Options, on_gpu: bool, tiles: str = "") -> list[Pass]:
-    if options.pipeline is not None:
-        return parse_pipeline(options.pipeline)
-    return default_pipeline(_level(options, on_gpu), _hardware(options, on_gpu), tiles, options.rounding)
-
-
-def _hardware(options: Options, on_gpu: bool) -> str:
-    """The name of the hardware model.  Raises ``OptionError`` where the option names none."""
-    if options.hardware == "auto":
-        return hardware_name() if on_gpu else "generic"
-    try:
-        return hardware_named(options.hardware).name
-    except ValueError as error:
-        raise OptionError(f"option 'hardware': {error}") from None
-
-
-def _has_free_layouts(options: Options, on_gpu: bool) -> bool:
-    return on_gpu if options.layouts == "auto" else options.layouts == "free"
-
-
-def _level(options: Options, on_gpu: bool) -> str:
-    """The level that is run."""
-    return "planned" if on_gpu else options.interpret_level

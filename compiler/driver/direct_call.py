@@ -1,9 +1,9 @@
 """Inference graphs that need none of AOTAutograd's wrappers: the compiled graph is what dynamo calls.
 
-The wrappers, about 3 us a call, switch grad mode and autocast off, make views of inputs and intermediates
-again, unpack tensor subclasses, thread tokens and take out duplicate inputs.  They also count versions of
-mutated inputs, which is all that a step of an optimiser needs of them.  Dynamo guards on all that decides
-which of it is needed, so it is known when the graph is compiled.
+The wrappers take about 3 us a call.  They switch grad mode and autocast off, recreate results that are views
+of inputs or intermediates, unpack tensor subclasses, thread tokens and remove duplicate inputs.  They also
+increment the version counter of each mutated input, which is all that a step of an optimiser needs of them.
+Dynamo guards on everything that decides which of this is needed, so it is known when the graph is compiled.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def has_subclasses(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> b
 
 
 def share_storage(example_inputs: Sequence[Any]) -> bool:
-    """Whether two inputs of a captured graph lie in one storage, or one may that says nothing of it."""
+    """Whether two inputs of a captured graph lie in one storage, or may: a tensor subclass does not say."""
     tensors = [x for x in example_inputs if isinstance(x, torch.Tensor)]
     if any(x.layout is not torch.strided or is_traceable_wrapper_subclass(x) for x in tensors):
         return True

@@ -1,8 +1,10 @@
-"""A graph that Dynamo captured as text: with ``torch_state.py`` it decides what AOTAutograd makes of it.
+"""A graph that Dynamo captured, as text for a cache key.  The text and torch's state (``torch_state.py``)
+together decide what AOTAutograd makes of the graph.
 
 Equal texts become equal graphs of ATen ops, with equal names and lines, so that a program can be found before
-AOTAutograd and the rewrites in front of it run.  Only torch's own functions are named: what a function of
-another package does is no part of a key.  Sizes are numbers: a symbolic one may come with guards.
+AOTAutograd and the rewrites before it run.  The graph may call torch's own functions only, because a key
+cannot say what a function of another package does.  Sizes must be numbers, because a symbolic size may have
+guards.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Where in the user's program an FX node is from, and what messages call a node."""
+"""Which line of the user's program an FX node comes from, and how messages name a node."""
 
 import os
 import re

@@ -1,9 +1,9 @@
 """Collectives in flight: which nodes of an FX graph wait for which collective, and what it reads until then.
 
-One walk over a graph follows what a collective makes from its start to the waits, through views, results of
-several tensors, ops that write in place, and ordered groups (``control_deps``), which may hold the start, the
-wait, or what lies between: all nodes that are told are nodes of the graph itself, the group for what is in
-it.  Sub-graphs of other higher-order ops are not looked into.
+One walk over a graph follows the result of each collective from its start to its waits: through views, ops
+with several results, ops that write in place, and ordered groups (``control_deps``).  An ordered group may
+hold the start, the wait, or an op between them; it is then named instead of the node inside it, so that all
+named nodes are nodes of the graph itself.  Sub-graphs of other higher-order ops are not looked into.
 """
 
 import operator
@@ -42,7 +42,7 @@ class Flight:
     waits: list[fx.Node] = field(default_factory=list)
 
 
-#: What the storage of a value may be: what a collective makes, or that of a placeholder.
+#: Whose storage a value may lie in: that of a collective's result, or that of a placeholder.
 Source: TypeAlias = Flight | fx.Node
 
 

@@ -1,31 +1,22 @@
 """Ops that stay extern calls on purpose, grouped by the reason."""
 
+from ..base.products import whole_overloads
 from .table import keep_whole
 
 keep_whole(
     "matrix products: the vendor's library runs them, or a later pass generates them",
-    "aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.baddbmm.default",
-    "aten._addmm_activation.default", "aten.addmm_.default",
-    "aten._scaled_mm.default", "aten._int_mm.default", "aten._grouped_mm.default",
-    "aten.mm.dtype", "aten.bmm.dtype", "aten.addmm.dtype", "aten.baddbmm.dtype",
-)  # fmt: skip
+    *whole_overloads("product"),
+)
 
 keep_whole(
     "convolutions: the vendor's library runs them",
-    "aten.convolution.default", "aten.convolution_backward.default",
-)  # fmt: skip
+    *whole_overloads("convolution"),
+)
 
 keep_whole(
     "attention: the vendor's kernels do not write the scores to memory",
-    "aten._scaled_dot_product_flash_attention.default",
-    "aten._scaled_dot_product_flash_attention_backward.default",
-    "aten._scaled_dot_product_efficient_attention.default",
-    "aten._scaled_dot_product_efficient_attention_backward.default",
-    "aten._scaled_dot_product_cudnn_attention.default",
-    "aten._scaled_dot_product_cudnn_attention_backward.default",
-    "aten._scaled_dot_product_flash_attention_for_cpu.default",
-    "aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
-)  # fmt: skip
+    *whole_overloads("attention"),
+)
 
 keep_whole(
     "sizes and numbers that the host reads",
@@ -53,7 +44,7 @@ keep_whole(
 )
 
 keep_whole(
-    "torch's decomposition counts classes behind the -1 that ends a row",
+    "torch's decomposition is wrong: it also counts target classes after the -1 that ends a row's list",
     "aten.multilabel_margin_loss_forward.default", "aten.multilabel_margin_loss_backward.default",
 )  # fmt: skip
 

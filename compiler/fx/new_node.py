@@ -1,4 +1,4 @@
-"""New nodes of an FX graph, which keep the origin of the nodes that they stand for."""
+"""New nodes of an FX graph, with the user's lines and modules of the nodes that they replace."""
 
 from collections.abc import Callable
 from typing import Any

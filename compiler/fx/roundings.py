@@ -1,18 +1,18 @@
-"""Which results of a graph are rounded to 16 bits for everyone who reads them, whatever ``rounding`` says.
+"""Which results of a graph are rounded to 16 bits for every reader, also with ``rounding="float32"``.
 
-An op of eager's that computes in float32 rounds what it returns.  With ``rounding="float32"`` the op behind
-it, in the same kernel, reads the number as it was before.  It reads the rounded one
+In eager mode an op that computes in float32 rounds its 16-bit result.  With ``rounding="float32"`` a reader
+in the same kernel gets the float32 number from before the rounding.  Every reader gets the rounded number of
 
-- of a cast that the program asks for: ``x.to(torch.bfloat16)``, or one of autocast's.  A cast inside what
-  torch or the compiler makes of an op (a softmax is computed in float32) is a part of that op;
-- of what decides: all that an integer or a bool (a comparison, ``argmax``, a conversion to int8, a check for
-  infinity) is computed from, back to arguments and to results of library ops.  Two kernels that compute one
-  value may begin with different numbers, one in registers and one in memory, and ``x == x.amax()`` must find
-  in the second what the first has found.  What is compared inside an op (a loss) decides for that op alone,
-  and an order to a number that only chooses (``where(x > 0, ..)``) may fall to either side of a threshold as
-  the number before it was rounded does;
-- of what the forward graph saves: the backward graph reads it rounded and computes from it what the forward
-  graph has computed.
+- a cast that the program asks for: ``x.to(torch.bfloat16)``, or one of autocast's.  A cast inside the
+  decomposition of an op (a softmax is computed in float32) is a part of that op, and does not count;
+- each value that an integer or a bool is computed from (by a comparison, ``argmax``, a conversion to int8, a
+  check for infinity), back to arguments and to results of library ops.  Two kernels may compute such a value
+  from different numbers, one in registers and one in memory; ``x == x.amax()`` must then find in the second
+  kernel the maximum of the first.  Two exceptions: a comparison inside the decomposition of an op (a loss),
+  whose result no other op reads; and a comparison with a constant that only chooses between two values
+  (``where(x > 0, ..)``), where either side of the threshold is as good;
+- each value that the forward graph saves.  The backward graph reads it from memory, rounded; the forward
+  graph must compute with the same number.
 """
 
 import operator
@@ -35,7 +35,7 @@ _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 
 
 def rounds_implicitly(node: Node) -> bool:
-    """Whether a node's 16-bit result is rounded only since eager rounds between ops."""
+    """Whether a node's 16-bit result is rounded only because eager mode rounds after each op."""
     return ROUNDED not in node.meta and not _is_asked_for(node)
 
 
@@ -48,8 +48,8 @@ def _is_asked_for(node: Node) -> bool:
 
 
 def round_what_decides(gm: GraphModule) -> int:
-    """Marks, in a graph with ``meta["val"]`` and those inside it, what integers and bools are made from; how
-    many results are newly marked.
+    """Marks what integers and bools are computed from, in a graph with ``meta["val"]`` and the graphs inside
+    it; how many results are newly marked.
     """
     count = 0
     for module in gm.modules():
@@ -64,7 +64,7 @@ def round_what_is_saved(saved: Iterable[Node]) -> int:
 
 
 def _viewed(node: Node) -> Node:
-    """The node whose result a view, or one of several results, lies in."""
+    """The node whose result a view (as torch's schema declares it), or one of several results, lies in."""
     while node.target is operator.getitem or getattr(node.target, "is_view", False):
         node = node.all_input_nodes[0]
     return node

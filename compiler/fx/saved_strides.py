@@ -1,4 +1,4 @@
-"""Strides of what a graph gives: which are its own choice, and what AOTAutograd is told of them."""
+"""The strides of a graph's results: which of them the compiler may choose, and what AOTAutograd is told."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _HANDED_OUT = (OutputType.non_alias, OutputType.unsafe_view_alias, OutputType.cu
 class KeptStrides:
     """Which results of a graph must have the strides of their metadata.
 
-    seen: so many, from the first, are seen by others than the backward graph; None is all.  padded: the
+    seen: how many results, from the first, others than the backward graph read; None is all.  padded: the
     numbers of those among them whose rows may be further apart.
     """
 
@@ -35,7 +35,7 @@ ALL_KEPT = KeptStrides()
 
 
 def kept_strides(name: str, *, padded: bool) -> KeptStrides:
-    """Of the graph that AOTAutograd has compiled now; ``name`` is "inference", "forward" or "backward".
+    """Those of the graph that AOTAutograd compiles now; ``name``: "inference", "forward" or "backward".
 
     padded: whether any rows may be further apart.  Everything is kept outside of AOTAutograd.
     """
@@ -79,9 +79,8 @@ def keep_saved_tensors() -> None:
 
 
 def moved_inputs(gm: GraphModule, example_inputs: Sequence[Any]) -> dict[Node, tuple[Any, ...]]:
-    """The placeholders whose examples lie otherwise in memory than their metadata says, with the strides.
-
-    They were saved by a forward graph in a layout of its choice.
+    """The placeholders whose examples have other strides than their metadata says, with those strides: a
+    forward graph saved them in a layout of its choice.
     """
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
     moved = {}

@@ -1,7 +1,7 @@
-"""What tracing finds when it asks torch, as text: two traces of one graph in equal states are equal.
+"""The settings of torch that tracing asks for, as text: two traces of one graph under equal texts are equal.
 
-AOTAutograd's graph says which ops run; the graph that Dynamo captured leaves to these settings which ops it
-becomes: what dispatch chooses for attention and batch norm, what decompositions ask, defaults of factories.
+A graph of AOTAutograd names the ops that run.  A graph that Dynamo captured does not: these settings decide
+which kernel dispatch chooses for attention and batch norm, how ops decompose, and what factories default to.
 """
 
 import torch

@@ -29,23 +29,25 @@ point exists; a size is at least 0 unless `minimum` says otherwise; an indirect 
 
 **solve** finds the point at which a producer stored what a consumer reads; **is_bijection** says whether two
 iteration spaces are one and the same, reordered, flipped, split or merged; **linear** and **offset** serve
-strides.
+strides. **step_by_one** writes an offset so that Triton sees which elements are neighbours.
 
-| file                | holds                                                              |
-|---------------------|--------------------------------------------------------------------|
-| `index/atoms.py`    | symbols, `FloorDiv`, `Mod`, monomials, their order                 |
-| `index/expr.py`     | `Expr`, the canonical constructors, printing                       |
-| `index/parse.py`    | `parse`                                                            |
-| `index/facts.py`    | `Facts`: bounds and proofs                                         |
-| `index/simplify.py` | `simplify`, `linear`, `offset`                                     |
-| `index/solve.py`    | `solve`, `is_bijection`                                            |
-| `index/from_sympy.py`    | `from_sympy`                                                       |
+| file, in the order of imports | holds                                                    |
+|-------------------------------|----------------------------------------------------------|
+| `index/atoms.py`              | symbols, `FloorDiv`, `Mod`, monomials, their order       |
+| `index/expr.py`               | `Expr`, the canonical constructors, printing             |
+| `index/parse.py`              | `parse`                                                  |
+| `index/simplify.py`           | `simplify`, `linear`, `offset`                           |
+| `index/neighbours.py`         | `step_by_one`                                            |
+| `index/facts.py`              | `Facts`: bounds and proofs                               |
+| `index/solve.py`              | `solve`, `is_bijection`                                  |
+| `index/from_sympy.py`         | `from_sympy`                                             |
 """
 
 from .atoms import FloorDiv, Mod
 from .expr import Expr, const, sym
 from .facts import Facts
 from .from_sympy import from_sympy
+from .neighbours import step_by_one
 from .parse import parse
 from .simplify import linear, offset, simplify
 from .solve import Solution, is_bijection, solve
@@ -64,5 +66,6 @@ __all__ = [
     "parse",
     "simplify",
     "solve",
+    "step_by_one",
     "sym",
 ]

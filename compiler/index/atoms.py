@@ -1,13 +1,26 @@
-"""What polynomials are made of: atoms, their order, and monomials, which are sorted tuples of atoms."""
+"""What polynomials are made of: atoms, their order, and monomials, which are sorted tuples of atoms.
+
+An atom is a symbol, by name, or a division of two polynomials, so atoms and polynomials are one recursive
+type.  It is defined from below: this module says in ``Operand`` what a division asks of what it divides, and
+``expr.py`` closes the circle with ``Atom = str | FloorDiv[Expr] | Mod[Expr]``.
+"""
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Union
+from typing import Any, Generic, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from .expr import Expr
 
-Monomial = tuple["Atom", ...]  # d0*d0 is ("d0", "d0"), a constant is ()
+class Operand(Protocol):
+    """What is divided, or divides: equal to and hashed as other expressions of the same value, and printed by
+    ``str``.
+    """
+
+    def symbols(self) -> frozenset[str]:
+        """The names in it."""
+        ...
+
+
+E = TypeVar("E", bound=Operand)
 
 _NATURAL = re.compile(r"([A-Za-z_.$']*)(\d*)(.*)", re.DOTALL)
 
@@ -20,14 +33,14 @@ def _symbol_key(name: str) -> tuple:
     return (rank, prefix, int(digits or -1), rest, 0, name)
 
 
-class _Division:
+class _Division(Generic[E]):
     """An atom `num op den`; only the canonical constructors `Expr.floordiv` and `Expr.mod` create one."""
 
     __slots__ = ("_hash", "_key", "den", "num")
     word = ""
     rank = 0
 
-    def __init__(self, num: "Expr", den: "Expr"):
+    def __init__(self, num: E, den: E):
         self.num = num
         self.den = den
         self._hash = hash((self.word, num, den))
@@ -62,7 +75,7 @@ class _Division:
         return type(self), (self.num, self.den)
 
 
-class FloorDiv(_Division):
+class FloorDiv(_Division[E]):
     """`num floordiv den`, rounding to minus infinity."""
 
     __slots__ = ()
@@ -70,7 +83,7 @@ class FloorDiv(_Division):
     rank = 1
 
 
-class Mod(_Division):
+class Mod(_Division[E]):
     """`num mod den`, in [0, den)."""
 
     __slots__ = ()
@@ -78,25 +91,28 @@ class Mod(_Division):
     rank = 2
 
 
-Atom = Union[str, FloorDiv, Mod]  # noqa: UP007  (a forward reference inside Monomial needs the name)
+#: An atom of whatever expressions, and a product of atoms in order: d0*d0 is ("d0", "d0"), a number is ().
+_Atom = str | FloorDiv[Any] | Mod[Any]
+_Monomial = tuple[_Atom, ...]
 
 
-def atom_key(atom: Atom) -> tuple:
+def atom_key(atom: _Atom) -> tuple:
+    """By which atoms are ordered."""
     return _symbol_key(atom) if isinstance(atom, str) else atom.key
 
 
-def monomial_key(monomial: Monomial) -> tuple:
+def monomial_key(monomial: _Monomial) -> tuple:
     """Constants last; otherwise by atoms in order, so that `d0*s1` stands next to `d0`."""
     return (not monomial, tuple(atom_key(atom) for atom in monomial))
 
 
 @lru_cache(maxsize=1 << 16)
-def times(left: Monomial, right: Monomial) -> Monomial:
+def times(left: _Monomial, right: _Monomial) -> _Monomial:
     return tuple(sorted(left + right, key=atom_key))
 
 
 @lru_cache(maxsize=1 << 16)
-def over(left: Monomial, right: Monomial) -> Monomial | None:
+def over(left: _Monomial, right: _Monomial) -> _Monomial | None:
     """left / right when right divides left."""
     rest = list(left)
     for atom in right:
@@ -106,7 +122,7 @@ def over(left: Monomial, right: Monomial) -> Monomial | None:
     return tuple(rest)
 
 
-def common_atoms(left: Monomial, right: Monomial) -> Monomial:
+def common_atoms(left: _Monomial, right: _Monomial) -> _Monomial:
     pool, shared = list(right), []
     for atom in left:
         if atom in pool:
@@ -115,6 +131,6 @@ def common_atoms(left: Monomial, right: Monomial) -> Monomial:
     return tuple(shared)
 
 
-def _operand(e: "Expr") -> str:
+def _operand(e: Operand) -> str:
     text = str(e)
     return text if text.isalnum() or text.replace("_", "").isalnum() else f"({text})"

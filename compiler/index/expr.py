@@ -1,15 +1,18 @@
-"""Integer index expressions: the canonical polynomial `Expr`, its two atoms and its text form.
+"""Integer index expressions: the canonical polynomial `Expr`, its arithmetic and its text form.
 
-`index.py` is the guide to this module and its neighbours. Nothing here knows about ranges: every rewrite in
-this file is an identity for all integers (with positive denominators).
+The package's docstring is the guide to this module and its neighbours. Nothing here knows about ranges: every
+rewrite in this file is an identity for all integers (with positive denominators).
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Union
 
-from .atoms import Atom, FloorDiv, Mod, Monomial, atom_key, common_atoms, monomial_key, over, times
+from .atoms import FloorDiv, Mod, atom_key, common_atoms, monomial_key, over, times
+
+Atom = Union[str, FloorDiv["Expr"], Mod["Expr"]]  # noqa: UP007  (`|` takes no forward references)
+Monomial = tuple[Atom, ...]  #: d0*d0 is ("d0", "d0"), a number is ()
 
 
 class Expr:

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from .atoms import Atom, FloorDiv, Mod
-from .expr import ZERO, Expr, atom_expr, const
+from .atoms import FloorDiv, Mod
+from .expr import ZERO, Atom, Expr, atom_expr, const
 from .parse import parse
+from .simplify import simplify
 
 _INDIRECT = re.compile(r"i\d+")
 Bound = Expr | None
@@ -126,17 +127,11 @@ class Facts:
 
     def equal(self, left: Expr, right: Expr) -> bool:
         """Whether left == right is proven."""
-        return left == right or _simplified(left - right, self).constant == 0
+        return left == right or simplify(left - right, self).constant == 0
 
     def divides(self, k: "Expr | int", e: Expr) -> bool:
         """Whether e is proven to be a multiple of k (k > 0)."""
-        return _simplified(e.mod(k), self).constant == 0
-
-
-def _simplified(e: Expr, facts: Facts) -> Expr:
-    from .simplify import simplify  # simplify itself asks for bounds
-
-    return simplify(e, facts)
+        return simplify(e.mod(k), self).constant == 0
 
 
 def _default_minimum(name: str) -> int | None:
@@ -256,7 +251,7 @@ def _extreme(e: Expr, facts: Facts, low: bool) -> Bound:
     while True:
         atoms = [atom for atom in _divisions_first(e) if _is_variable(atom, facts)]
         if not atoms:
-            return _simplified(e, facts) if any(not isinstance(atom, str) for atom in e.atoms()) else e
+            return simplify(e, facts) if any(not isinstance(atom, str) for atom in e.atoms()) else e
         smaller = _eliminate(e, facts, low, atoms)
         if smaller is None:
             return None

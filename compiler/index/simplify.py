@@ -1,18 +1,48 @@
-"""`simplify`: what ranges add to the canonical form, and the recombination of a floordiv with its mod."""
+"""`simplify`: what ranges add to the canonical form, and the recombination of a floordiv with its mod.
+
+Simplifying asks for bounds, and finding a bound simplifies. The first question stands here, as the protocol
+`Prover`; `Facts` in `facts.py` answers it and imports this module.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from .atoms import FloorDiv, Mod, common_atoms
 from .expr import ONE, ZERO, Expr, atom_expr, const, exact_quotient, floordiv, lone_floor, mod, split
-from .facts import Facts
 
 _ROUNDS = 8
 
 
+class Prover(Hashable, Protocol):
+    """What `simplify` asks of what is known about symbols; hashable, since results are cached by it."""
+
+    @property
+    def extents(self) -> tuple[tuple[str, Expr], ...]:
+        """(dim, N) where 0 <= dim < N."""
+        ...
+
+    @property
+    def multiple(self) -> Mapping[str, int]:
+        """By symbol, a number that divides it, where one above 1 is known."""
+        ...
+
+    def interval(self, e: Expr) -> tuple[int | None, int | None]:
+        """The least and the greatest value of e, both included, None where not known."""
+        ...
+
+    def nonnegative(self, e: Expr) -> bool:
+        """Whether e >= 0 is proven."""
+        ...
+
+    def less(self, left: Expr, right: Expr) -> bool:
+        """Whether left < right is proven."""
+        ...
+
+
 @lru_cache(maxsize=1 << 15)
-def simplify(e: Expr, facts: Facts) -> Expr:
+def simplify(e: Expr, facts: Prover) -> Expr:
     """An expression equal to e wherever the facts hold, with the divisions that they decide removed.
 
     Before: (d0*64 + d1) floordiv 128   with d1 < 64          After: d0 floordiv 2
@@ -27,7 +57,7 @@ def simplify(e: Expr, facts: Facts) -> Expr:
     return e
 
 
-def _rebuild(e: Expr, facts: Facts) -> Expr:
+def _rebuild(e: Expr, facts: Prover) -> Expr:
     """Each atom simplified on its own; dims of extent 1 are 0."""
     unit = {dim: ZERO for dim, extent in facts.extents if extent == ONE and dim in e.symbols()}
     if unit:
@@ -47,7 +77,7 @@ def _rebuild(e: Expr, facts: Facts) -> Expr:
     return total
 
 
-def _window(num: Expr, den: Expr, facts: Facts) -> int | None:
+def _window(num: Expr, den: Expr, facts: Prover) -> int | None:
     """k when k*den <= num < (k+1)*den is proven."""
     low, high = facts.interval(num)
     n = den.constant
@@ -76,7 +106,7 @@ def _factors(num: Expr, den: Expr) -> list[Expr]:
     )
 
 
-def _part(num: Expr, g: Expr, facts: Facts) -> tuple[Expr, Expr] | None:
+def _part(num: Expr, g: Expr, facts: Prover) -> tuple[Expr, Expr] | None:
     """(A, B) with num = g*A + B and 0 <= B < g proven, B not a number."""
     taken, rest = ZERO, ZERO
     n = g.constant
@@ -95,7 +125,7 @@ def _part(num: Expr, g: Expr, facts: Facts) -> tuple[Expr, Expr] | None:
     return None if k is None else (taken + k, rest - g * k)
 
 
-def _drop_multiples(num: Expr, den: Expr, facts: Facts) -> tuple[Expr, Expr]:
+def _drop_multiples(num: Expr, den: Expr, facts: Prover) -> tuple[Expr, Expr]:
     """(Q, R) with num = Q*den + R, by the symbols that are known multiples of a constant den."""
     n = den.constant
     quotient = ZERO
@@ -116,7 +146,7 @@ def _drop_multiples(num: Expr, den: Expr, facts: Facts) -> tuple[Expr, Expr]:
 
 
 @lru_cache(maxsize=1 << 15)
-def _divide(num: Expr, den: Expr, facts: Facts) -> tuple[Expr, Expr]:
+def _divide(num: Expr, den: Expr, facts: Prover) -> tuple[Expr, Expr]:
     """(num floordiv den, num mod den) under the facts; both operands are simplified already."""
     quotient, rest, den, factor, kept = split(num, den)
     if not rest.by_monomial:
@@ -138,15 +168,15 @@ def _divide(num: Expr, den: Expr, facts: Facts) -> tuple[Expr, Expr]:
     return quotient + floordiv(rest, den), factor * mod(rest, den) + kept
 
 
-def _floor(num: Expr, den: Expr, facts: Facts) -> Expr:
+def _floor(num: Expr, den: Expr, facts: Prover) -> Expr:
     return _divide(num, den, facts)[0]
 
 
-def _mod(num: Expr, den: Expr, facts: Facts) -> Expr:
+def _mod(num: Expr, den: Expr, facts: Prover) -> Expr:
     return _divide(num, den, facts)[1]
 
 
-def _recombine(e: Expr, facts: Facts) -> Expr:
+def _recombine(e: Expr, facts: Prover) -> Expr:
     """Applies q*(x floordiv q) + x mod q = x, scaled and chained, wherever it makes e smaller."""
     shrunk = True
     while shrunk:
@@ -166,7 +196,7 @@ def _recombine(e: Expr, facts: Facts) -> Expr:
     return e
 
 
-def _joined(e: Expr, around: Expr, atom: FloorDiv | Mod, facts: Facts) -> Expr | None:
+def _joined(e: Expr, around: Expr, atom: FloorDiv | Mod, facts: Prover) -> Expr | None:
     """e with `around*atom` and its partner replaced by what they add up to, when that is smaller."""
     if isinstance(atom, FloorDiv):
         x, q = atom.num, atom.den
@@ -212,7 +242,7 @@ def linear(e: Expr, dims: Sequence[str]) -> tuple[dict[str, Expr], Expr] | None:
     return {dim: Expr(terms) for dim, terms in parts.items()}, Expr(rest)
 
 
-def offset(coords: Sequence[Expr], strides: Sequence[Expr], base: Expr, facts: Facts) -> Expr:
+def offset(coords: Sequence[Expr], strides: Sequence[Expr], base: Expr, facts: Prover) -> Expr:
     """The storage offset `base + sum(coordinate*stride)`, in elements, simplified."""
     if len(coords) != len(strides):
         raise ValueError(f"an access has {len(coords)} coordinates for {len(strides)} strides")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .atoms import FloorDiv, Mod
-from .expr import ONE, ZERO, Expr, atom_expr, exact_quotient, lone_floor, sym
+from .expr import ONE, ZERO, Atom, Expr, atom_expr, exact_quotient, lone_floor, sym
 from .facts import Facts, as_expr, is_indirect
 from .simplify import linear, simplify
 
@@ -281,7 +281,7 @@ def _mixed_radix(e: Expr, extent: Expr, dims: Mapping[str, Expr], facts: Facts) 
     return found if facts.equal(total, extent) else None
 
 
-def _symbols_of(atom: "str | FloorDiv | Mod") -> frozenset[str]:
+def _symbols_of(atom: Atom) -> frozenset[str]:
     return frozenset((atom,)) if isinstance(atom, str) else atom.num.symbols() | atom.den.symbols()
 
 

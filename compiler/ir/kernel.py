@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from ..index import Expr, Facts, parse
 from ..mlir import ir
 from .layout import TensorSpec
+from .reductions import reductions
 
 _NO_DIMS: frozenset[str] = frozenset()
 
 #: Ops that remove the dims ``over`` from their operand's dim set.
-REDUCTIONS = (
-    ("fuse.reduce", "fuse.argreduce", "fuse.welford", "fuse.dot")
-    + ("fuse.online_softmax", "fuse.online_expectation")
-)  # fmt: skip
+REDUCTIONS = reductions(lambda op: not op.keeps)
 
 
 def natural(name: str) -> tuple[str, int]:

@@ -1,8 +1,8 @@
 """The schedule of ``@main`` as plain data: its launches in order, and the memory that each reads and writes.
 
-A buffer is a storage: an argument, an allocation, or a fresh result of a torch op.  Its range is from the
-launch that first touches it to the last that does, or to the end if the caller gets it.  What a sub-graph
-launches touches the storages of the sub-graph, its own arguments among them.
+A buffer is a storage: an argument, an allocation, or a new result of a torch op.  It lives from the first
+launch that reads or writes it to the last one, or to the end if it is returned.  The launches of a sub-graph
+name the buffers of the sub-graph, its arguments included.
 """
 
 from collections.abc import Mapping
@@ -123,7 +123,7 @@ class _Reader:
         return self.buffers[root]
 
     def returned(self, buffer: Buffer) -> None:
-        """The caller gets it: it is kept to the end."""
+        """Marks a buffer that is returned: it lives to the end."""
         buffer.last = max(len(self.rows) - 1, 0)
         if buffer.kind == "temporary":
             buffer.kind = "result"

@@ -1,11 +1,11 @@
-"""Runs rewrites of FX graphs, and leaves a remark of each that changed something, as passes leave them.
+"""What a rewrite of FX graphs is, and how rewrites are run: each that fires leaves a remark, as a pass does.
 
-The remark has the name of the rewrite's file, and says what that file's first sentence says.
+``stages.py`` says which rewrites run, in which order, and what switches each one on.
 """
 
-import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from torch.fx import Graph, GraphModule, Node
 
@@ -13,44 +13,81 @@ from ..base.launch import line_text
 from ..base.remarks import Remarks
 from ..fx.frames import user_line
 
+#: What a rewrite changes: a ``GraphModule``, or a ``Relayout`` of one.
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True)
+class Rewrite(Generic[Subject]):
+    """A rewrite of FX graphs.  A call changes a graph in place and says how often the rewrite fired.
+
+    name: in kebab-case, that of its file, test and section in ``docs/rewrites.md``.  remark: the message of
+    its remark, without a capital or a full stop.
+    """
+
+    name: str
+    remark: str
+    apply: Callable[[Subject], int]
+
+    def __call__(self, subject: Subject, /) -> int:
+        return self.apply(subject)
+
+
+def rewrite(name: str, remark: str) -> Callable[[Callable[[Subject], int]], Rewrite[Subject]]:
+    """Makes a function, which changes a graph in place and returns how often it fired, a ``Rewrite``."""
+
+    def named(apply: Callable[[Subject], int]) -> Rewrite[Subject]:
+        return Rewrite(name, remark, apply)
+
+    return named
+
 
 class Rewriting:
-    """A graph, with those inside it, while rewrites change it."""
+    """A graph, and the graphs inside it, while rewrites change it."""
 
     def __init__(self, gm: GraphModule, remarks: Remarks) -> None:
         self._gm, self._remarks = gm, remarks
-        self._arguments = {node: node.args for node in self._nodes()}
+        self._known = self._state()
 
-    def run(self, rewrite: Callable[..., int], subject: Any = None, /) -> None:
-        """Calls ``rewrite`` with the graph, or with what stands for it; it returns how often it fired.
+    def run(self, rewrite: Rewrite[Subject], subject: Subject) -> None:
+        """Calls ``rewrite`` with ``subject``: the graph, or the ``Relayout`` of it.
 
-        The remark names the nodes that are new, or else those that read something new, and their lines.
+        Where it fires the remark names the new nodes; where there is none, the nodes with other arguments;
+        else the nodes with another value, such as other strides.  It has the lines of the nodes it names.
         """
-        count = rewrite(self._gm if subject is None else subject)
+        count = rewrite(subject)
         if not count:
             return
-        known = self._arguments
-        self._arguments = {node: node.args for node in self._nodes()}
-        changed = [node for node in self._arguments if node not in known]
-        changed = changed or [node for node, args in self._arguments.items() if known[node] is not args]
-        module = sys.modules[rewrite.__module__]
+        changed = self._changed()
         lines = dict.fromkeys(line_text(line) for node in changed if (line := user_line(node)) is not None)
         self._remarks.add(
-            module.__name__.rpartition(".")[2].replace("_", "-"),
+            rewrite.name,
             "passed",
             "rewritten",
-            _first_sentence(module.__doc__ or ""),
+            rewrite.remark,
             ops=tuple(node.name for node in changed),
             locations=tuple(lines),
             count=count,
         )
+
+    def _changed(self) -> list[Node]:
+        known, self._known = self._known, self._state()
+        new = [node for node in self._known if node not in known]
+        if new:
+            return new
+        for part in range(2):
+            changed = [node for node, state in self._known.items() if known[node][part] is not state[part]]
+            if changed:
+                return changed
+        return []
+
+    def _state(self) -> dict[Node, tuple[Any, Any]]:
+        """The arguments and the value of each node."""
+        return {node: (node.args, node.meta.get("val")) for node in self._nodes()}
 
     def _nodes(self) -> Iterator[Node]:
         graphs: list[Graph] = [m.graph for m in self._gm.modules() if isinstance(m, GraphModule)]
         return (node for graph in graphs for node in graph.nodes)
 
 
-def _first_sentence(text: str) -> str:
-    """The first paragraph of a docstring as a message: in one line, without a capital or a full stop."""
-    sentence = " ".join(text.partition("\n\n")[0].split()).removesuffix(".")
-    return sentence[:1].lower() + sentence[1:]
+__all__ = ["Rewrite", "Rewriting", "rewrite"]

@@ -11,12 +11,11 @@ from typing import Any
 
 import torch
 
+from ..base.products import default_overloads
+
 #: Matrix products: equal calls on one stream give equal bits.  torch asks for CUBLAS_WORKSPACE_CONFIG, to be
 #: set before the process starts, because of products on several streams; a launch plan uses one.
-_BLAS = frozenset(
-    f"aten.{name}.default"
-    for name in ("mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "dot", "vdot", "_scaled_mm", "linear")
-)
+_BLAS = default_overloads(lambda op: op.one_stream)
 
 
 @contextmanager

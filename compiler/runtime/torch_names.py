@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..base.products import default_overloads
 from .errors import RunError
 
 if TYPE_CHECKING:
@@ -101,20 +102,7 @@ def op_tags(name: str) -> frozenset[str]:
 
 #: Ops that torch also gives as functions whose arguments C++ reads without boxing them first; the signature
 #: is the op's.  A convolution is called in 5 us less, a product in 2.
-_UNBOXED = frozenset(
-    (
-        "aten._addmm_activation.default",
-        "aten._scaled_dot_product_cudnn_attention.default",
-        "aten._scaled_dot_product_efficient_attention.default",
-        "aten._scaled_dot_product_flash_attention.default",
-        "aten.addmm.default",
-        "aten.addmm_.default",
-        "aten.baddbmm.default",
-        "aten.bmm.default",
-        "aten.convolution.default",
-        "aten.mm.default",
-    )
-)
+_UNBOXED = default_overloads(lambda op: op.unboxed)
 
 
 def fastest(name: str) -> Callable[..., Any]:

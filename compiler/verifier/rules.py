@@ -13,7 +13,7 @@ _FACTS = ("fuse.min", "fuse.max", "fuse.multiple", "fuse.hint")
 
 
 class Broken(Exception):
-    """What an op breaks, as the sentence after its name: what was expected, what was found."""
+    """A rule is broken: what was expected and what was found, in a sentence that follows the op's name."""
 
 
 class Report:
@@ -159,7 +159,7 @@ def argument_symbols(func: ir.Operation) -> dict[str, int]:
 
 
 def _check_facts(symbol: str, attributes: ir.Attribute) -> None:
-    """What is said of a size is a number, and its bounds leave room."""
+    """The attributes of a size are numbers, and its least value is not above its greatest."""
     facts = {n: integer_of(attributes[n], n) for n in _FACTS if n in attributes}
     low, high = facts.get("fuse.min", 0), facts.get("fuse.max")
     if high is not None and low > high:

@@ -1,10 +1,10 @@
 """What signatures of single ops cannot say, checked after every pass: each complaint is a located sentence.
 
-The rules are those of docs/architecture.md, by the kind of function: ``_verify_graph`` (``@main``, ordered
-groups), ``_verify_kernel`` (scalar kernels), ``_verify_tiled`` (tile code, launches), ``_verify_extern``
-(declarations of extern ops), ``_verify_control_flow`` (what the host runs around sub-graphs).  Modules inside
-the module, which are sub-graphs, obey the same rules.  A rule of one op that is broken is one error at that
-op: what was expected, what was found.
+The rules are those of docs/architecture.md, by the kind of function: ``verify_graph.py`` (``@main``, ordered
+groups), ``verify_kernel.py`` (scalar kernels), ``verify_tiled.py`` (tile code, launches),
+``verify_extern.py`` (declarations of extern ops), ``verify_control_flow.py`` (what the host runs around
+sub-graphs).  Modules inside the module, which are sub-graphs, obey the same rules.  A rule of one op that is
+broken is one error at that op: what was expected, what was found.
 """
 
 import io
@@ -40,9 +40,9 @@ def verify(module: ir.Module) -> None:
 class Verifier:
     """Checks a module again and again while passes change it, and reads again only what changed.
 
-    A function is known by its bytecode, which holds all of it: one that was found right is not read a second
-    time.  So no pass is trusted, and a function that did not change costs a fifth of reading it.  ``@main``
-    and what depends on several functions is checked wherever any of them changed.
+    A function whose bytecode was found right before is not read again; to compare bytecode takes a fifth of
+    the time.  No pass has to say what it changed.  ``@main``, and rules about several functions, are checked
+    again wherever one of these functions has changed.
     """
 
     _right: dict[Hashable, Callee] = field(default_factory=dict)  #: functions found right, see ``_identity``
@@ -152,7 +152,7 @@ def _function(op: ir.Operation, report: Report) -> Callee:
 
 
 def _identity(op: ir.Operation) -> Hashable:
-    """All that an operation is: of an extern op its attributes, of others also types, body and locations."""
+    """What says that an operation is unchanged: an extern op's attributes, any other's bytecode."""
     attributes = op.attributes
     if "fuse.extern" in attributes and not len(op.regions[0].blocks):
         present = tuple([(name, attributes[name]) for name in _DECLARED if name in attributes])

@@ -37,7 +37,7 @@ def _subgraph(func: ir.Operation, modules: Mapping[str, ir.Module], report: Repo
 
 
 def _agree(what: str, here: list[ir.Type], there: list[ir.Type], name: str, report: Report) -> None:
-    """Kinds agree; layouts may be spelt otherwise, for each module has sizes of its own."""
+    """Types agree in kind; their layouts may name other symbols, as each module has its own."""
     if len(here) != len(there):
         raise Broken(f"expected the {len(there)} {what} of the @main of @{name}, got {len(here)}")
     for number, (outer, inner) in enumerate(zip(here, there, strict=True)):

@@ -45,7 +45,7 @@ class Signature:
 
 @dataclass
 class Callee:
-    """What was found out about a function; holds as long as the function does not change.
+    """What verification found out about a function, true as long as the function does not change.
 
     kind: one of the values of ``CALLEE_KINDS``, or "graph".  accesses: those of a scalar kernel.
     signature: read when the first call is checked.
@@ -131,7 +131,7 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
 
 
 def _sizes_defined(graph: _Graph, type_: ir.Type) -> None:
-    """Arguments and results of calls may come before the ``fuse.size`` that reads a size off them."""
+    """The type of an argument or a result may name a size that a ``fuse.size`` of it defines later."""
     spec = graph.report.spec(type_)
     missing = [] if spec is None else [s for s in spec.symbols if s not in graph.symbols]
     if missing:
@@ -350,7 +350,9 @@ def _named_sizes(callee: ir.Operation, report: Report) -> tuple[tuple[str, int],
 def _destinations(
     graph: _Graph, op: ir.Operation, operands: list[ir.Value], name: str, destinations: tuple[int, ...]
 ) -> None:
-    """No two destinations share storage; what shares one's storage is read only where that is written."""
+    """No two destinations share storage, and an operand in the storage of one is read only where each point
+    writes.
+    """
     roots = {number: graph.root(operands[number]) for number in destinations}
     if len(set(roots.values())) != len(roots):
         raise Broken("expected destinations in different storage, got two in the same")

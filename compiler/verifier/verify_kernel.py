@@ -9,6 +9,7 @@ from ..analysis.kernel.precision import COARSE, IMPLICIT
 from ..index import Expr, parse
 from ..index.facts import is_indirect
 from ..ir.dialects.libm import ARITY
+from ..ir.reductions import FOLD_KINDS, POSITION_KINDS, fold_kinds
 from ..ir.tile import Tile
 from ..mlir import ir
 from .rules import (
@@ -27,14 +28,10 @@ from .rules import (
 
 #: Arithmetic type of the element types whose memory form differs.
 SCALARS = {"ui8": "i8", "ui16": "i16", "ui32": "i32", "ui64": "i64"}
-REDUCE_KINDS = ("sum", "prod", "max", "min", "any", "all", "xor")
-ARGREDUCE_KINDS = ("argmax", "argmin")
-SCAN_KINDS = ("sum", "prod", "max", "min")
+REDUCE_KINDS, ARGREDUCE_KINDS = tuple(FOLD_KINDS), tuple(POSITION_KINDS)
+SCAN_KINDS = fold_kinds(lambda kind: kind.scans)
 STORE_MODES = ("set", "add", "min", "max")
 DISTRIBUTIONS = ("uniform", "normal")
-#: Kinds that fold only truth values, and only integers.
-_TRUTH_KINDS = ("any", "all")
-_INTEGER_KINDS = ("xor",)
 
 #: Points that a kernel may have: 64-bit integers number them, rounded up to blocks, and count the bytes of
 #: hundreds of accesses at each.
@@ -243,7 +240,7 @@ def _reads_no_write(body: _Body, argument: int, coords: tuple[Expr, ...]) -> Non
 
 
 def names_loaded(coords: tuple[Expr, ...]) -> bool:
-    """Whether coordinates name loaded indices.  Each access counts its own, so equal names say nothing."""
+    """Whether coordinates name loaded indices: ``i0`` of two accesses may be two different values."""
     return any(is_indirect(name) for coordinate in coords for name in coordinate.symbols())
 
 
@@ -349,9 +346,9 @@ def _kind(op: ir.Operation, known: tuple[str, ...]) -> str:
 
 def _reduce(body: _Body, op: ir.Operation) -> frozenset[str]:
     kind, type_ = _kind(op, REDUCE_KINDS), body.report.text(op.operands[0].type)
-    if kind in _TRUTH_KINDS and type_ != "i1":
+    if FOLD_KINDS[kind].truth and type_ != "i1":
         raise Broken(f"expected an i1 operand for kind '{kind}', got {type_}")
-    if kind in _INTEGER_KINDS and type_[0] != "i":
+    if not FOLD_KINDS[kind].floats and type_[0] != "i":
         raise Broken(f"expected an integer operand for kind '{kind}', got {type_}")
     return _over(body, op)
 

@@ -1,4 +1,4 @@
-"""What a level must not hold any more: the postconditions of the levels of docs/architecture.md."""
+"""What a module of a level must not contain: the postconditions of the levels of docs/architecture.md."""
 
 from collections.abc import Callable
 

@@ -1,10 +1,10 @@
 """How many bytes a kernel moves and what it computes, read from its scalar body.  Plain numbers, at the hints
 of the sizes; nothing depends on them but estimates.
 
-What counts, for worst inputs and the best code: an element of an argument that is read counts once, however
-many loads reach it, and one that is written counts once.  A load reaches as many elements as its index map
-has values; two maps into one argument count as one up to the size of the argument.  What a load finds
-through loaded indices counts as a different element at every point, up to that size.
+Counted is what the best code moves for the worst inputs.  An element of an argument that is read counts
+once, however many loads reach it, and one that is written counts once.  A load reaches as many elements as
+its index map has values; two maps into one argument count as one up to the size of the argument.  What a
+load finds through loaded indices counts as a different element at every point, up to that size.
 
 The body is gone once ``apply-tiling`` has run; it leaves the numbers behind as ``fuse.traffic``.
 """
@@ -68,7 +68,7 @@ def traffic_of(kernel: Kernel) -> Traffic:
 
 def combined_traffic(parts: Iterable[tuple[ir.Operation, Sequence[int]]], arguments: int) -> Traffic:
     """What a kernel of so many arguments moves that does the work of others.  parts: each tiled kernel, and
-    which argument of the whole each of its own is.  One that does not say what it moves counts as nothing.
+    which argument of the whole each of its own is.  A part without ``fuse.traffic`` counts as nothing.
     """
     reads, writes, issued = [0] * arguments, [0] * arguments, 0
     for kernel, numbers in parts:
@@ -103,7 +103,7 @@ class _Counter:
         return min(whole, sum(self._elements(a) for a in maps.values())) * spec.element_bytes
 
     def _elements(self, access: Access) -> int:
-        """How many elements an index map has among its values, at most."""
+        """An upper bound of how many different elements an index map reaches."""
         if access.indirect:
             return self.points(self.kernel.op_dims[access.op])
         used: set[str] = set()
@@ -115,7 +115,7 @@ class _Counter:
         return min(box, self.points(used))
 
     def _values(self, coordinate: Expr, dims: Iterable[str]) -> int:
-        """How many values one coordinate has, at most."""
+        """An upper bound of how many values one coordinate has."""
         points = self.points(dims)
         if coordinate.cost <= 1 or points <= 1:  # a dim alone, shifted or not
             return points

@@ -6,21 +6,20 @@ of one that never grow.
 
 import hashlib
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ...index import Facts
 from ...ir.defining import defining_op
 from ...ir.kernel import code_of, is_tiled, program_facts
-from ...ir.layout import TensorSpec
-from ...ir.sizes import estimate, hints_of
+from ...ir.sizes import hints_of
 from ...mlir import ir
 from ..kernel.accesses import Summary
 from ..program.dependences import Dependences
 from .contents import Contents, all_in
+from .form import FusionForm, Sizes, ValueType, Verdict
 from .group_order import GroupOrder
-from .plan import Member, Refusal
+from .plan import Member
 
 
 @dataclass
@@ -31,8 +30,7 @@ class GroupGraph:
     """
 
     deps: Dependences
-    facts: Facts
-    hints: Mapping[str, int]
+    sizes: Sizes
     summaries: dict[int, Summary] = field(default_factory=dict)  #: of the nodes that are scalar kernels
     group_of: list[int] = field(default_factory=list)
     members: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -44,11 +42,7 @@ class GroupGraph:
         default_factory=dict
     )  #: the nodes that an order edge puts behind one
     _calls: dict[int, Member] = field(default_factory=dict)
-    verdicts: dict[Hashable, tuple[Refusal | None, int]] = field(
-        default_factory=dict
-    )  #: by form of candidates
-    _bytes: dict[int, int] = field(default_factory=dict)  #: by kind of value
-    _devices: dict[int, str] = field(default_factory=dict)  #: by kind of value
+    verdicts: dict[FusionForm, Verdict] = field(default_factory=dict)
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _contents: dict[int, Contents] = field(default_factory=dict)  #: by group
 
@@ -60,7 +54,7 @@ class GroupGraph:
         ``grouped_only`` summarises only the kernels of calls that have a group.
         """
         deps = Dependences.of(module)
-        graph = GroupGraph(deps, program_facts(deps.main), hints_of(deps.main))
+        graph = GroupGraph(deps, Sizes(program_facts(deps.main), hints_of(deps.main)))
         by_name: dict[str, Summary | None] = {}
         for node in deps.nodes:
             if node.kind != "kernel" or node.callee is None:
@@ -214,18 +208,20 @@ class GroupGraph:
 
     def bytes_of(self, value: int) -> int:
         """Bytes of a tensor under the hints."""
-        kind = self.kinds[value]
-        known = self._bytes.get(kind)
-        if known is None:
-            spec = TensorSpec.of(self.deps.values[value].type)
-            known = self._bytes[kind] = estimate(spec.numel, self.hints) * spec.element_bytes
-        return known
+        return self.types[value].bytes
 
     @cached_property
-    def kinds(self) -> list[int]:
-        """By value, a number for its type: equal types have equal numbers."""
-        known: dict[ir.Type, int] = {}
-        return [known.setdefault(value.type, len(known)) for value in self.deps.values]
+    def types(self) -> list[ValueType]:
+        """By value, its type: equal types are one object."""
+        known: dict[ir.Type, ValueType] = {}
+        found = []
+        for value in self.deps.values:
+            type_ = value.type
+            entry = known.get(type_)
+            if entry is None:
+                entry = known[type_] = ValueType(type_, self.sizes)
+            found.append(entry)
+        return found
 
     def saved_bytes(self, a: int, b: int) -> int:
         """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
@@ -242,12 +238,7 @@ class GroupGraph:
 
     def device(self, node: int) -> str:
         """Where a kernel runs: the device of its first destination, "" for the module's."""
-        destination = self.deps.nodes[node].destinations[0]
-        kind = self.kinds[destination]
-        known = self._devices.get(kind)
-        if known is None:
-            known = self._devices[kind] = TensorSpec.of(self.deps.values[destination].type).device or ""
-        return known
+        return self.types[self.deps.nodes[node].destinations[0]].device
 
     def assign(self) -> None:
         """Writes ``fuse.group`` onto the calls: groups of two or more, numbered in program order."""
@@ -261,6 +252,17 @@ class GroupGraph:
                 elif "fuse.group" in attributes:
                     del attributes["fuse.group"]
             number += len(nodes) > 1
+
+    def state(self) -> Mapping[str, object]:
+        """What a pass keeps current that preserves the graph, see ``passes/analysis_manager.py``."""
+        nodes = [(node.op, node.callee, node.name) for node in self.deps.nodes]
+        return {
+            "operations": nodes,
+            "values": self.deps.values,
+            "kernels": self.summaries,
+            "groups": self.members,
+            "partners": {group: others for group, others in self.partners.items() if others},
+        }
 
 
 _NONE: frozenset[int] = frozenset()

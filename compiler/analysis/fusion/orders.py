@@ -8,53 +8,49 @@ columns.
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ...index import Expr, const
-from ...ir.layout import TensorSpec
 from ..kernel.accesses import Read, Write, points
+from .form import FusionTrial
 from .plan import FusionPlan, Instance
 
-if TYPE_CHECKING:
-    from .rules import Candidate
 
-
-def both_orders(c: "Candidate", one: frozenset[str], other: frozenset[str]) -> bool:
+def both_orders(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether the reductions over ``one`` and over ``other`` can run in one walk over all points.
 
     They can where the two together are all dims; where memory is contiguous along one of them (the row),
     which fits in registers; where the other one has rows enough, of a static number that falls into equal
     shares; and where nothing that runs over points waits for a column's sum.
     """
-    plan = c.planned
+    plan = t.planned
     if one & other or plan.parallel or any(e.constant is None for e in plan.extents.values()):
         return False
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
         return False
-    row, column = (one, other) if _contiguous(c, one, one | other) else (other, one)
-    if not _contiguous(c, row, one | other):
+    row, column = (one, other) if _contiguous(t, one, one | other) else (other, one)
+    if not _contiguous(t, row, one | other):
         return False
-    low, high = c.limits.held
+    low, high = t.limits.held
     width, height = (_constant(points(plan.extents, dims)) for dims in (row, column))
-    if not (low <= width <= high and height >= c.limits.walked):
+    if not (low <= width <= high and height >= t.limits.walked):
         return False
     tallest = max(_constant(plan.extents[d]) for d in column)
-    few, many = c.limits.slices
+    few, many = t.limits.slices
     return any(tallest % n == 0 for n in range(few, many + 1)) and _ends_with(plan, column)
 
 
-def nested(c: "Candidate", crossed: Iterable[frozenset[str]]) -> bool:
+def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
     """Whether reductions over ``crossed`` can run on one row in registers: each crosses some of the dims that
     the next larger one crosses (groups of a row, then the row), which are few points of a static number.
     """
-    plan = c.planned
+    plan = t.planned
     ordered = sorted(crossed, key=len)
     if any(not small < large for small, large in pairwise(ordered)):
         return False
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
         return False
     length = points(plan.extents, ordered[-1]).constant
-    return length is not None and length <= c.limits.held[1]
+    return length is not None and length <= t.limits.held[1]
 
 
 def _constant(e: Expr) -> int:
@@ -62,10 +58,10 @@ def _constant(e: Expr) -> int:
     return e.constant
 
 
-def _contiguous(c: "Candidate", row: frozenset[str], everything: frozenset[str]) -> bool:
+def _contiguous(t: FusionTrial, row: frozenset[str], everything: frozenset[str]) -> bool:
     """Whether every access at all points, and there is one, moves by one element along a dim of ``row``."""
     found = False
-    for dims, e in _offsets(c):
+    for dims, e in _offsets(t):
         if everything <= dims:
             found = True
             if not any(e.coefficient(d) == const(1) for d in row):
@@ -73,9 +69,9 @@ def _contiguous(c: "Candidate", row: frozenset[str], everything: frozenset[str])
     return found
 
 
-def _offsets(c: "Candidate") -> Iterator[tuple[frozenset[str], Expr]]:
+def _offsets(t: FusionTrial) -> Iterator[tuple[frozenset[str], Expr]]:
     """The dims and the storage offset of each access that the fused kernel makes."""
-    plan, kept = c.planned, c.escaping
+    plan, kept = t.planned, t.form.escaping
     for instance in plan.instances:
         member = plan.members[instance.member]
         accesses: list[Read | Write] = [
@@ -83,7 +79,7 @@ def _offsets(c: "Candidate") -> Iterator[tuple[frozenset[str], Expr]]:
         ]
         accesses += [w for w in member.summary.writes if member.results[w.result] in kept]
         for access in accesses:
-            spec = TensorSpec.of(c.graph.deps.values[member.operands[access.argument]].type)
+            spec = t.form.types[member.operands[access.argument]].spec
             total = const(0)
             for coordinate, stride in zip(plan.coords(instance, access), spec.strides, strict=True):
                 total = total + coordinate * stride

@@ -72,6 +72,11 @@ class Member:
         """The operands and the results."""
         return self.operands + self.results
 
+    @cached_property
+    def signature(self) -> tuple[Summary, int, int]:
+        """The summary, and how many operands and results the call has."""
+        return self.summary, len(self.operands), len(self.results)
+
 
 @dataclass
 class Instance:

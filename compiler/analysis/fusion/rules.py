@@ -1,65 +1,35 @@
 """When two groups of kernels may become one: each rule is a function that says None, or why not.
 
-``RULES`` run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made,
+They run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made,
 and planning itself refuses by ``order``, ``atomic`` and ``reduction-dims`` too.  What each rule refuses is
-said by ``fusion_plan.RULE_NAMES``; ``little-shared`` and ``memory`` are in ``passes/fuse_horizontal.py``,
+said by ``plan.RULE_NAMES``; ``little-shared`` and ``memory`` are in ``passes/fuse_horizontal.py``,
 ``extern`` in ``passes/fuse_vertical.py``.
 
-From ``index_mismatch`` on, rules see nothing of a candidate but its *form*: its kernels as summaries, the
-types of their values, and which of these are equal, share storage or are needed by others.  Graphs repeat
-themselves, so the verdict on a form is kept; the kernels are "{0}", "{1}", .. in its texts.
+The first rules are about groups in their graph (``OF_GROUPS``).  From ``index_mismatch`` on, rules are given
+the form of both groups and nothing else (``OF_FORMS``), and their verdict is kept; the kernels are "{0}",
+"{1}", .. in its texts.  ``form.py`` says why.
 """
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
-from ...ir.sizes import estimate
 from ..kernel.accesses import points
+from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import both_orders, nested
 from .placement import plan_group
-from .plan import FusionPlan, Refusal
+from .plan import Refusal
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Parameters of the rules.
-
-    cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
-    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its
-                    readers apart.
-    cached:         bytes that a GPU's cache keeps: where it holds all that is read, half the ``rows`` do.
-    held:           fewest and most elements of a row whose column sums stay in one program's registers.
-    walked:         fewest rows for which that pays.
-    slices:         fewest and most slices that the rows are cut into (one or two programs each SM).
-    slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
-    """
-
-    accesses: int = 64
-    ops: int = 512
-    cheap: int = 16
-    loads: int = 4
-    slots_per_byte: int = 4
-    row: int = 32768
-    rows: int = 264
-    cached: int = 32 << 20
-    held: tuple[int, int] = (256, 8192)
-    walked: int = 2048
-    slices: tuple[int, int] = (132, 264)
-
-
-@dataclass
 class Candidate:
-    """Two groups that might merge.  ``plan`` is made by ``index_mismatch``."""
+    """Two groups that might merge."""
 
     graph: GroupGraph
     first: int
     second: int
     limits: Limits
-    plan: FusionPlan | None = None
-    walks: bool = False  #: rows are reduced on the way down the columns; ``reduction_dims`` finds out
-    slots: int = 0  #: issue slots that are spent again; ``recompute`` counts them
 
     @cached_property
     def nodes(self) -> tuple[int, ...]:
@@ -71,34 +41,27 @@ class Candidate:
         return self.graph.escaping(self.first, self.second)
 
     @property
-    def form(self) -> Hashable:
-        """What a verdict depends on, see above."""
+    def form(self) -> FusionForm:
+        """All that the rules of forms see of it."""
         graph = self.graph
         members = [graph.member(n) for n in self.nodes]
         values = [v for m in members for v in m.values]
         numbers = _numbered(values)
         storages = list(map(graph.deps.roots.__getitem__, numbers))
-        return (
+        return FusionForm(
             self.limits,
-            tuple([m.summary for m in members]),
+            graph.sizes,
+            tuple([m.signature for m in members]),
             tuple(map(numbers.__getitem__, values)),
             tuple(map(_numbered(storages).__getitem__, storages)),
-            tuple(map(graph.kinds.__getitem__, numbers)),
+            tuple(map(graph.types.__getitem__, numbers)),
             frozenset([numbers[v] for v in self.escaping]),
         )
-
-    @property
-    def planned(self) -> FusionPlan:
-        assert self.plan is not None, "index_mismatch makes the plan and runs first"
-        return self.plan
 
 
 def _numbered(values: Iterable[int]) -> dict[int, int]:
     """The different ones of ``values``, each with its number among them in order of first occurrence."""
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
-
-
-Rule = Callable[[Candidate], Refusal | None]
 
 
 def device(c: Candidate) -> Refusal | None:
@@ -143,21 +106,20 @@ def cycle(c: Candidate) -> Refusal | None:
     )
 
 
-def index_mismatch(c: Candidate) -> Refusal | None:
+def index_mismatch(t: FusionTrial) -> Refusal | None:
     """One placement of every member serves all reads inside the group."""
-    members = [replace(c.graph.member(n), name=f"{{{i}}}") for i, n in enumerate(c.nodes)]
-    plan = plan_group(members, c.escaping, c.graph.facts)
+    plan = plan_group(t.form.members, t.form.escaping, t.form.sizes.facts)
     if isinstance(plan, Refusal):
         return plan
-    c.plan = plan
+    t.plan = plan
     return None
 
 
-def reduction_dims(c: Candidate) -> Refusal | None:
+def reduction_dims(t: FusionTrial) -> Refusal | None:
     """All reductions and scans cross the same dims, or nested ones of a row in registers, or are row and
     column sums that one read serves.
     """
-    plan = c.planned
+    plan = t.planned
     found: dict[frozenset[str], str] = {}
     for instance in plan.instances:
         summary = plan.members[instance.member].summary
@@ -165,10 +127,10 @@ def reduction_dims(c: Candidate) -> Refusal | None:
             crossed = plan.image(instance, crossing.over)
             if crossed:
                 found.setdefault(crossed, plan.members[instance.member].name)
-    if len(found) < 2 or nested(c, found):
+    if len(found) < 2 or nested(t, found):
         return None
-    if len(found) == 2 and both_orders(c, *found):
-        c.walks = True
+    if len(found) == 2 and both_orders(t, *found):
+        t.walks = True
         return None
     text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
     return Refusal(
@@ -178,16 +140,16 @@ def reduction_dims(c: Candidate) -> Refusal | None:
     )
 
 
-def lost_parallelism(c: Candidate) -> Refusal | None:
+def lost_parallelism(t: FusionTrial) -> Refusal | None:
     """Each reduction depends on every dim that nothing reduces."""
-    plan = c.planned
+    plan = t.planned
     parallel = plan.parallel
     for instance in plan.instances:
         summary = plan.members[instance.member].summary
         for crossing in summary.crossings:
             missing = parallel - plan.image(instance, crossing.dims)
             if missing and plan.image(instance, crossing.over):
-                repeats = estimate(points(plan.extents, missing), c.graph.hints)
+                repeats = t.estimate(points(plan.extents, missing))
                 name = plan.members[instance.member].name
                 numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
                 return Refusal(
@@ -198,15 +160,15 @@ def lost_parallelism(c: Candidate) -> Refusal | None:
     return None
 
 
-def too_long_row(c: Candidate) -> Refusal | None:
+def too_long_row(t: FusionTrial) -> Refusal | None:
     """What visits a row again after its reduction does so in the same program: not with few long rows."""
-    plan = c.planned
-    if c.walks:
+    plan = t.planned
+    if t.walks:
         return None  # each row is short, and the columns are shared among programs
     crossed = plan.crossed
-    length = estimate(points(plan.extents, crossed), c.graph.hints)
-    rows = estimate(points(plan.extents, plan.parallel), c.graph.hints)
-    if length <= c.limits.row or rows >= c.limits.rows or _read_from_cache(c, rows):
+    length = t.estimate(points(plan.extents, crossed))
+    rows = t.estimate(points(plan.extents, plan.parallel))
+    if length <= t.limits.row or rows >= t.limits.rows or _read_from_cache(t, rows):
         return None
     reduced: set[int] = set()
     for number, instance in enumerate(plan.instances):  # makers come before their readers
@@ -215,9 +177,9 @@ def too_long_row(c: Candidate) -> Refusal | None:
         if after and plan.reached[number] & crossed:
             numbers = (
                 ("row", length),
-                ("max_row", c.limits.row),
+                ("max_row", t.limits.row),
                 ("rows", rows),
-                ("min_rows", c.limits.rows),
+                ("min_rows", t.limits.rows),
             )
             name = plan.members[instance.member].name
             message = f"{name} visits few long rows again after they are reduced: split the reduction"
@@ -227,20 +189,20 @@ def too_long_row(c: Candidate) -> Refusal | None:
     return None
 
 
-def _read_from_cache(c: Candidate, rows: int) -> bool:
+def _read_from_cache(t: FusionTrial, rows: int) -> bool:
     """Whether each multiprocessor has a row and the second visit finds all rows in the cache: one kernel then
     costs less than the three that share each row (group norm of 256 groups of 40960: 18.5 us, 22.8).
     """
-    members = c.planned.members
+    members = t.planned.members
     read = {m.operands[r.argument] for m in members for r in m.summary.reads}
     read -= {result for m in members for result in m.results}
-    return rows * 2 >= c.limits.rows and sum(map(c.graph.bytes_of, read)) <= c.limits.cached
+    return rows * 2 >= t.limits.rows and t.form.bytes_of(read) <= t.limits.cached
 
 
-def uneven(c: Candidate) -> Refusal | None:
+def uneven(t: FusionTrial) -> Refusal | None:
     """What is stored is stored at every parallel point: no program stores what others store too."""
-    plan = c.planned
-    escaping = c.escaping
+    plan = t.planned
+    escaping = t.form.escaping
     for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:
@@ -254,9 +216,9 @@ def uneven(c: Candidate) -> Refusal | None:
     return None
 
 
-def recompute(c: Candidate) -> Refusal | None:
+def recompute(t: FusionTrial) -> Refusal | None:
     """What runs at more points than before is cheap, or costs less than the traffic that it saves."""
-    plan = c.planned
+    plan = t.planned
     parallel = plan.parallel
     visits: dict[int, int] = {}
     counts: dict[frozenset[str], int] = {}
@@ -264,16 +226,16 @@ def recompute(c: Candidate) -> Refusal | None:
         if not instance.inlined:
             over |= parallel
         if over not in counts:
-            counts[over] = estimate(points(plan.extents, over), c.graph.hints)
+            counts[over] = t.estimate(points(plan.extents, over))
         visits[instance.member] = visits.get(instance.member, 0) + counts[over]
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
-        before = estimate(summary.points, c.graph.hints)
-        c.slots += max(0, now - before) * summary.weight
-        if now <= before or (summary.weight <= c.limits.cheap and len(summary.reads) <= c.limits.loads):
+        before = t.estimate(summary.points)
+        t.slots += max(0, now - before) * summary.weight
+        if now <= before or (summary.weight <= t.limits.cheap and len(summary.reads) <= t.limits.loads):
             continue
-        saved = 2 * sum(map(c.graph.bytes_of, plan.members[number].results))  # written and read once each
-        if (now - before) * summary.weight <= saved * c.limits.slots_per_byte:
+        saved = 2 * t.form.bytes_of(plan.members[number].results)  # written and read once each
+        if (now - before) * summary.weight <= saved * t.limits.slots_per_byte:
             continue
         numbers = (
             ("points_before", before),
@@ -289,13 +251,13 @@ def recompute(c: Candidate) -> Refusal | None:
     return None
 
 
-def overwritten(c: Candidate) -> Refusal | None:
+def overwritten(t: FusionTrial) -> Refusal | None:
     """What a member overwrites, the others read only at the point that is overwritten, before it is.
 
     Coordinates over dims say which point that is.  Loaded indices do not: two points may load equal ones, so
     that one overwrites what the other has not read yet, also where all load the same.
     """
-    plan = c.planned
+    plan = t.planned
     made = {r for m in plan.members for r in m.results}
     writers: dict[int, int] = {}
     for number, member in enumerate(plan.members):
@@ -337,9 +299,9 @@ def overwritten(c: Candidate) -> Refusal | None:
     return None
 
 
-#: Of the groups; and of the form that both have together.  In this order.
-OF_GROUPS: tuple[Rule, ...] = (device, size, cycle)
-OF_FORMS: tuple[Rule, ...] = (
+#: The rules about two groups in their graph, in this order; and after them those about the form of both.
+OF_GROUPS: tuple[Callable[[Candidate], Refusal | None], ...] = (device, size, cycle)
+OF_FORMS: tuple[Callable[[FusionTrial], Refusal | None], ...] = (
     index_mismatch,
     reduction_dims,
     lost_parallelism,
@@ -348,28 +310,32 @@ OF_FORMS: tuple[Rule, ...] = (
     recompute,
     overwritten,
 )
-RULES = OF_GROUPS + OF_FORMS
 
 
-def judge(candidate: Candidate) -> Refusal | None:
-    """The first refusal, or None when the groups may merge."""
-    refusal = _first(OF_GROUPS, candidate)
-    if refusal is not None:
-        return refusal
+def judge(candidate: Candidate) -> Verdict:
+    """Whether two groups may merge; else the first refusal."""
+    for rule in OF_GROUPS:
+        refusal = rule(candidate)
+        if refusal is not None:
+            return Verdict(refusal, 0)
     graph, form = candidate.graph, candidate.form
     verdict = graph.verdicts.get(form)
     if verdict is None:
-        verdict = graph.verdicts[form] = _first(OF_FORMS, candidate), candidate.slots
-    refusal, candidate.slots = verdict
-    return refusal and refusal.about([graph.member(n).name for n in candidate.nodes])
+        verdict = graph.verdicts[form] = judge_form(form)
+    if verdict.refusal is None:
+        return verdict
+    names = [graph.member(n).name for n in candidate.nodes]
+    return Verdict(verdict.refusal.about(names), verdict.slots)
 
 
-def _first(rules: tuple[Rule, ...], candidate: Candidate) -> Refusal | None:
-    for rule in rules:
-        refusal = rule(candidate)
+def judge_form(form: FusionForm) -> Verdict:
+    """The verdict on every two groups of a form that no rule about groups refuses."""
+    trial = FusionTrial(form)
+    for rule in OF_FORMS:
+        refusal = rule(trial)
         if refusal is not None:
-            return refusal
-    return None
+            return Verdict(refusal, trial.slots)
+    return Verdict(None, trial.slots)
 
 
-__all__ = ["RULES", "Candidate", "Limits", "Refusal", "Rule", "judge"]
+__all__ = ["OF_FORMS", "OF_GROUPS", "Candidate", "Limits", "Refusal", "judge", "judge_form"]

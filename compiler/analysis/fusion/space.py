@@ -8,6 +8,7 @@ coincide; where one side has a dim in several pieces, the other is cut likewise.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from ...index import Expr, Facts, Solution, const, is_bijection, simplify, solve, sym
 from ...index.facts import is_indirect
@@ -37,6 +38,13 @@ def bijective(
     facts: Facts,
 ) -> bool:
     return is_bijection(dict(mapping), dict(producer), dict(consumer), facts)
+
+
+class PairingScore(NamedTuple):
+    """How good a pairing of dims is, the more important part first."""
+
+    paired: int  #: dims that got a partner
+    coinciding: int  #: loads that would be loads that the cluster has already
 
 
 class Spaces:
@@ -109,35 +117,86 @@ class Spaces:
     def pair(
         self, number: int, cluster: int, dims: dict[str, Expr], loose: Mapping[str, Expr], free: Sequence[str]
     ) -> None:
-        """Finds cluster dims for the dims that no read determines; adds to ``dims``."""
-        extents = self.clusters[cluster]
-        best: dict[str, str] = {}
-        score = -1
-        for pairing in islice(_pairings(list(loose), loose, free, extents, self.facts), MAX_PAIRINGS):
-            trial = {**dims, **{d: sym(n) for d, n in pairing.items()}}
-            found = (len(pairing), self.coinciding(number, cluster, trial))
-            value = found[0] * 1000 + found[1]
-            if value > score:
-                best, score = pairing, value
+        """Finds cluster dims for the dims of a member that no read determines; adds them to ``dims``.
+
+        number: the member.  loose: those dims and their extents.  free: the cluster's dims that nothing of
+        this member has taken.  Whole dims are paired first, then dims that one of the two has in pieces; what
+        is left gets new dims of the cluster.
+        """
+        best = self.best_pairing(number, cluster, dims, loose, free)
         dims.update((d, sym(n)) for d, n in best.items())
         left = [d for d in loose if d not in best]
         open_ = [n for n in free if n not in best.values()]
-        for d in list(left):  # a dim that the cluster has in several pieces
+        left, open_ = self.join_pieces(cluster, dims, loose, left, open_)
+        left = self.cut_into_pieces(cluster, dims, loose, left, open_)
+        extents = self.clusters[cluster]
+        dims.update((d, self.dim(loose[d], True, extents)) for d in left)
+
+    def best_pairing(
+        self,
+        number: int,
+        cluster: int,
+        dims: Mapping[str, Expr],
+        loose: Mapping[str, Expr],
+        free: Sequence[str],
+    ) -> dict[str, str]:
+        """Member dim -> cluster dim of the same extent, such that most dims have one; of those pairings the
+        one that lets most loads coincide, the first of equals.
+        """
+
+        def score(pairing: dict[str, str]) -> PairingScore:
+            trial = {**dims, **{d: sym(n) for d, n in pairing.items()}}
+            return PairingScore(len(pairing), self.coinciding(number, cluster, trial))
+
+        pairings = _pairings(list(loose), loose, free, self.clusters[cluster], self.facts)
+        return max(islice(pairings, MAX_PAIRINGS), key=score)
+
+    def join_pieces(
+        self,
+        cluster: int,
+        dims: dict[str, Expr],
+        loose: Mapping[str, Expr],
+        left: Sequence[str],
+        open_: Sequence[str],
+    ) -> tuple[list[str], list[str]]:
+        """Expresses a member's dim by several of the cluster's, whose extents multiply to its own.
+
+        Adds to ``dims``; gives the dims of the member and of the cluster that are still unpaired.
+        """
+        extents = self.clusters[cluster]
+        joined: set[str] = set()
+        for d in left:
             run = _run(open_, extents, loose[d], self.facts)
             if run:
                 dims[d] = _mixed_radix(run, extents)
-                left.remove(d)
+                joined.add(d)
                 open_ = [n for n in open_ if n not in run]
-        for n in open_:  # several dims that the cluster has as one
+        return [d for d in left if d not in joined], list(open_)
+
+    def cut_into_pieces(
+        self,
+        cluster: int,
+        dims: dict[str, Expr],
+        loose: Mapping[str, Expr],
+        left: Sequence[str],
+        open_: Sequence[str],
+    ) -> list[str]:
+        """Replaces a dim of the cluster by new ones for several dims of the member, whose extents multiply to
+        its own.
+
+        Adds to ``dims``; gives the dims of the member that are still unpaired.
+        """
+        for n in open_:
+            extents = self.clusters[cluster]
             run = _run(left, loose, extents[n], self.facts)
             if run:
                 names = {d: self.dim(loose[d], True, extents) for d in run}
-                self.substitute(cluster, {n: _mixed_radix(run, loose).subs(names)})
-                extents = self.clusters[cluster]
-                dims.update({d: e.subs({n: _mixed_radix(run, loose).subs(names)}) for d, e in dims.items()})
+                flat = _mixed_radix(run, loose).subs(names)
+                self.substitute(cluster, {n: flat})
+                dims.update({d: e.subs({n: flat}) for d, e in dims.items()})
                 dims.update(names)
                 left = [d for d in left if d not in run]
-        dims.update((d, self.dim(loose[d], True, extents)) for d in left)
+        return list(left)
 
     def coinciding(self, number: int, cluster: int, dims: Mapping[str, Expr]) -> int:
         """How many of the member's loads would be loads that the cluster has already."""

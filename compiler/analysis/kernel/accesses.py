@@ -53,7 +53,7 @@ class Write:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each point of its dims writes one element, always."""
+        """Whether each point sets one element, without a guard and not at a loaded index."""
         return self.mode == "set" and not self.guarded and not self.indirect
 
 
@@ -68,7 +68,7 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What kernels that differ in their names only have in common: equal ones are the same object.
+    """What a kernel reads, writes, reduces and costs.  Equal summaries are the same object.
 
     ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point.
     """

@@ -1,8 +1,8 @@
 """Which result of a kernel may be written over a tensor that the kernel reads.
 
-A point of the kernel that reads an element of the tensor is then the only one to do so, and writes its own
-result there after it has read.  Rules look at one kernel; whether the tensor is needed later is not their
-concern.
+It may if each element of the tensor is read by one point of the kernel only, and that point writes its
+result there after the read.  The rules look at one kernel: whether something reads the tensor later is for
+the caller to find out.
 """
 
 from ...index import Expr, offset

@@ -38,7 +38,7 @@ def coarse_ops(block: ir.Block) -> frozenset[ir.Operation]:
 
 
 def beside_one_ops(block: ir.Block) -> frozenset[ir.Operation]:
-    """The functions within -1 and 1 of a kernel's block, in f32, for which an error relative to 1 serves."""
+    """A kernel's f32 functions with values from -1 to 1 whose error need only be small beside 1."""
     summed = _reaching(block, _KEEPS | _SUMS)
 
     def beside_one(op: ir.Operation) -> bool:

@@ -114,9 +114,10 @@ class KernelShape:
 
     @cached_property
     def walked(self) -> tuple[str, ...] | None:
-        """The dims of rows that one warp can walk over: where it holds a row, all values that live at once,
-        and the sums down the columns.  None where a reduction crosses rows and columns, or what is reduced
-        down the columns is needed for each row.
+        """In a kernel that reduces rows and columns, the dims that count the rows, if one warp can go through
+        rows one by one: a row, all its values that are live at once and the sums of the columns fit into its
+        registers.  None otherwise; so where a reduction crosses both, or a row needs what is reduced over the
+        rows.
         """
         reductions, main = self.kernel.reductions, self.main_access
         classes = self.reduced_classes
@@ -250,7 +251,7 @@ class KernelShape:
     # --- registers ----------------------------------------------------------------------------------------
     @cached_property
     def live_values(self) -> int:
-        """Most values of the largest dim set that live at once, in 32-bit registers, in program order."""
+        """The most values of the largest dim set that are live at once, in 32-bit registers."""
         block = self.kernel.func.regions[0].blocks[0]
         ops = [op.operation for op in block.operations]
         number = {op: i for i, op in enumerate(ops)}

@@ -246,7 +246,7 @@ class Dependences:
 
 @dataclass(frozen=True)
 class _Sharing:
-    """What calls of a function, or an operation of another name, do to storage: see ``Node``."""
+    """Which storage the calls of a function, or operations of one name, read and write: see ``Node``."""
 
     kind: str
     ties: tuple[int, ...] = ()
@@ -311,7 +311,7 @@ def extern_mutated(callee: ir.Operation) -> tuple[int, ...]:
 
 
 def returned_operands(call: ir.Operation, callee: ir.Operation) -> set[ir.Value]:
-    """Results of a call of an extern op that are the operand which it wrote, the same tensor."""
+    """The results of a call of an extern op that are an operand which the op has written in place."""
     written = extern_mutated(callee)
     return {
         call.results[result]
@@ -321,7 +321,7 @@ def returned_operands(call: ir.Operation, callee: ir.Operation) -> set[ir.Value]
 
 
 def has_effect(op: ir.Operation, callee: ir.Operation | None) -> bool:
-    """Whether the operation is ordered against others of its kind and never dead, whatever its results."""
+    """Whether the operation keeps its order among others with effects, and is never dead."""
     if op.name in ("fuse.rng", "scf.while", "scf.for", "scf.if"):
         return True
     if callee is None:

@@ -48,17 +48,17 @@ class Part:
         return self.moved / (hardware.bandwidth * 1e3)
 
     def is_small(self, hardware: Hardware) -> bool:
-        """Whether the fixed cost of a launch is a good part of what it takes."""
+        """Whether the kernel takes at most ``MOST_LAUNCHES`` times as long as a launch costs."""
         return self.idles(hardware) or self.microseconds(hardware) <= MOST_LAUNCHES * hardware.launch
 
 
 def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) -> str | None:
     """Why ``new`` should not share the launch of ``parts``: the name of a rule; None when it should.
 
-    All are small.  Different code may share a launch where every part is too small to fill the chip, or where
-    all are straight-line code on tiles of one size: the registers of the hungriest part count for all, which
-    costs the others nothing then.  The same holds of warps: parts that leave the chip idle may take more than
-    they asked for, as tile code does not say how many share it.
+    All parts are small.  Parts with different code may share a launch where each is too small to fill the
+    GPU, or where all are straight-line code on tiles of one size: each program gets the registers of the
+    part that needs most, which slows the others only if they would fill the GPU.  Likewise parts that do not
+    fill it may run with more warps than their tiles ask for; tile code is the same for any number of warps.
     """
     if new.resources != parts[0].resources:
         return "resources"

@@ -1,9 +1,9 @@
 """An order of ``@main`` in which fewer bytes are alive at the worst moment.
 
-Nodes that give back at least as many bytes as they take run as soon as they can, all others as the program
-has them: a result is used up before the next one is made.  The same rule from the last operation to the first
-puts off what only takes until somebody needs it.  Each order is found in near-linear time, keeps every
-dependence, and is judged by the peak that it would have.
+Nodes after which no more bytes are alive than before run as soon as they can, all others in program order: so
+a result is used before the next one is made.  The same rule applied from the last operation to the first
+delays nodes that only allocate until their result is needed.  Each order is found in near-linear time, keeps
+every dependence, and is judged by the peak that it would have.
 
 What the caller does with arguments is unknown: a parameter stays, an activation that was saved for the
 backward pass is freed after its last use.  So an order counts as better only where neither account has a
@@ -74,14 +74,14 @@ class StorageUses:
 
 
 class PeakOrder:
-    """Orders of the nodes of ``@main``, and what they come to."""
+    """Orders of the nodes of ``@main``, and their peaks of memory."""
 
     def __init__(self, deps: Dependences, hints: Mapping[str, int]) -> None:
         self.uses = StorageUses.of(deps, hints)
         self.program = list(self.uses.nodes)
 
     def peaks(self, order: Sequence[int]) -> Peaks:
-        """What an order of all nodes comes to."""
+        """The peaks of an order of all nodes."""
         end = len(order)  # where the return stands, which uses what it hands out
         place = [end] * (self.program[-1] + 2 if self.program else 1)
         for i, n in enumerate(order):
@@ -174,7 +174,7 @@ class _Walk:
                 self._ready(follower)
 
     def _relieve(self, root: int) -> None:
-        """The other users of a storage need not take it, or the last one gives it back."""
+        """Lowers what the other users of a storage add: it is alive already, or the last of them frees it."""
         for user in self.users[root]:
             if user in self.rank and user not in self.done:
                 was = self.net[user]

@@ -1,7 +1,7 @@
-"""What passes share that give the operations of ``@main`` another order.
+"""What the passes that reorder the operations of ``@main`` share.
 
-Operations that do nothing when they run (views, sizes, ``fuse.empty``, times) have no place of their own:
-they *float*, and follow what they are made from.
+Operations that do nothing at run time (views, sizes, ``fuse.empty``, ``fuse.after``) have no place of their
+own: they *float*, and stand right before the first operation that needs them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,7 @@
 """Where the launches of a module come from: FX nodes and lines of the user's program, read from locations.
 
-The call says it, and not the function: equal kernels share a function, their calls keep apart.
+They are read from the call, not from its function: equal kernels share one function, and each call keeps its
+own location.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,12 @@
-"""What the rules of tiling share: the choice that they make, and how much a program takes."""
+"""What the rules of tiling share: their form, the choice that they make, and how much a program takes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from ...base.hardware import Hardware
 from ...ir.kernel import Access
-from ...ir.tile import Tile
+from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
 
 #: Lanes of a program of four warps.
@@ -24,6 +27,45 @@ class Choice:
     rule: str
 
 
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class TilingRule(Generic[S]):
+    """One way to cut kernels.  ``tile`` gives None where the rule does not apply; its docstring says what it
+    gives, when it applies, and why.
+    """
+
+    name: str
+    tile: Callable[[S, Hardware], Tile | None]
+
+
+@dataclass(frozen=True)
+class TilingFamily(Generic[S]):
+    """Kernels that are cut by the same ``rules``: the first that gives a tile decides, so a rule says nothing
+    of what those before it take.  ``subject`` is what the rules read.
+    """
+
+    name: str
+    holds: Callable[[KernelShape], bool]
+    subject: Callable[[KernelShape], S]
+    rules: tuple[TilingRule[S], ...]
+
+    def choice(self, shape: KernelShape, hardware: Hardware) -> Choice:
+        """What the rules say of a kernel of the family.  Raises ``NoTiling``."""
+        subject = self.subject(shape)
+        for rule in self.rules:
+            tile = rule.tile(subject, hardware)
+            if tile is not None:
+                return Choice(tile, rule.name)
+        raise AssertionError(f"no rule of '{self.name}' gives a tile: the last has to fit every kernel")
+
+
+def grid(dims: tuple[str, ...], block: int) -> tuple[Axis, ...]:
+    """The axis of a program's blocks of ``dims``; none where there are no dims."""
+    return (Axis(dims, block, "grid"),) if dims else ()
+
+
 def full_accesses(shape: KernelShape) -> list[Access]:
     """The accesses that run over all dims of more than one point: the others are small."""
     dims = {d for d in shape.order if shape.size(d) > 1}
@@ -33,7 +75,8 @@ def full_accesses(shape: KernelShape) -> list[Access]:
 def elements_per_program(shape: KernelShape) -> int:
     """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more
     inputs over all dims, and while the values that live at once need more than SMALL_REGISTERS.  What is read
-    once a row does not make tiles smaller."""
+    once a row does not make tiles smaller.
+    """
     whole = full_accesses(shape)
     widest = max((shape.element_bytes(a) for a in whole), default=shape.widest)
     per_thread = max(1, min(16, 32 // widest))

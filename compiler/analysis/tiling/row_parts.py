@@ -8,31 +8,27 @@ what that costs; both accesses of a row are then of whole vectors and masks are 
 
 What all rows share, as a weight for each column, starts at a multiple of 16 bytes, and the vectors of a row
 meet it anywhere: it is read as the two vectors that each one meets, and shifted (``codegen/tile_shift.py``).
-Not where all rows start at even elements: accesses of 8 bytes cost less than that (layer norm of 1500 columns
-takes 49.5 us with them and 52.9 with shifts, of 4097 columns, where they are of 2 bytes, 47.2 and 42.7).  The
-last vector but one of a row is therefore the last that belongs to the first tile: no access ends behind
-the row.
+Not where all rows start at even elements: accesses of 4 or 8 bytes cost less than shifting.  The last vector
+but one of a row is therefore the last that belongs to the first tile: no access ends behind the row.
 """
 
 from dataclasses import dataclass
 
-from ...index import Expr, sym
-from ...index.facts import is_indirect
+from ...index import Expr
 from ...ir.defining import is_true
 from ...ir.kernel import Access, Kernel, string
+from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
+from .rows import WIDEST, NoVectors, row_of, start_of
 
-#: Bytes of the widest access, and of the elements whose rows gain: lanes side by side that read 4 bytes each
-#: are fast enough.
-_WIDEST, _NARROW = 16, 2
+#: Bytes of the elements whose rows gain: lanes side by side that read 4 bytes each are fast enough.
+_NARROW = 2
 #: Fewest vectors of a thread, beside which the one element of the ends is little.
 _FEWEST_VECTORS = 4
 #: A thread's registers for what is not the row, and those of a program, of which two share an SM.
 _OTHER_REGISTERS, _PROGRAM_REGISTERS = 24, 32768
-#: Reductions whose results for several parts of a row are combined (``Fold.of_parts``).
-_IN_PARTS = ("fuse.reduce", "fuse.dot", "fuse.welford", "fuse.online_softmax")
 
 
 @dataclass(frozen=True)
@@ -55,73 +51,67 @@ class RowParts:
         return self.extent - self.whole
 
 
-def row_parts(kernel: Kernel, tile: Tile) -> RowParts | None:
-    """How the rows of a kernel that are held in registers are cut.  None where they start at vectors, or are
-    not alone in a program; where something is scanned along them, drawn at random (four neighbours share a
-    call), checked, or searched; where accesses do not step through rows, or threads would hold too little or
-    too much.
-    """
+def row_parts(kernel: Kernel, tile: Tile) -> RowParts | NoVectors:
+    """How the rows of a kernel that are held in registers are cut, or why they are not."""
     held = [i for i, axis in enumerate(tile.axes) if axis.kind == "resident"]
-    if tile.looped is not None or len(held) != 1 or len(tile.axes[held[0]].dims) != 1 or kernel.scans:
-        return None
-    [axis], [dim] = held, tile.axes[held[0]].dims
-    if any(other.block > 1 for i, other in enumerate(tile.axes) if i != axis):
-        return None
-    extent = kernel.dims[dim].constant
-    if extent is None or any(dim in kernel.op_dims[op] for op in kernel.asserts):
-        return None
+    if tile.looped is not None or len(held) != 1:
+        return NoVectors.NO_AXIS
+    [axis] = held
+    row = row_of(kernel, tile, axis)
+    if isinstance(row, NoVectors):
+        return row
+    dim, extent = row
     if any(op.name == "fuse.rand" and dim in dims for op, dims in kernel.op_dims.items()):
-        return None
-    if not all(op.name in _IN_PARTS for op in kernel.reductions):
-        return None
+        return NoVectors.RANDOM
+    if not all(REDUCTION_OPS[op.name].in_parts for op in kernel.reductions):
+        return NoVectors.FOLD
     shapes = KernelShape.of(kernel)
     loads = {i: a for i, a in enumerate(kernel.loads) if dim in kernel.op_dims[a.op]}
     stores = [a for a in kernel.stores if dim in kernel.op_dims[a.op]]
-    if shapes.aligned((dim,)) or not loads:
-        return None
+    if shapes.aligned((dim,)):
+        return NoVectors.ALIGNED
+    if not loads:
+        return NoVectors.NOT_READ
     if any(a.argument in kernel.ties for a in loads.values()):
-        return None
+        return NoVectors.UPDATED
     if any(string(a.op.attributes["mode"]) != "set" for a in stores):
-        return None
-    vector = _WIDEST // _NARROW
-    read = {number: _row(kernel, shapes, access, dim) for number, access in loads.items()}
+        return NoVectors.ADDED
+    vector = WIDEST // _NARROW
+    read = {number: _narrow_start(kernel, shapes, access, dim) for number, access in loads.items()}
     shared = tuple(
-        (n, row)
-        for n, row in read.items()
-        if row is not None and kernel.facts.divides(vector, row) and is_true(loads[n].op.operands[1])
+        (n, start)
+        for n, start in read.items()
+        if start is not None and kernel.facts.divides(vector, start) and is_true(loads[n].op.operands[1])
     )
-    starts = {row for n, row in read.items() if n not in dict(shared)}
-    starts |= {_row(kernel, shapes, access, dim) for access in stores}
+    starts = {start for n, start in read.items() if n not in dict(shared)}
+    starts |= {_narrow_start(kernel, shapes, access, dim) for access in stores}
+    if None in starts:
+        return NoVectors.STEPS
     if len(starts) != 1:
-        return None
+        return NoVectors.STARTS
     [start] = starts
-    if start is None or (shared and kernel.facts.divides(2, start)):
-        return None
+    assert start is not None
+    if shared and kernel.facts.divides(2, start):
+        return NoVectors.EVEN_STARTS
     parts = RowParts(axis, start, vector, extent // vector * vector - vector, extent, shared)
-    return parts if _gains(shapes, tile, parts) else None
+    return _loss(shapes, tile, parts) or parts
 
 
-def _gains(shapes: KernelShape, tile: Tile, parts: RowParts) -> bool:
-    """Whether threads hold enough, and hardly a lane is idle, and several programs share an SM."""
+def _loss(shapes: KernelShape, tile: Tile, parts: RowParts) -> NoVectors | None:
+    """Why two tiles are slower than one of single elements; None where they are faster."""
     threads = 32 * tile.num_warps
     held = -(-parts.whole // (threads * parts.vector)) * parts.vector
     registers = held * shapes.live_values + _OTHER_REGISTERS
-    return (
-        held >= _FEWEST_VECTORS * parts.vector
-        and parts.whole <= ceil_power(parts.whole) <= tile.elements
-        and parts.whole * 5 >= held * threads * 4
-        and threads * registers <= _PROGRAM_REGISTERS
-    )
+    if held < _FEWEST_VECTORS * parts.vector:
+        return NoVectors.FEW_VECTORS
+    if ceil_power(parts.whole) > tile.elements:
+        return NoVectors.NO_SMALLER
+    if parts.whole * 5 < held * threads * 4:
+        return NoVectors.IDLE
+    return NoVectors.REGISTERS if threads * registers > _PROGRAM_REGISTERS else None
 
 
-def _row(kernel: Kernel, shapes: KernelShape, access: Access, dim: str) -> Expr | None:
-    """Where a row of an access starts; None where it does not step by one through elements of 16 bits that
-    start at a multiple of 16 bytes.
-    """
-    spec = kernel.spec(access.argument)
-    row = shapes.offset_of(access) - sym(dim)
-    names = row.symbols()
-    aligned = spec.offset.constant is not None and spec.offset.constant * spec.element_bytes % _WIDEST == 0
-    if not aligned or spec.element_bytes != _NARROW or dim in names:
-        return None
-    return None if any(is_indirect(n) or n not in kernel.dims for n in names) else row
+def _narrow_start(kernel: Kernel, shapes: KernelShape, access: Access, dim: str) -> Expr | None:
+    """Where a row of an access starts; None also where its elements have not 16 bits."""
+    narrow = kernel.spec(access.argument).element_bytes == _NARROW
+    return start_of(kernel, shapes, access, dim) if narrow else None

@@ -8,20 +8,13 @@ the row before, which every fold leaves out like those behind the end: all acces
 
 from dataclasses import dataclass
 
-from ...index import Expr, sym
-from ...index.facts import is_indirect
-from ...ir.kernel import Access, Kernel
+from ...index import Expr
+from ...ir.kernel import Kernel
 from ...ir.layout import TensorSpec
+from ...ir.reductions import REDUCTION_OPS
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
-
-#: Bytes of the widest access.
-_WIDEST = 16
-#: Folds that masked lanes leave as they are; Welford's counts its points.
-PLAIN_FOLDS = (
-    ("fuse.reduce", "fuse.dot", "fuse.argreduce")
-    + ("fuse.online_softmax", "fuse.online_expectation")
-)  # fmt: skip
+from .rows import WIDEST, NoVectors, row_of, start_of
 
 
 @dataclass(frozen=True)
@@ -36,54 +29,43 @@ class RowStart:
     elements: int
 
 
-def row_start(kernel: Kernel, tile: Tile) -> RowStart | None:
-    """How the looped rows of a kernel are read in whole vectors although they do not start at one; None where
-    they do, or where something is scanned or stored along them.
+def row_start(kernel: Kernel, tile: Tile) -> RowStart | NoVectors:
+    """How the looped rows of a kernel are read in whole vectors although they do not start at one, or why
+    they are not.
     """
     axis = tile.looped
-    if axis is None or len(tile.axes[axis].dims) != 1 or kernel.scans:
-        return None
-    [dim], block = tile.axes[axis].dims, tile.axes[axis].block
-    if any(other.block > 1 for i, other in enumerate(tile.axes) if i != axis):
-        return None
-    extent = kernel.dims[dim].constant
-    if extent is None or any(dim in kernel.op_dims[op] for op in kernel.asserts):
-        return None
+    if axis is None:
+        return NoVectors.NO_AXIS
+    row = row_of(kernel, tile, axis)
+    if isinstance(row, NoVectors):
+        return row
+    dim, _ = row
     if any(dim in kernel.op_dims[a.op] for a in kernel.stores):
-        return None
-    if not all(op.name in PLAIN_FOLDS for op in kernel.reductions):
-        return None
+        return NoVectors.STORED
+    if any(REDUCTION_OPS[op.name].counts for op in kernel.reductions):
+        return NoVectors.FOLD
     shapes = KernelShape.of(kernel)
     loads = [a for a in kernel.loads if dim in kernel.op_dims[a.op]]
-    found = {_row(kernel, shapes, access, dim) for access in loads}
-    if shapes.aligned((dim,)) or not loads or len(found) != 1 or None in found:
-        return None
-    if any(a.argument in kernel.ties for a in loads):
-        return None
-    [start] = found
+    if shapes.aligned((dim,)):
+        return NoVectors.ALIGNED
+    if not loads:
+        return NoVectors.NOT_READ
+    starts = {(start_of(kernel, shapes, a, dim), kernel.spec(a.argument).element_bytes) for a in loads}
+    if any(start is None for start, _ in starts):
+        return NoVectors.STEPS
+    if len(starts) != 1:
+        return NoVectors.STARTS
+    [(start, element)] = starts
     assert start is not None
-    row, element = start
-    vector = _WIDEST // element
-    ends = {_end(kernel.spec(a.argument)) for a in loads}
-    if vector == 1 or block % vector or any(end is None or end % vector for end in ends):
-        return None
-    return RowStart(axis, row, vector, max(end for end in ends if end is not None))
-
-
-def _row(kernel: Kernel, shapes: KernelShape, access: Access, dim: str) -> tuple[Expr, int] | None:
-    """Where a row of an access starts and the bytes of its elements; None where it does not step by one
-    through what starts at a multiple of 16 bytes.
-    """
-    spec = kernel.spec(access.argument)
-    offset = shapes.offset_of(access)
-    row = offset - sym(dim)
-    names = row.symbols()
-    aligned = spec.offset.constant is not None and spec.offset.constant * spec.element_bytes % _WIDEST == 0
-    if not aligned or dim in names:
-        return None
-    if any(is_indirect(n) or n not in kernel.dims for n in names):
-        return None
-    return row, spec.element_bytes
+    vector = WIDEST // element
+    if vector == 1:
+        return NoVectors.STEPS
+    if tile.axes[axis].block % vector:
+        return NoVectors.BLOCK
+    ends = [end for a in loads if (end := _end(kernel.spec(a.argument))) is not None]
+    if len(ends) < len(loads) or any(end % vector for end in ends):
+        return NoVectors.END
+    return RowStart(axis, start, vector, max(ends))
 
 
 def _end(spec: TensorSpec) -> int | None:

@@ -6,30 +6,21 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...ir.dialects import tt
+from ...ir.reductions import FOLD_KINDS
 from ...mlir import ir
 from ..tile_builder import Shape, TileBuilder, is_float, shape_of
 
 Values = list[ir.Value]
 Combine = Callable[[TileBuilder, Sequence[ir.Value], Sequence[ir.Value]], Values]
 
-_FLOAT_OPS = {"sum": "arith.addf", "prod": "arith.mulf", "max": "arith.maximumf", "min": "arith.minimumf"}
-_INTEGER_OPS = {
-    "sum": "arith.addi",
-    "prod": "arith.muli",
-    "max": "arith.maxsi",
-    "min": "arith.minsi",
-    "xor": "arith.xori",
-    "any": "arith.ori",
-    "all": "arith.andi",
-}
-
 
 def combine_kind(kind: str) -> Combine:
     """The scalar operation of a reduction or scan by its kind; works on tiles too."""
 
     def combine(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
-        table = _FLOAT_OPS if is_float(tt.element_of(left[0].type)) else _INTEGER_OPS
-        return [builder.elementwise(table[kind], [left[0], right[0]])]
+        fold = FOLD_KINDS[kind]
+        joins = fold.floats if is_float(tt.element_of(left[0].type)) else fold.integers
+        return [builder.elementwise(joins, [left[0], right[0]])]
 
     return combine
 

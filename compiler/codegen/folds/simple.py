@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...ir.dialects import tt
+from ...ir.reductions import POSITION_KINDS, identity_of
 from ...mlir import ir
 from ..tile_builder import TileBuilder, is_float
-from ..tile_ops import neutral_of, widen
+from ..tile_ops import widen
 from .fold import Fold, Lanes, Part, filled, fold_parts
 from .reduce import Values, combine_kind, fold
 
@@ -32,13 +33,13 @@ class Simple(Fold):
     def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         value = operands[0]
         element = tt.element_of(value.type)
-        neutral = neutral_of(self.kind, element)
+        neutral = identity_of(self.kind, element)
         if str(element) == "i1":
             value = builder.cast("arith.extui", value, "i32")
         return [filled(builder, value, neutral, lanes)]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
-        return [builder.constant(neutral_of(self.kind, elements[0]), _folded_type(elements[0]), lanes.shape)]
+        return [builder.constant(identity_of(self.kind, elements[0]), _folded_type(elements[0]), lanes.shape)]
 
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
@@ -121,7 +122,7 @@ class ArgExtreme(Fold):
         if lanes.narrow:
             index = builder.cast("arith.trunci", index, "i32")
         element = tt.element_of(value.type)
-        neutral = neutral_of("max" if self.kind == "argmax" else "min", element)
+        neutral = identity_of(self.kind, element)
         if str(element) == "i1":
             value = builder.cast("arith.extui", value, "i32")
         return [
@@ -130,7 +131,7 @@ class ArgExtreme(Fold):
         ]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
-        neutral = neutral_of("max" if self.kind == "argmax" else "min", elements[0])
+        neutral = identity_of(self.kind, elements[0])
         index = "i32" if lanes.narrow else "i64"
         return [
             builder.constant(neutral, _folded_type(elements[0]), lanes.shape),
@@ -166,7 +167,7 @@ class ArgExtreme(Fold):
         folding pairs.
         """
         value, index = state
-        [top] = fold(builder, [value], lanes.axes, combine_kind("max" if self.kind == "argmax" else "min"))
+        [top] = fold(builder, [value], lanes.axes, combine_kind(POSITION_KINDS[self.kind]))
         beyond = builder.fill(_BIG_INDEX[str(tt.element_of(index.type))], index)
         candidates = builder.select(_equal(builder, value, top), index, beyond)
         [first] = fold(builder, [candidates], lanes.axes, combine_kind("min"))

@@ -1,8 +1,9 @@
 """The decomposition table for AOTAutograd: which ops become simpler ones before the import, and why.
 
-The functions are Inductor's and torch's own, but for those of ``OWN``; the choice is this file's. An op that
-is not named here reaches the importer whole: then the table of ``ops/`` builds it, or it runs as an extern
-call. No op is in both tables. Names are of packets: every overload that returns fresh tensors counts.
+The functions are Inductor's and torch's own, except those in ``OWN``; this file chooses among them.  An op
+that is not named here reaches the importer whole: either ``frontend/ops`` builds it, or it runs as an extern
+call.  No op is in both tables.  A name is that of a packet, and stands for each of its overloads that returns
+new tensors.
 """
 
 import sys

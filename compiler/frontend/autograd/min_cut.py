@@ -1,11 +1,10 @@
-"""How AOTAutograd's joint graph is cut into forward and backward: torch's min-cut partitioner, after rewrites
-that change what is worth keeping.
+"""How AOTAutograd's joint graph is cut into forward and backward: by torch's min-cut partitioner, after
+rewrites that change what the forward graph has to save.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
@@ -16,15 +15,9 @@ from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
 
 from ...base.remarks import Remarks
+from ...fx.detached import drop_detached
 from ...fx.roundings import round_what_decides, round_what_is_saved
-from ...rewrites.graph.gathers import sink_gathers
-from ...rewrites.graph.product_epilogues import fuse_epilogues
-from ...rewrites.graph.repeats import repeat_elements
-from ...rewrites.joint.equal_nodes import merge_equal_nodes
-from ...rewrites.joint.pool_offsets import save_offsets
-from ...rewrites.joint.relu_masks import recompute_relu_masks
-from ...rewrites.joint.saved_shapes import save_one_shape
-from ...rewrites.rewriting import Rewriting
+from ...rewrites.stages import JOINT, Switch
 
 
 def partition(
@@ -37,30 +30,16 @@ def partition(
 ) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph, for ``aot_autograd(partition_fn=...)``.
 
-    Gathers move first: what a gather reads has to be in memory, so the partitioner keeps all of it for the
-    backward graph.  Of cross-entropy that is the log-softmax of every class in float32; where the gather
-    reads the logits, these and two numbers a row are kept.  ``detach`` means nothing once gradients are part
-    of the graph, but the partitioner takes it for an op that reads memory, and keeps its operand.  What is
-    read in two shapes is read in one (``saved_shapes.py``), max pooling keeps a byte for each result
-    (``pool_offsets.py``), masks of ReLUs are computed again (``relu_masks.py``), and upsampling is a view,
-    so that its gradient is no scatter (``repeats.py``).  ``epilogues``: a
-    product computes the ReLU behind it, so that the ReLU is kept and not the product.  What is computed twice
-    is computed once (``equal_nodes.py``).  ``remarks`` get what was rewritten.
+    First the rewrites of the stage ``JOINT`` change what the partitioner will find worth saving: each one's
+    docstring says how.  epilogues: whether matrix products may compute the ReLU behind them.  remarks: get
+    what was rewritten.
 
-    A random op that checkpointing runs again saves the generator's state as a tensor on every device; by
+    A random op that checkpointing runs again saves the generator's state as a tensor, on every device; by
     default torch hands generators to graphs on a GPU.
     """
     drop_detached(joint)
-    rewriting = Rewriting(joint, Remarks() if remarks is None else remarks)
-    rewriting.run(repeat_elements)
-    rewriting.run(sink_gathers)
-    rewriting.run(save_offsets, joint.graph)
-    rewriting.run(recompute_relu_masks)
-    if epilogues:
-        rewriting.run(fuse_epilogues)
-    rewriting.run(save_one_shape, joint.graph)
-    joint.graph.eliminate_dead_code()
-    merge_equal_nodes(joint.graph)
+    on = (Switch.ALWAYS, Switch.EPILOGUES) if epilogues else (Switch.ALWAYS,)
+    JOINT.run(joint, on, Remarks() if remarks is None else remarks)
     round_what_decides(joint)
     with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):
         both = min_cut_rematerialization_partition(joint, joint_inputs, **options)
@@ -85,9 +64,3 @@ def describe_replayed(graph: GraphModule) -> None:
             with (fakes or [state.meta["val"]])[0].fake_mode:
                 value = op(*args, **kwargs)
             node.meta["val"] = (state.meta["val"], value) if saves else value
-
-
-def drop_detached(joint: GraphModule) -> None:
-    for node in joint.graph.find_nodes(op="call_function", target=torch.ops.aten.detach.default):
-        node.replace_all_uses_with(node.args[0])
-        joint.graph.erase_node(node)

@@ -1,15 +1,19 @@
-"""A captured graph whose training step is stored becomes a graph of one op, which AOTAutograd is quick with.
+"""A captured graph whose training step is in the program cache is replaced by a graph of one op.
 
-Before, what Dynamo captured: all ops of a model. After, in the forward and in the backward graph::
+AOTAutograd traces and partitions that one quickly.  Before, the graph has all ops of a model.  After, the
+forward and the backward graph have one op each::
 
     results, made = fuse_mlir.stored_forward(inputs)
     gradients = fuse_mlir.stored_backward(saved, tangents)
 
-AOTAutograd differentiates, partitions and wraps this graph as it would the other one; ``TrainingStep`` says
-what it has to know: how results, saved tensors and gradients look. It is made of the two graphs that the
-partitioner made of the whole graph, where each of their outputs can be said so: no size that varies, and not
-all that is saved lies in the storage of results or inputs (then AOTAutograd allows to keep the graph for a
-second backward pass, which it would not know of its stand-in).
+AOTAutograd differentiates, partitions and wraps this graph as it would the original.  ``TrainingStep`` holds
+what it needs for that: sizes, strides, dtypes and devices of results, saved tensors and gradients.  It is
+made from the forward and the backward graph of the original, and only if
+
+1. no size varies;
+2. at least one saved tensor has storage of its own, unless nothing but inputs and results is saved.  Where
+   all saved tensors lie in the storage of results or inputs, AOTAutograd lets the graph be kept for a second
+   backward pass, and it would not see that of the stand-in.
 """
 
 import functools
@@ -24,7 +28,7 @@ from torch import Tensor
 from torch._functorch.partitioners import default_partition
 from torch.fx import Graph, GraphModule, Node
 
-from .min_cut import drop_detached
+from ...fx.detached import drop_detached
 
 Program = Callable[[list[Any]], list[Any]]
 
@@ -32,7 +36,7 @@ _alive: "WeakValueDictionary[str, StoredStep]" = WeakValueDictionary()
 
 
 class StandInMismatch(Exception):
-    """AOTAutograd made another graph of a stand-in than one of its op; the message is what."""
+    """AOTAutograd made a graph of a stand-in that is more than its one op; the message says what it found."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,9 @@ class Look:
 class TrainingStep:
     """The outputs of a forward graph, ``(*results, *saved)``, and of its backward graph, one for each input.
 
-    saved: for each ("input", its number), ("result", its number) or ("made", its number in ``made``).
-    differentiable: of each result.
+    saved: what each saved tensor is: ("input", its number), ("result", its number) or ("made", its number in
+    ``made``).  made: tensors that are saved and are neither.  differentiable: whether each result has a
+    gradient.  gradients: None for an input without one.
     """
 
     results: tuple[Look, ...]
@@ -133,7 +138,9 @@ def training_step(
 
 
 class StoredStep:
-    """What runs a training step: each from the list of its graph's arguments to the list of its outputs."""
+    """A training step and its two programs, which take the list of their graph's arguments and give the list
+    of its outputs.
+    """
 
     def __init__(self, step: TrainingStep, forward: Program, backward: Program) -> None:
         self.step, self.forward, self.backward = step, forward, backward
@@ -302,7 +309,7 @@ def _define_ops() -> torch.library.Library:
 
 
 def _forward(inputs: Sequence[Tensor], name: str) -> list[Tensor]:
-    """For who runs the graph as it is (compiled autograd, for one)."""
+    """Runs the op itself, where somebody runs the graph as it is (compiled autograd does)."""
     programs = _alive[name]
     outputs = programs.forward(list(inputs))
     results = len(programs.step.results)

@@ -1,5 +1,13 @@
-"""From a graph after AOTAutograd to a module at the ``graph`` level: ``importer.py`` walks the nodes,
-``call.py`` is one node as a builder of ``ops`` sees it, ``builder.py`` makes kernels.
+"""From a graph after AOTAutograd to a module at the ``graph`` level: ``import_graph`` of ``importer.py``.
 
-Imports ``fx``, ``ir`` and ``index``; ``ops`` and ``driver`` import it.
+Each import has one ``ImportState`` (``state.py``).  ``walk.py`` takes the nodes in order, finds the builder
+of an op in the table of lowerings, and hands it a ``Call`` (``call.py``): the node, with the state behind it.
+Builders make kernels with ``builder.py``; those of higher-order ops begin another walk (``subgraphs.py``).
+
+No file imports one that is named after it: values, types and sizes; ``subgraph_calls.py``; ``state.py``;
+``main_function.py``; ``call.py`` and ``extern.py``; ``walk.py``; ``subgraphs.py`` and ``control_flow.py``;
+the builders of ``ops``; ``importer.py``, which loads them.
+
+Imports ``fx``, ``ir``, ``index``, and what sub-graphs need of ``rewrites`` and ``analysis``; ``ops`` and
+``driver`` import it.
 """

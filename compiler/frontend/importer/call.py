@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import fx
@@ -14,10 +14,8 @@ from ...ir.layout import TensorSpec
 from ...mlir import ir
 from .builder import Destination, KernelBuilder
 from .dtypes import BY_TORCH
+from .state import ImportState
 from .values import Number, Tensor
-
-if TYPE_CHECKING:
-    from .importer import Importer
 
 _MISSING = object()
 
@@ -37,19 +35,19 @@ class Call:
     list of them.
     """
 
-    def __init__(self, importer: "Importer", node: fx.Node, location: ir.Location) -> None:
-        self.importer = importer
+    def __init__(self, state: ImportState, node: fx.Node, location: ir.Location) -> None:
+        self.state = state
         self.node = node
         self.location = location
-        self.builder = importer.builder
-        self.symbols = importer.symbols
+        self.builder = state.builder
+        self.symbols = state.symbols
         self.arguments = self._by_name() if isinstance(node.target, torch._ops.OpOverload) else {}
         self._kernels: list[KernelBuilder] = []
 
     @property
     def value(self) -> Any:
         """``meta["val"]``: a fake tensor, a number, or a list of them."""
-        return self.importer.meta(self.node)
+        return self.state.meta(self.node)
 
     @property
     def result(self) -> TensorSpec:
@@ -58,6 +56,12 @@ class Call:
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments[name]
+
+    def resolve(self, argument: Any) -> Any:
+        """The value of an argument of the FX node, for an op that has no schema: nodes become their values,
+        sequences lists.
+        """
+        return self.state.resolve(argument)
 
     def tensor(self, name: str) -> Tensor:
         """An argument that must be a tensor."""
@@ -71,7 +75,7 @@ class Call:
 
     def fresh(self, fake: torch.Tensor) -> TensorSpec:
         """Layout of ``fake`` in storage of its own: offset 0."""
-        return self.importer.spec(fake, self.node.name, fresh=True)
+        return self.state.spec(fake, self.node.name, fresh=True)
 
     def refuse(self, reason: str) -> NoReturn:
         """Gives the node up: it becomes an extern call."""
@@ -129,13 +133,13 @@ class Call:
     def view(self, source: Tensor, coordinates: Sequence[Expr], fake: torch.Tensor | None = None) -> Tensor:
         """A ``fuse.view`` of ``source`` with the layout of ``fake`` (None: the node's value)."""
         fake = self.value if fake is None else fake
-        spec = self.importer.spec(fake, self.node.name, origin=source.origin)
+        spec = self.state.spec(fake, self.node.name, origin=source.origin)
         value = self.builder.view(source.value, spec, coordinates, self.location)
         return Tensor(value, spec, fake.dtype, fake, source.origin, source.root)
 
     def host_number(self, tensor: Tensor) -> Number:
         """The element of a 0-d CPU tensor as a scalar of ``@main``: ``f64`` or ``i64``."""
-        return self.importer.host_number(tensor, self.location)
+        return self.state.host_number(tensor, self.location)
 
     def abandon(self) -> None:
         """Removes what a builder that refused had begun."""
@@ -144,7 +148,7 @@ class Call:
         self._kernels.clear()
 
     def _by_name(self) -> dict[str, Any]:
-        node, resolve = self.node, self.importer.resolve
+        node, resolve = self.node, self.state.resolve
         named: dict[str, Any] = {}
         for position, (name, default) in enumerate(_signature(node.target)):
             if position < len(node.args):

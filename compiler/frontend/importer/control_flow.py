@@ -16,7 +16,7 @@ from ...mlir import ir
 from .call import Call
 from .dtypes import BY_ELEMENT, BY_TORCH
 from .extern import Encoder, Results
-from .subgraphs import Carried, Subgraph
+from .subgraph_calls import Carried, Subgraph
 from .values import Number, Tensor
 
 Values = list[ir.Value]
@@ -100,8 +100,7 @@ class ControlFlow:
     def run(self, graph: Subgraph, operands: Values, types: Sequence[ir.Type]) -> Values:
         """Runs a sub-graph on values of the function."""
         self.effect |= graph.effect
-        importer = self.call.importer
-        callee = graph.declare(importer, [v.type for v in operands], types, self.call.location)
+        callee = graph.declare(self.builder, [v.type for v in operands], types, self.call.location)
         return self._call(callee, operands, types)
 
     def extern(
@@ -126,7 +125,7 @@ class ControlFlow:
 
     def empty(self, spec: TensorSpec) -> ir.Value:
         """Storage for a tensor of the type of a result."""
-        encoder = Encoder(self.call.importer, self.call.location, self.name)
+        encoder = Encoder(self.call.state, self.call.location)
         with self.builder.context:
             arguments = [encoder.encode(list(spec.sizes)), encoder.encode(list(spec.strides))]
             device = torch.device(spec.device or self.builder.device)

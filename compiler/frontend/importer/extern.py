@@ -11,7 +11,7 @@ round.
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx
@@ -27,34 +27,17 @@ from ...ir.dialects import fuse
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from .dtypes import BY_TORCH
-from .module_builder import ModuleBuilder
+from .main_function import say_storage
+from .state import ImportState
 from .values import HostObject, Number, Tensor
-
-if TYPE_CHECKING:
-    from .importer import Importer
-
-
-def host_number(builder: ModuleBuilder, tensor: Tensor, location: ir.Location) -> Number:
-    """The element of a 0-d host tensor as ``f64`` or, for integers and bools, ``i64``."""
-    dtype = torch.float64 if BY_TORCH[tensor.dtype].kind == "float" else torch.int64
-    type_ = builder.element_type(BY_TORCH[dtype].value)
-    with builder.context:
-        attributes = {
-            "fuse.extern": builder.string("aten._local_scalar_dense.default"),
-            "fuse.args": ir.ArrayAttr.get([fuse.Arg.get(builder.int64(0))]),
-            "fuse.kwargs": ir.DictAttr.get({}),
-        }
-    callee = builder.declare("host_scalar", [tensor.value.type], [type_], attributes, location)
-    return Number(builder.call(callee, [tensor.value], [type_], location)[0], dtype)
 
 
 @dataclass
 class Encoder:
     """Turns Python arguments into attributes; tensors, sizes and numbers into operands of the call."""
 
-    importer: "Importer"
+    state: ImportState
     location: ir.Location
-    user: str
     operands: list[ir.Value] = field(default_factory=list)
     tensors: dict[int, Tensor] = field(default_factory=dict)  #: operand number -> tensor
 
@@ -66,7 +49,7 @@ class Encoder:
             self.operands.append(value)
         if tensor is not None:
             self.tensors[number] = tensor
-        return fuse.Arg.get(self.importer.builder.int64(number))
+        return fuse.Arg.get(self.state.builder.int64(number))
 
     def encode(self, value: Any) -> ir.Attribute:
         """The attribute that rebuilds ``value``."""
@@ -76,55 +59,55 @@ class Encoder:
             return self.operand(value.value)
         if isinstance(value, Expr):
             if value.constant is not None:
-                return self.importer.builder.int64(value.constant)
-            return self.operand(self.importer.symbols.value(value, self.location))
+                return self.state.builder.int64(value.constant)
+            return self.operand(self.state.symbols.value(value, self.location))
         for kind, encode in _ENCODERS:
             if isinstance(value, kind):
                 return encode(self, value)
-        return self.encode(self.importer.host_object(type(value).__name__.lower(), value))
+        return self.encode(self.state.host_object(type(value).__name__.lower(), value))
 
     def named(self, kind: str, text: str) -> ir.Attribute:
-        return fuse.Torch.get(self.importer.builder.string(f"{kind}:{text}"))
+        return fuse.Torch.get(self.state.builder.string(f"{kind}:{text}"))
 
     def integer(self, value: int) -> ir.Attribute:
         if -(2**63) <= value < 2**63:
-            return self.importer.builder.int64(value)
-        return self.encode(self.importer.host_object("int", value))
+            return self.state.builder.int64(value)
+        return self.encode(self.state.host_object("int", value))
 
     def dtype(self, value: torch.dtype) -> ir.Attribute:
         row = BY_TORCH.get(value)
         if row is None or not row.generated:
             return self.named("dtype", str(value).removeprefix("torch."))
-        return ir.TypeAttr.get(self.importer.builder.element_type(row.element))
+        return ir.TypeAttr.get(self.state.builder.element_type(row.element))
 
 
 _ENCODERS: tuple[tuple[type, Any], ...] = (
     (type(None), lambda e, v: ir.UnitAttr.get()),
     (bool, lambda e, v: ir.BoolAttr.get(v)),
     (int, lambda e, v: e.integer(v)),
-    (float, lambda e, v: e.importer.builder.float64(v)),
-    (str, lambda e, v: e.importer.builder.string(v)),
+    (float, lambda e, v: e.state.builder.float64(v)),
+    (str, lambda e, v: e.state.builder.string(v)),
     (torch.dtype, lambda e, v: e.dtype(v)),
     (torch.device, lambda e, v: e.named("device", str(v))),
     (torch.layout, lambda e, v: e.named("layout", str(v).removeprefix("torch."))),
     (torch.memory_format, lambda e, v: e.named("memory_format", str(v).removeprefix("torch."))),
-    (HostObject, lambda e, v: e.named("object", e.importer.host_object(v.name, v.object).name)),
+    (HostObject, lambda e, v: e.named("object", e.state.host_object(v.name, v.object).name)),
     (list, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
     (tuple, lambda e, v: fuse.Tuple.get(ir.ArrayAttr.get([e.encode(x) for x in v]))),
     (dict, lambda e, v: ir.DictAttr.get({str(k): e.encode(x) for k, x in v.items()})),
 )
 
 
-def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Location) -> Any:
+def call_extern(state: ImportState, node: fx.Node, name: str, location: ir.Location) -> Any:
     """Declares and calls ``node``'s target.  Raises UnsupportedValue for a result that is no tensor and no
     number.
     """
-    builder = importer.builder
-    with importer.context:
+    builder = state.builder
+    with state.context:
         # An op of C++ takes any sequence for a list.
         in_python = isinstance(node.target, torch._ops.HigherOrderOperator)
-        encoder = Encoder(importer, location, node.name)
-        args, kwargs = (importer.resolve(a, keeps_tuples=in_python) for a in (node.args, node.kwargs))
+        encoder = Encoder(state, location)
+        args, kwargs = (state.resolve(a, keeps_tuples=in_python) for a in (node.args, node.kwargs))
         attributes: dict[str, ir.Attribute] = {
             "fuse.extern": builder.string(name),
             "fuse.args": ir.ArrayAttr.get([encoder.encode(a) for a in args]),
@@ -133,14 +116,14 @@ def call_extern(importer: "Importer", node: fx.Node, name: str, location: ir.Loc
         if _counts_from_storage(node):
             for tensor in encoder.tensors.values():
                 if tensor.root is not None:
-                    importer.arguments.say_storage(tensor.root)
+                    say_storage(state, tensor.root)
         taken = len(encoder.operands)
-        for read in importer.held.get(node, ()):
-            encoder.encode(importer.resolve(read))
-        results = Results(importer, node)
+        for read in state.held.get(node, ()):
+            encoder.encode(state.resolve(read))
+        results = Results(state, node)
         results.announce()
         types = results.types()
-        encoder.operands += _computed_sizes(importer, types, encoder.operands)
+        encoder.operands += _computed_sizes(state, types, encoder.operands)
         if len(encoder.operands) > taken:
             attributes["fuse.held"] = builder.int64s(range(taken, len(encoder.operands)))
         if len(results.kept) != len(results.leaves):
@@ -160,10 +143,10 @@ def _counts_from_storage(node: fx.Node) -> bool:
 
 
 def _computed_sizes(
-    importer: "Importer", types: Sequence[ir.Type], operands: Sequence[ir.Value]
+    state: ImportState, types: Sequence[ir.Type], operands: Sequence[ir.Value]
 ) -> list[ir.Value]:
     """The sizes that result types name and ``@main`` computes, which have to come first: operands, too."""
-    known = importer.builder.symbol_values
+    known = state.builder.symbol_values
     names = [n for t in types if isinstance(t, ir.RankedTensorType) for n in TensorSpec.of(t).symbols]
     values = [known[n] for n in dict.fromkeys(names) if n in known]
     return [v for v in values if not isinstance(v.owner, ir.Block) and v not in operands]
@@ -175,18 +158,18 @@ class Results:
     ``every``: also those that nobody takes.
     """
 
-    def __init__(self, importer: "Importer", node: fx.Node, *, every: bool = False) -> None:
-        self.importer, self.node = importer, node
+    def __init__(self, state: ImportState, node: fx.Node, *, every: bool = False) -> None:
+        self.state, self.node = state, node
         value = _in_order(node.meta.get("val"))
         self.leaves, self.tree = pytree.tree_flatten(value, is_leaf=lambda x: x is None)
-        self.results = [_Result(importer, node, leaf) for leaf in self.leaves]
+        self.results = [_Result(state, node, leaf) for leaf in self.leaves]
         for position in () if every else _unused(node, self.leaves):
             self.results[position].is_result = False
         self.kept = [i for i, r in enumerate(self.results) if r.is_result]
 
     def announce(self) -> None:
         """Lets types name the sizes that the call makes."""
-        self.importer.symbols.announce(self.results[i].leaf for i in self.kept)
+        self.state.symbols.announce(self.results[i].leaf for i in self.kept)
 
     def types(self) -> list[ir.Type]:
         """Of what the call returns."""
@@ -198,12 +181,12 @@ class Results:
 
     def accept(self, callee: str, values: Sequence[ir.Value], location: ir.Location) -> Any:
         """Takes what a call of ``callee`` returns; the node's value.  Raises UnboundSymbol."""
-        importer, symbols = self.importer, self.importer.symbols
-        with importer.context:
+        state, symbols = self.state, self.state.symbols
+        with state.context:
             names = [self.results[i].accept(value) for i, value in zip(self.kept, values, strict=True)]
             if any(names):
                 res_attrs = ir.ArrayAttr.get([ir.DictAttr.get(n or {}) for n in names])
-                importer.builder.declarations[callee].attributes["res_attrs"] = res_attrs
+                state.builder.declarations[callee].attributes["res_attrs"] = res_attrs
             for i, value in zip(self.kept, values, strict=True):
                 if isinstance(self.results[i].leaf, torch.Tensor):
                     symbols.bind(self.results[i].leaf, value, location)
@@ -229,15 +212,15 @@ def _unused(node: fx.Node, leaves: list[Any]) -> list[int]:
 
 
 class _Result:
-    """One leaf of an op's value, and what the importer knows it as once the call exists."""
+    """One leaf of an op's value, and the value that it becomes once the call exists."""
 
-    def __init__(self, importer: "Importer", node: fx.Node, leaf: Any) -> None:
-        self.importer, self.node, self.leaf = importer, node, leaf
+    def __init__(self, state: ImportState, node: fx.Node, leaf: Any) -> None:
+        self.state, self.node, self.leaf = state, node, leaf
         self.value: Any = leaf
         self.is_result = isinstance(leaf, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool))
         if isinstance(leaf, torch.SymInt) and not node.meta.get("unbacked_bindings"):
             try:
-                self.value = importer.symbols.expr(leaf, describe(node))
+                self.value = state.symbols.expr(leaf, describe(node))
                 self.is_result = False
             except UnsupportedSize:
                 pass
@@ -245,9 +228,9 @@ class _Result:
             raise UnsupportedValue(name=describe(node), kind=type(leaf).__name__)
 
     def type(self) -> ir.Type:
-        builder = self.importer.builder
+        builder = self.state.builder
         if isinstance(self.leaf, torch.Tensor):
-            return builder.tensor_type(self.importer.spec(self.leaf, describe(self.node), fresh=True))
+            return builder.tensor_type(self.state.spec(self.leaf, describe(self.node), fresh=True))
         if isinstance(self.leaf, torch.SymInt):
             return builder.index_type
         return builder.element_type("f64" if isinstance(self.leaf, torch.SymFloat) else "i1")
@@ -255,15 +238,15 @@ class _Result:
     def accept(self, value: ir.Value) -> dict[str, ir.Attribute] | None:
         """Takes the call's result; the result's attributes."""
         if isinstance(self.leaf, torch.SymInt):
-            self.value, attributes = self.importer.symbols.argument(self.leaf, value)
+            self.value, attributes = self.state.symbols.argument(self.leaf, value)
             return attributes
         if isinstance(self.leaf, torch.Tensor):
-            spec = self.importer.spec(self.leaf, self.node.name, fresh=True)
-            origin = self.importer.symbols.spell(self.leaf.storage_offset())
+            spec = self.state.spec(self.leaf, self.node.name, fresh=True)
+            origin = self.state.symbols.spell(self.leaf.storage_offset())
             self.value = Tensor(value, spec, self.leaf.dtype, self.leaf, origin)
         else:
             dtype = torch.float64 if isinstance(self.leaf, torch.SymFloat) else torch.bool
-            self.value = self.importer.symbols.number(self.leaf, value, dtype)
+            self.value = self.state.symbols.number(self.leaf, value, dtype)
         return None
 
 
@@ -271,13 +254,13 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
     """``fuse.mutated``, ``fuse.aliases`` and ``fuse.effect``, from the op's schema; a higher-order op may do
     anything.
     """
-    builder = encoder.importer.builder
+    builder = encoder.state.builder
     found: dict[str, ir.Attribute]
     target = node.target
     if isinstance(target, torch._ops.HigherOrderOperator):
         found = {"fuse.effect": builder.unit}
         if WRITES in node.meta:
-            tensors = [encoder.importer.resolve(n).value for n in node.meta[WRITES]]
+            tensors = [encoder.state.resolve(n).value for n in node.meta[WRITES]]
             found["fuse.mutated"] = builder.int64s([encoder.operands.index(t) for t in tensors])
         return found | _group_effects(node, encoder, kept)
     if not isinstance(target, torch._ops.OpOverload):
@@ -294,7 +277,7 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
         if argument.alias_info is None:
             continue
         given = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
-        for value in pytree.tree_leaves(encoder.importer.resolve(given)):
+        for value in pytree.tree_leaves(encoder.state.resolve(given)):
             if not isinstance(value, Tensor):
                 continue
             number = encoder.operands.index(value.value)
@@ -328,9 +311,9 @@ def _group_effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str
     graph = ordered_graph(node)
     if graph is None:
         return {}
-    importer, builder = encoder.importer, encoder.importer.builder
+    state, builder = encoder.state, encoder.state.builder
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]
-    given = {p: importer.resolve(a) for p, a in zip(placeholders, node.args[2:], strict=False)}
+    given = {p: state.resolve(a) for p, a in zip(placeholders, node.args[2:], strict=False)}
     numbers = {p: encoder.operands.index(t.value) for p, t in given.items() if isinstance(t, Tensor)}
     inside = InFlight.of(graph)
     found: dict[str, ir.Attribute] = {}

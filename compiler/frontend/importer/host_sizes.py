@@ -4,18 +4,13 @@ computes.
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from ...base.errors import UnsupportedSize
 from ...index import Expr
 from ...ir.dialects import fuse
 from ...mlir import ir
-
-if TYPE_CHECKING:
-    from .symbols import SymbolTable
-
-#: A size, a host float that is known now, or an ``f64`` or ``i1`` of ``@main``.
-HostValue: TypeAlias = Expr | float | ir.Value
+from .defined_symbols import DefinedSymbols, HostValue
 
 #: sympy's and torch's functions of integers and floats by the name of their class -> (Python function, what
 #: it gives; "common" is a float where an argument is one).
@@ -70,7 +65,7 @@ _FOLDED = frozenset(("Max", "Min", "And", "Or"))
 _FOLDS = {"Add": "operator.add", "Mul": "operator.mul"}
 
 
-def host_size(symbols: "SymbolTable", expression: Any, user: str) -> Expr:
+def host_size(symbols: DefinedSymbols, expression: Any, user: str) -> Expr:
     """The expression of a sympy integer whose difficult parts are results of extern calls, emitted here.
 
     Raises UnsupportedSize for a function that is not in the table.
@@ -82,7 +77,7 @@ def host_size(symbols: "SymbolTable", expression: Any, user: str) -> Expr:
 
 
 def call_host(
-    symbols: "SymbolTable",
+    symbols: DefinedSymbols,
     function: str,
     arguments: Sequence[HostValue | int],
     location: ir.Location,
@@ -124,7 +119,7 @@ def call_host(
     return symbols.named(name)
 
 
-def _convert(symbols: "SymbolTable", e: Any, user: str) -> HostValue:
+def _convert(symbols: DefinedSymbols, e: Any, user: str) -> HostValue:
     """The value of a sympy expression: each part is computed once."""
     if e.is_Float or (e.is_Rational and not e.is_Integer):
         return float(e)
@@ -134,7 +129,7 @@ def _convert(symbols: "SymbolTable", e: Any, user: str) -> HostValue:
     return known
 
 
-def _converted(symbols: "SymbolTable", e: Any, user: str) -> HostValue:
+def _converted(symbols: DefinedSymbols, e: Any, user: str) -> HostValue:
     if e.is_Symbol and e.name in symbols.floats:
         return symbols.floats[e.name]
     plain = symbols.plain(e)
@@ -170,7 +165,7 @@ def _converted(symbols: "SymbolTable", e: Any, user: str) -> HostValue:
     return total
 
 
-def _chosen(symbols: "SymbolTable", e: Any, user: str) -> HostValue:
+def _chosen(symbols: DefinedSymbols, e: Any, user: str) -> HostValue:
     """A choice between values; the condition of the last is true."""
     values = [_convert(symbols, pair.args[0], user) for pair in e.args]
     sizes = all(isinstance(v, Expr) for v in values)
@@ -186,7 +181,7 @@ def _chosen(symbols: "SymbolTable", e: Any, user: str) -> HostValue:
 
 
 def _called(
-    symbols: "SymbolTable", e: Any, function: str, args: Sequence[HostValue], gives: str
+    symbols: DefinedSymbols, e: Any, function: str, args: Sequence[HostValue], gives: str
 ) -> Expr | ir.Value:
     """A call whose result is ``e``, or, where that is None, what the rest of ``e`` is computed from."""
     location = symbols.builder.unknown

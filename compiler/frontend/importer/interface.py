@@ -1,4 +1,6 @@
-"""What the caller of an imported graph has to know of it, as plain data."""
+"""What the caller of an imported graph has to know of it, as plain data: this module loads no MLIR, so that a
+cached program is read without it.
+"""
 
 from dataclasses import dataclass
 from typing import Any

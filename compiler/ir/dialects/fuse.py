@@ -1,15 +1,16 @@
 """The ``fuse`` dialect: what a captured graph is made of, from import to launch.
 
-Graph ops (in ``func.func @main``) work on immutable tensors; kernel ops (in ``func.func private @k attributes
-{fuse.kernel}``) are scalar code over the named dims of ``fuse.dims``.  docs/architecture.md explains the
-levels; ``verifier.py`` checks what a single op's signature cannot say.  Annotations are read by the bindings
-when a class is created, so this file must not postpone them.
+Graph ops stand in ``func.func @main`` and work on immutable tensors.  Kernel ops stand in private functions
+with the attribute ``fuse.kernel`` and are scalar code over the named dims of ``fuse.dims``.
+docs/architecture.md explains the levels.  ``compiler/verifier`` checks what the signature of a single op
+cannot say.
 
-Three things of the design are functions rather than ops, because all elements of a variadic in a
-Python-defined op share one type: a kernel is a private function, an extern op is a declaration with
-``fuse.extern``, a launch is a declaration with ``fuse.launch``; each is used by ``func.call``.
+A kernel, an extern op and a launch are functions, called by ``func.call``, and not ops: all elements of a
+variadic of an op that is defined in Python have one type.  A kernel is a private function, an extern op a
+declaration with ``fuse.extern``, a launch a declaration with ``fuse.launch``.
 """
 
+# The bindings read annotations when a class is created, so this file must not postpone them.
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -26,8 +27,8 @@ class Fuse(ext.Dialect, name="fuse"):
 
 
 class Token(Fuse.Type, name="token"):
-    """A point in time.  Whoever takes a token runs after whoever made it; it holds no data and keeps nothing
-    alive.
+    """A point in time.  An operation that takes a token runs after the one that made it.  A token holds
+    no data and keeps no storage alive.
     """
 
 
@@ -79,8 +80,8 @@ class Empty(Fuse.Operation, name="empty"):
 
 
 class View(Fuse.Operation, name="view", traits=[ext.Pure]):
-    """Another shape of the same storage.  ``map`` has one coordinate per source dim over ``v0``.. (the
-    result's dims) and symbols.
+    """Another shape of the same storage.  ``map`` has a coordinate for each dim of the source.
+    Coordinates are over the dims of the result, ``v0``.., and over symbols.
     """
 
     source: Operand[Any]
@@ -91,8 +92,9 @@ class View(Fuse.Operation, name="view", traits=[ext.Pure]):
 
 
 class Sym(Fuse.Operation, name="sym", traits=[ext.Pure]):
-    """Names a size: ``expr`` over the operands' names ``syms``.  ``symbol`` is what types, extents and
-    coordinates call it.  ``fuse.min`` and ``fuse.max`` bound one that may be negative.
+    """Names a size.  Its value is ``expr``, an expression over the operands, whose names are ``syms``.
+    Types, extents and coordinates call it ``symbol``.  ``fuse.min`` and ``fuse.max`` bound one that may
+    be negative.
     """
 
     inputs: Sequence[Operand[ir.IndexType]]
@@ -112,7 +114,9 @@ class Size(Fuse.Operation, name="size", traits=[ext.Pure]):
 
 
 class After(Fuse.Operation, name="after"):
-    """The time at which ``value`` is complete.  It is no use of the value: liveness ignores it."""
+    """The time at which ``value`` is complete.  It does not count as a use of the value: it keeps no storage
+    alive.
+    """
 
     value: Operand[Any]
     token: Result[Token]
@@ -138,8 +142,8 @@ class Alloc(Fuse.Operation, name="alloc"):
 
 
 class Reuse(Fuse.Operation, name="reuse"):
-    """Planned level: the storage of ``source`` (no longer needed) becomes the result's, which needs no more
-    bytes.
+    """Planned level: the result takes over the storage of ``source``, which is not used any more.  It
+    needs no more bytes than ``source`` has.
     """
 
     source: Operand[Any]
@@ -158,8 +162,8 @@ class Free(Fuse.Operation, name="free"):
 
 
 class Load(Fuse.Operation, name="load", traits=[ext.Pure]):
-    """``source[at]`` where ``guard``, else ``other`` and no access.  ``at``: one coordinate per source dim;
-    ``i0``.. are ``indices``.
+    """The element ``source[at]`` where ``guard`` is true; elsewhere ``other``, without an access.  ``at``
+    has a coordinate for each dim of the source, in which ``i0``.. are the operands ``indices``.
     """
 
     source: Operand[Any]
@@ -171,8 +175,8 @@ class Load(Fuse.Operation, name="load", traits=[ext.Pure]):
 
 
 class Store(Fuse.Operation, name="store"):
-    """Writes ``value`` at ``at`` where ``guard`` and returns the destination's new value.  ``mode``: set,
-    add, min, max (atomic).
+    """Writes ``value`` to ``dest[at]`` where ``guard`` is true.  The result is the new value of the
+    destination.  ``mode``: ``set`` writes; ``add``, ``min`` and ``max`` update the element atomically.
     """
 
     dest: Operand[Any]
@@ -288,8 +292,8 @@ class Libm(Fuse.Operation, name="libm", traits=[ext.Pure]):
 
 
 class DeviceAssert(Fuse.Operation, name="device_assert"):
-    """Stops the program with ``message`` where ``guard`` holds and ``condition`` does not.  Behaves like a
-    store: never dead.
+    """Stops the program with ``message`` where ``guard`` is true and ``condition`` is not.  It is never
+    dead, as a store.
     """
 
     condition: Operand[I1]

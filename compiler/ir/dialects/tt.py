@@ -4,9 +4,10 @@ and not inside Triton.
 Names, operands and attribute spellings are Triton's (3.6 to 3.9).  Where a Python-defined op cannot spell
 Triton's, ``compiler/codegen/ttir.py`` renames on printing: ops with a fixed number of operands
 (``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and the dotted terminators
-(``tt.reduce_return`` is ``tt.reduce.return``).  Annotations are read when a class is created: do not postpone
-them here.
+(``tt.reduce_return`` is ``tt.reduce.return``).
 """
+
+# The bindings read annotations when a class is created, so this file must not postpone them.
 
 import re
 from collections.abc import Sequence

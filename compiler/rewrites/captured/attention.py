@@ -1,4 +1,4 @@
-"""Spelled-out attention becomes ``scaled_dot_product_attention``, before AOTAutograd sees the graph.
+"""Attention that a model spells out becomes one call of ``scaled_dot_product_attention``.
 
 Before, in the graph that Dynamo captured::
 
@@ -9,20 +9,29 @@ After::
 
     out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.125)
 
-Autograd then derives its backward graph and dispatch chooses the kernel (flash, memory-efficient, math), both
-as in eager mode, and no kernel reads or writes the matrix of scores.  It fires when
+torch then chooses a fused kernel (flash, memory-efficient) or the products, as it does in eager mode, and
+autograd derives the backward graph of that op.  A fused kernel never writes the matrix of scores to memory.
 
-1. the steps are a product, factors, at most one mask (added, or filled with -inf), softmax over the last dim,
-   and a product;
-2. nobody else reads a step, and nothing between them may write to memory or change a mode (autocast, grad);
-3. q, k and v are 3-D or 4-D, with equal batch dims, head sizes, devices and dtypes, and rows of stride 1;
+It fires where
+
+1. the steps are a product, multiplications or divisions by positive numbers, at most one mask (added, or
+   filled in with -inf), a softmax over the last dim, and a second product;
+2. each step has one reader, and no node between the steps may write to memory or change a mode (autocast,
+   grad mode);
+3. q, k and v are 3-D or 4-D, have equal batch dims, head sizes, devices and dtypes, and rows of stride 1;
 4. the mask has the dtype of q, needs no gradient and has a value for each key;
-5. a fused kernel for that dtype, head size and device exists, as accurate as the product that it replaces.
+5. torch has a fused kernel for that dtype, head size and device, as accurate as the products it replaces.
 
-Fused kernels choose the layout of their result; it is made contiguous, as a product's is, unless all that
-follows is the usual merging of heads.  Active dropout stays spelled out: the fused kernels draw other numbers
-than eager mode does.  A row whose every key is masked with -inf is nan when spelled out; the fused kernels
-may give 0 there.
+It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; on a
+mask that fills in anything but -inf (for float32 and bfloat16 also the least number of the dtype), because a
+masked key then keeps a weight above 0 after the softmax; nor where algorithms must be deterministic.
+
+Fused kernels choose the strides of their result.  A copy makes the result contiguous, as that of a product
+is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN when it is
+spelled out; a fused kernel may give 0 there.
+
+Why not an MLIR pass: fused attention is an op of torch's libraries, and autograd has to differentiate that op
+and not its steps, so it must be in the graph before AOTAutograd traces it.
 """
 
 import logging
@@ -40,6 +49,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
 from ...fx.new_node import new_node
+from ..rewriting import rewrite
 from .attention_layout import merges_heads
 from .matching import example, rewrite_graphs
 
@@ -107,6 +117,10 @@ class Attention:
     steps: tuple[Node, ...] = ()
 
 
+@rewrite(
+    "attention",
+    "spelled-out attention becomes one call of scaled_dot_product_attention, whose kernel torch chooses",
+)
 def fuse_attention(gm: GraphModule) -> int:
     """Rewrites every attention in a captured graph and the graphs inside it; how many.
 
@@ -277,7 +291,7 @@ def _mask_refusal(found: Attention, q: Tensor, scores: Tensor) -> str | None:
     lowest = found.filled[0] == torch.finfo(q.dtype).min and absorbing
     if mask.dtype == torch.bool and (found.filled[0] == -float("inf") or lowest):
         return None
-    return "masked scores keep some weight"
+    return "the mask fills in a finite number: masked keys keep a weight above 0"
 
 
 def _surroundings(found: Attention) -> str | None:

@@ -1,7 +1,7 @@
-"""Queries of an attention are laid out so that its result needs no copy when heads are merged.
+"""The query of an attention is stored heads last, so that merging the heads of the result needs no copy.
 
-Fused attention kernels give their result the layout of ``q``.  A query that was computed as ``[b, h, t, d]``
-makes a result in that order, and merging heads then copies it.
+A fused attention kernel gives its result the strides of ``q``.  From a contiguous query ``[b, h, t, d]`` it
+makes a contiguous result ``[b, h, t, d]``; to merge its heads, ``[b, t, h * d]``, copies it.
 
 Before, with a ``q`` that only the attention reads::
 
@@ -15,8 +15,14 @@ After::
     out = scaled_dot_product_attention(q, k, v)
     merged = out.transpose(1, 2).flatten(2)                 # a view
 
-The copy of ``q`` is part of the kernel that computes it.  It does not fire where ``q`` comes from an op that
-is no generated kernel (a product, an input, a view of one), has another reader or another layout already.
+The generated kernel that computes ``q`` writes it in the new order, so the inserted copy costs nothing.
+
+It does not fire where ``q`` comes from an op that no generated kernel computes (a product, an input, a view
+of either), has another reader, or is not contiguous; nor where the result is read by anything else than a
+merge of its heads.
+
+Why not an MLIR pass: which strides the library's kernel gives its result is decided when AOTAutograd traces
+it, and everything behind it is traced with those strides.
 """
 
 import logging
@@ -30,6 +36,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
 from ...fx.new_node import new_node
+from ..rewriting import rewrite
 from .matching import rewrite_graphs
 
 log = logging.getLogger(__name__)
@@ -58,6 +65,10 @@ def merges_heads(out: Node) -> bool:
     return next(iter(swap.users)).target in MERGES
 
 
+@rewrite(
+    "attention-layout",
+    "the query of an attention is stored heads last, so that merging the heads of the result needs no copy",
+)
 def lay_out_queries(gm: GraphModule) -> int:
     """Rewrites the queries of every attention in a captured graph and the graphs inside it; how many.
 

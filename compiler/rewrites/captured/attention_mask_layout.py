@@ -1,8 +1,8 @@
-"""Masks of attention are laid out so that a fused kernel can read them.
+"""The mask of an attention is made contiguous, so that a fused kernel can read it.
 
-No fused kernel on a GPU takes a mask whose keys are strided in memory: dispatch then falls back to products
-in float32 around a softmax, with the matrix of scores in memory.  A bias that is looked up for each pair of
-positions is made that way, heads last.
+No fused kernel on a GPU takes a mask whose keys are not next to each other in memory.  torch then computes
+attention by float32 products around a softmax, with the matrix of scores in memory.  A bias that is looked up
+for each pair of positions is such a mask: its lookup puts the heads last in memory.
 
 Before::
 
@@ -14,29 +14,32 @@ After::
 
     out = scaled_dot_product_attention(q, k, v, attn_mask=mask.contiguous())
 
-and where something has to get a gradient, also with keys that are centred::
+and, where an operand needs a gradient, with keys from which their mean is subtracted::
 
     out = scaled_dot_product_attention(q, k - k.mean(-2, keepdim=True), v, attn_mask=mask.contiguous())
 
-The copy is part of the kernel that computes the mask.  Which kernel runs stays dispatch's choice: that of the
-same call with a contiguous mask (for a mask that needs a gradient, the memory-efficient one).
+The generated kernel that computes the mask writes it in the new order, so the inserted copy costs nothing.
+torch still chooses the kernel: it is the one that a contiguous mask gets (the memory-efficient one, if the
+mask needs a gradient).
 
-Why the keys are centred: softmax does not see one vector added to every key, as that adds the same to all
-scores of a query.  So the gradients of a query's scores sum to 0, and the mean key has no part in the
-gradient of the query.  A fused backward subtracts ``dout . out`` with an output that was rounded to 16 bits;
-its gradients of the scores sum to that rounding error instead, times the mean key.  Keys that no layer norm
-has centred have a large mean: in T5 the error of the gradients of queries and keys was twice eager's, and is
-1.1 times with centred keys (whose own gradient is centred in turn).
+Why the mean is subtracted: one vector added to every key adds one number to all scores of a query, which
+softmax ignores.  So the gradients of a query's scores sum to 0, and the mean of the keys has no part in the
+gradient of the query.  A fused backward subtracts ``dout .  out`` with an output that was rounded to 16 bits;
+the gradients of its scores sum to that rounding error, which is then multiplied by the mean key.  Keys that
+no layer norm has centred have a large mean: in T5 the errors of the gradients of queries and keys were twice
+eager's, and are 1.1 times with centred keys (whose own gradient is centred in turn).
 
 It does not fire
 
-1. off the GPU, where strides of masks do not matter, nor for operands that no fused kernel takes anyway or
-   that it would compute less accurately than products do (as in ``attention.py``);
-2. where the mask is broadcast over keys, has sizes or strides unknown while compiling, or a dtype that is
+1. off the GPU, where the strides of a mask do not matter; nor for operands that no fused kernel takes, or
+   that it computes less accurately than products (the same condition as in ``attention.py``);
+2. where the mask has one value for all keys, sizes or strides unknown while compiling, or a dtype that is
    neither bool nor that of the query (cuDNN misreads float32 beside 16-bit queries) nor cast by autocast;
-3. in training with a number of keys that is an odd multiple of 64, whose masked gradient is nan in cuDNN;
+3. in training with a number of keys that is an odd multiple of 64, whose masked gradient is NaN in cuDNN;
 4. where algorithms must be deterministic: the fused gradients are not.
-"""
+
+Why not an MLIR pass: torch chooses the attention kernel by the strides of the mask when AOTAutograd traces
+the op."""
 
 import logging
 from functools import partial
@@ -47,6 +50,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.nn import functional as F
 
 from ...fx.new_node import new_node
+from ..rewriting import rewrite
 from .attention import kernel_refusal
 from .attention_layout import merges_heads
 from .attention_masks import attention_arguments
@@ -55,6 +59,10 @@ from .matching import example, rewrite_graphs
 log = logging.getLogger(__name__)
 
 
+@rewrite(
+    "attention-mask-layout",
+    "the mask of an attention is made contiguous, so that a fused kernel can read it",
+)
 def lay_out_masks(gm: GraphModule) -> int:
     """Rewrites the masks of every attention in a captured graph and the graphs inside it; how many.
 

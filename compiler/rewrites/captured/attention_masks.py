@@ -1,6 +1,6 @@
-"""Masks of attention that the graph alone determines are said in words: causal, or none.
+"""A mask of attention that is provably causal is replaced by ``is_causal=True``; one that hides nothing goes.
 
-Before, with a mask computed from ramps and constants, as libraries write it::
+Before, with a mask computed from ranges and constants, as libraries write it::
 
     i = torch.arange(512)
     mask = (i[None, :] <= i[:, None]) & torch.ones(512, 512, dtype=torch.bool)
@@ -10,18 +10,23 @@ After::
 
     out = scaled_dot_product_attention(q, k, v, is_causal=True)
 
-A kernel that is told so reads no mask and computes half of the scores.  The mask is computed here, on the
-CPU, from the same calls.  A bool mask counts, and one that is added if it is 0 where keys are seen and not
-above the least number of its dtype elsewhere: then softmax is 0 there, as every row sees a key.
+With ``is_causal=True`` a fused kernel reads no mask and computes half of the scores.
 
-Where a bias is added to what is seen, ``torch.where(seen, bias, lowest)``, only ``seen`` need be known: if
-every key is seen, the bias alone is the mask, and if all of the batch sees the same keys, one mask serves all
-(``torch.where(seen[:1], bias, lowest)``): as many times smaller as the batch is large.
+Such a mask depends on nothing but the graph, whatever the arguments of the call are: the compiler computes it
+on the CPU, by the same calls, and compares it with a causal mask and with one that shows every key.  A bool
+mask is compared as it is.  A mask that is added must be 0 where a key is seen and the least number of its
+dtype, or -inf, elsewhere: softmax gives 0 there, because each row sees a key.
 
-It does not fire where the mask depends on an argument, a parameter, a random number or a size unknown while
-compiling, where an op may write to something that it is made of, where queries and keys differ in number, nor
-on any other mask.
-"""
+Where a bias is added to the keys that are seen, ``torch.where(seen, bias, lowest)``, only ``seen`` must be
+known.  If every key is seen the bias alone becomes the mask.  If all sequences of a batch see the same keys,
+``torch.where(seen[:1], bias, lowest)`` is the mask of all, and the batch times smaller.
+
+It does not fire where the mask depends on an argument, a parameter, a random number or a size that is unknown
+while compiling; where an op may write to what the mask is computed from; where queries and keys differ in
+number; nor on any other mask, a sliding window for example.
+
+Why not an MLIR pass: torch chooses the attention kernel, and its backward, by these arguments when
+AOTAutograd traces the op."""
 
 import logging
 import operator
@@ -33,6 +38,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node, map_arg
 from torch.nn import functional as F
 
+from ..rewriting import rewrite
 from .attention import may_write
 from .matching import example, rewrite_graphs
 
@@ -70,6 +76,10 @@ class _Unknown(Exception):
     """A value that depends on more than the graph."""
 
 
+@rewrite(
+    "attention-masks",
+    "a mask that the graph alone determines becomes is_causal=True, no mask, or one mask for the whole batch",
+)
 def simplify_masks(gm: GraphModule) -> int:
     """Rewrites every attention with a known mask in a captured graph and the graphs inside it; how many.
 

@@ -1,4 +1,4 @@
-"""Ops with effects lose the tokens that AOTAutograd threads through them: the importer keeps their order.
+"""An op with effects loses the token that AOTAutograd threads through it: the importer keeps their order.
 
 Before, where tokens are made and collected inside of the graph (``unlift_effect_tokens``)::
 
@@ -10,7 +10,11 @@ After::
 
     aten._linalg_check_errors.default(info, "inv", is_matrix=True)
 
+The importer gives such an op the attribute ``fuse.effect``, and ops with that attribute keep their order.
+
 It does not fire on effects of higher-order ops, which run as they are.
+
+Why not an MLIR pass: a token is a value of FX that no type of the IR describes.
 """
 
 import operator
@@ -18,9 +22,12 @@ import operator
 import torch
 from torch.fx import GraphModule, Node
 
+from ..rewriting import rewrite
+
 _prims = torch.ops.prims
 
 
+@rewrite("effect-tokens", "an op with effects loses the token that AOTAutograd threads through it")
 def drop_tokens(gm: GraphModule) -> int:
     """Rewrites a graph after AOTAutograd in place; how many ops are called without a token."""
     graph, count = gm.graph, 0

@@ -1,7 +1,7 @@
-"""The gradient of an embedding is added up in as many rows as there are tokens, not as there are words.
+"""The gradient of an embedding is summed in one row for each token, instead of one row for each word.
 
-Rows of one word are added in float32, in a table of all words that is cleared first and rounded afterwards,
-although a step meets few of them (4096 tokens, 128256 words).
+torch adds the rows of one word in float32, in a table of all words that is cleared before and rounded
+afterwards, although a step meets few of them (4096 tokens, 128256 words).
 
 Before, with ``index`` of n places into v rows::
 
@@ -16,13 +16,16 @@ After::
     once = where(first == arange(n), sums[first].to(bfloat16), 0)
     gradient = index_put(zeros([v, c], bfloat16), [index], once, accumulate=True)
 
-An element gets one number besides zeros, so the numbers are those of before.  Where the gradient is only
-added to another one, it goes into that one: ``zeros`` is the other summand, which ``index_put`` overwrites
-where it can.
+Each element of the result gets one number besides zeros, so the numbers are those of before.  Where the
+gradient is only added to another one, the last ``index_put`` adds to that one instead of to zeros, and
+overwrites it where it can.
 
-It does not fire where tokens are more than half as many as words, for tables so small that the launches it
-adds take longer than the bytes it saves, for float32 gradients (their table is the result), for sizes unknown
-while compiling, nor where algorithms have to be deterministic.
+It does not fire where there are more than half as many tokens as words; for tables so small that the launches
+it adds take longer than the bytes it saves (``LEAST_BYTES``); for float32 gradients, whose table is the
+result; for sizes unknown while compiling; nor where algorithms must be deterministic.
+
+Why not an MLIR pass: one op becomes ten, of which the importer builds kernels; as IR the ``index_put`` would
+be a kernel already.
 """
 
 import math
@@ -32,6 +35,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...fx.new_node import new_node
+from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 _ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
@@ -42,6 +46,10 @@ _NARROW = (torch.bfloat16, torch.float16)
 LEAST_BYTES = 100_000_000
 
 
+@rewrite(
+    "embedding-gradients",
+    "the gradient of an embedding is summed in one row for each token, instead of one row for each word",
+)
 def compact_embedding_gradients(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many gradients."""
     if torch.are_deterministic_algorithms_enabled():

@@ -1,9 +1,27 @@
-"""Gathers move in front of what is computed for every element: ``gather(x - m, idx)`` becomes
-``gather(x, idx) - m``.
+"""A gather reads the operands of a pointwise op instead of its result.
 
-Cross-entropy is the example: of the log-softmax of a row one element is needed, and computing it from the
-logits and the row's two sums keeps the log-softmax of all classes out of memory.  The same scalar operations
-run on the gathered elements, so that numbers do not change.
+Before::
+
+    y = aten.gather(aten.sub(x, m), 1, index)              # m has one point along dim 1
+
+After::
+
+    y = aten.sub(aten.gather(x, 1, index), m)
+
+Cross-entropy is the example: it needs one element of each row of the log-softmax.  Computed from that logit
+and two sums of the row, it keeps the log-softmax of all classes out of memory.  The same scalar operations
+run on the gathered elements, so no number changes.
+
+It fires on ``aten.gather`` along one dim of the result of a pointwise op, where the index has the extents of
+the source in the other dims and no more points than the source along that dim.  A view between the two moves
+in front of the op.
+
+It does not fire where two operands vary along the dim, as two gathers would read more; where the op changes
+more than the element type (``_to_copy`` to another device); on other ops; nor for sizes that are unknown
+while compiling.
+
+Why not an MLIR pass: in the joint graph it decides what the partitioner saves, as what a gather reads has to
+be in memory.
 """
 
 from typing import Any
@@ -12,6 +30,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...fx.new_node import computed_node
+from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 #: Ops that compute each element from the elements of their tensor arguments at the same place.
@@ -22,6 +41,7 @@ _POINTWISE: frozenset[Any] = frozenset(
 _VIEWS: frozenset[Any] = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
 
 
+@rewrite("gathers", "a gather reads the operands of a pointwise op instead of its result")
 def sink_gathers(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; the number of gathers that moved.
 

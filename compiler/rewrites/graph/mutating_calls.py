@@ -1,6 +1,6 @@
-"""Calls of ops and Triton kernels that write to their arguments write in place, not into copies.
+"""A custom op or Triton kernel that writes to its arguments writes in place, instead of into copies.
 
-AOTAutograd makes each such call functional: it copies what is written and gives the copies as results.
+AOTAutograd makes each such call functional: it copies what is written and returns the copies as results.
 
 Before::
 
@@ -11,15 +11,19 @@ After::
 
     op(x=x, y=y)                                         # readers of `new` read `x`
 
-A view that the op takes of such an argument is described by where it begins in its storage; what is made of
-that counts from the first element of the argument, as the next call's may begin elsewhere.
+The op writes to a value of the graph itself if no node reads that value afterwards, and to an argument if the
+call makes the new contents of that argument; the copy into the argument at the end of the graph is then gone.
+Any other value is copied first, by a generated kernel that can fuse with others.
 
-In place of a value of the graph that nobody reads afterwards, and of an argument whose new contents the call
-makes (the copy into it, at the end of the graph, goes).  Any other value is copied first, by a kernel that
-others fuse with.
+AOTAutograd describes a view of such an argument by the offset in its storage.  The view is made again with an
+offset that counts from the first element of the argument, which may lie elsewhere in its storage at the next
+call.
 
-Calls are left as they are where they write several views of one storage, where a copy would not lie as its
-original, where the op is a higher-order one or has results for arguments (``out=``), and inside sub-graphs.
+It does not fire on calls that write to several values in one storage, unless these are views of one argument
+of the call; where a copy would have other strides than the original; on higher-order ops, and ops with
+results for arguments (``out=``); nor inside sub-graphs.
+
+Why not an MLIR pass: the call would be an opaque extern call of a higher-order op, whose copies torch makes.
 """
 
 import operator
@@ -33,7 +37,8 @@ from torch.fx import GraphModule, Node, map_arg
 
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import WRITES, computed_node, new_node
-from .product_sums import Waits, storage_readers, storage_root
+from ...fx.views import Waits, storage_readers, storage_root
+from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 
@@ -47,6 +52,10 @@ class _Call:
     keys: tuple[Any, ...]
 
 
+@rewrite(
+    "mutating-calls",
+    "a custom op or Triton kernel that writes to its arguments writes in place, instead of into copies",
+)
 def write_calls_in_place(gm: GraphModule) -> int:
     """Rewrites a graph with ``meta["val"]`` in place, as the last rewrite, for it is not functional then; how
     many calls.

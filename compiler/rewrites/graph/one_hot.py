@@ -1,8 +1,8 @@
-"""Sums of rows that hold one element besides zeros are that element.
+"""The sum of a row that has one element besides zeros becomes that element.
 
 The gradient of cross-entropy is the example: autograd scatters one number into each row of zeros, scales the
-rows, and sums each over all classes for the backward op of log-softmax.  Without that sum nothing reduces,
-and the gradient of the logits is one pointwise kernel.
+rows, and sums each row over all classes for the backward op of log-softmax.  Without that sum nothing
+reduces, and the gradient of the logits is one pointwise kernel.
 
 Before::
 
@@ -12,6 +12,17 @@ Before::
 After::
 
     total = scale * -1.0
+
+It fires on a sum along one dim, which is kept, of the product (or of its conversion to another floating
+dtype) of two tensors: a ``scatter.value`` into zeros along that dim, with one index for each row, and a
+tensor with one element for each row.  An index that is out of range is asserted where the rows themselves are
+computed.
+
+It does not fire where a row may hold several elements, where the sum drops the dim, or where the second
+factor varies along it.
+
+Why not an MLIR pass: it recognises the scatter and the zeros as ops; after the import they are kernels with
+stores at loaded indices.
 """
 
 from typing import Any
@@ -21,12 +32,14 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from ...fx.new_node import computed_node, replace_nodes
+from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 #: Ops that make a tensor of zeros.
 ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 
 
+@rewrite("one-hot", "the sum of a row that has one element besides zeros becomes that element")
 def sum_one_hots(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many sums became products.
 

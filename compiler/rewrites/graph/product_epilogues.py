@@ -1,4 +1,4 @@
-"""Activations behind matrix products are computed by the product's own kernel, before it writes its result.
+"""A matrix product computes the activation behind it in its own kernel, before it writes its result.
 
 Before::
 
@@ -9,23 +9,27 @@ After::
 
     z = aten._addmm_activation(bias, x, w, use_gelu=True)
 
-The library's epilogue works on the float32 sums, so that a matrix is neither written nor read and one
-rounding less is made.  A product without a bias gets one of zeros, which all products of its width share.
-On an H200, with x [4096, 768] and w [768, 3072] in bfloat16, the product takes 34 us instead of 30 with GELU
-and 30.5 with ReLU, and the kernels that are gone 12 to 19.
+The library's epilogue works on the float32 sums: one matrix less is written and read, and one rounding less
+is made.  A product without a bias gets a bias of zeros, which all products of its width share.  On an H200,
+with x [4096, 768] and w [768, 3072] in bfloat16, the product takes 34 us instead of 30 with GELU and 30.5
+with ReLU, and the kernels that are gone took 12 to 19.
 
-It fires where nothing but the activation reads the product, with views between at most.  The backward graph
-wants what GELU reads, so of training only ReLUs change, before the graphs are parted: the activation is then
-kept, and the product is not.  A copy of the result, as idle dropout makes one, is left out.
+It fires where the activation is the only reader of the product, with views between at most.  A copy of the
+result, as dropout that does nothing makes one, is left out.
 
-It does not fire on GELU by erf, which the epilogue has not; on float32 and float64, whose products run
-elsewhere; on other biases than a contiguous vector; where a size is no multiple of 8 (no 16-byte vector) or
-unknown while compiling.
+In the joint graph of training it fires on ReLU alone, whose gradient can read the activation: that is then
+saved instead of the product.  The gradient of GELU reads the product.
+
+It does not fire on GELU by erf, which the epilogue does not have; on float32 and float64, whose products run
+elsewhere; on a bias that is no contiguous vector; where a size is no multiple of 8 (a row is then no whole
+number of 16-byte vectors) or unknown while compiling.
+
+Why not an MLIR pass: the result is another op of torch's libraries, and the partitioner has to know what it
+computes.
 """
 
 import logging
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,12 +40,17 @@ from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
 from ...fx.new_node import new_node
+from ...fx.products import overloads
+from ...fx.views import RESHAPES, may_share_storage
+from ..rewriting import rewrite
 
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
 DTYPES = (torch.bfloat16, torch.float16)
-VIEWS = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
+
+#: Product -> the op that computes an activation of ``bias + x @ y`` as well.
+_ACTIVATED = {p: getattr(_aten, op.activated).default for p, op in overloads(lambda op: op.activated).items()}
 
 #: Elements of 16 bytes.
 VECTOR = 8
@@ -67,6 +76,7 @@ class _Activation:
         return all(user in inside for n in (self.source, *self.nodes[:-1]) for user in n.users)
 
 
+@rewrite("product-epilogues", "a matrix product computes the activation behind it in its own kernel")
 def fuse_epilogues(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many activations products took over."""
     count = 0
@@ -75,7 +85,7 @@ def fuse_epilogues(gm: GraphModule) -> int:
         found = _activation(node)
         if found is None or not found.is_private():
             continue
-        product, views = behind_views(found.source)
+        product, views = _behind_reshapes(found.source)
         reason = _refusal(product, views)
         if reason is not None:
             log.debug("%s stays apart from %s: %s", node.name, product.name, reason)
@@ -91,7 +101,7 @@ def fuse_epilogues(gm: GraphModule) -> int:
 
 def _refusal(product: Node, views: tuple[Node, ...]) -> str | None:
     """Why a node does not take over what is computed from it through views, or None."""
-    if product.target not in (_aten.mm.default, _aten.addmm.default) or product.kwargs:
+    if product.target not in _ACTIVATED or product.kwargs:
         return "it is no product, or has factors"
     if not product.meta["val"].is_contiguous():
         return "the product has another layout"
@@ -124,10 +134,10 @@ def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
     after, sizes = last.meta["val"], list(value.shape)
     call = partial(new_node, graph, like=found.result)
     with graph.inserting_before(found.result):
-        # Of the result's storage: views behind it name that one.
+        # In the metadata the new value shares the storage of the result, to which views behind it refer.
         flat = after if list(after.shape) == sizes else after.view(sizes)
         gelu: dict[str, Any] = {"use_gelu": True} if found.gelu else {}
-        result = call(_aten._addmm_activation.default, *operands, val=flat, **gelu)
+        result = call(_ACTIVATED[product.target], *operands, val=flat, **gelu)
         if list(after.shape) != sizes:
             result = call(_aten.view.default, result, list(after.shape), val=after)
     last.replace_all_uses_with(result)
@@ -142,7 +152,9 @@ def _behind_copies(node: Node) -> Node:
     while True:
         copies = [u for u in node.users if u.target is _aten.clone.default and not u.kwargs]
         alone = len(node.users) == 1
-        if len(copies) != 1 or (not alone and (_leaves(copies[0]) or any(map(_is_view, node.users)))):
+        if len(copies) != 1 or (
+            not alone and (_leaves(copies[0]) or any(map(may_share_storage, node.users)))
+        ):
             return node
         [copied] = copies
         for user in [u for u in node.users if u is not copied]:
@@ -152,15 +164,7 @@ def _behind_copies(node: Node) -> Node:
 
 def _leaves(node: Node) -> bool:
     """Whether a value or a view of it is among the results of its graph."""
-    return any(user.op == "output" or (_is_view(user) and _leaves(user)) for user in node.users)
-
-
-def _is_view(node: Node) -> bool:
-    """Whether an op, or what is taken from its result, shares the storage of an operand."""
-    if node.target is operator.getitem and isinstance(node.args[0], Node):
-        return _is_view(node.args[0])
-    schema = node.target._schema if isinstance(node.target, torch._ops.OpOverload) else None
-    return node.target in VIEWS or (schema is not None and any(r.alias_info for r in schema.returns))
+    return any(user.op == "output" or (may_share_storage(user) and _leaves(user)) for user in node.users)
 
 
 def _zeros(graph: Graph, value: Tensor) -> Node:
@@ -172,10 +176,10 @@ def _zeros(graph: Graph, value: Tensor) -> Node:
         return new_node(graph, _aten.full.default, [value.shape[1]], 0, like=first, val=zeros, **options)
 
 
-def behind_views(node: Node) -> tuple[Node, tuple[Node, ...]]:
+def _behind_reshapes(node: Node) -> tuple[Node, tuple[Node, ...]]:
     """What a node is a view of, and the views on the way, from that one on."""
     views: list[Node] = []
-    while node.target in VIEWS and isinstance(node.args[0], Node):
+    while node.target in RESHAPES and isinstance(node.args[0], Node):
         views.append(node)
         node = node.args[0]
     return node, tuple(reversed(views))
@@ -259,4 +263,4 @@ def _is(value: Any, number: float) -> bool:
     return isinstance(value, int | float) and math.isclose(value, number, rel_tol=1e-6)
 
 
-__all__ = ["DTYPES", "VECTOR", "VIEWS", "behind_views", "fuse_epilogues"]
+__all__ = ["DTYPES", "VECTOR", "fuse_epilogues"]

@@ -1,4 +1,4 @@
-"""Products that are added to a value which nobody needs afterwards add to it in place.
+"""A matrix product is added in place to its other summand, which no node reads afterwards.
 
 The residual sums of transformers without biases (Llama, T5) are the example.
 
@@ -11,27 +11,30 @@ Before::
 After::
 
     n = norm(h)
-    s = aten.addmm_(h, f(n), w)                              # h's storage
+    s = aten.addmm_(h, f(n), w)                              # in the storage of h
     norm(s)
 
-The library's product reads and writes the sum in its last step: the product itself is neither written nor
-read, nor is the sum written by the kernel that follows, and one rounding less is made.  On an H200, in
-bfloat16, ``addmm_`` takes what ``mm`` does and up to 1.1 us (4096x2048 by 2048x2048: 46.1 instead of 45.0
-us; by 8192 rows: equal), and saves moving one such matrix of five.
+The library's product reads and writes the sum in its last step.  The product itself is neither written nor
+read, the kernel that follows does not write the sum, and one rounding less is made.  On an H200, in bfloat16,
+``addmm_`` takes as long as ``mm`` or up to 1.1 us more (4096x2048 by 2048x2048: 46.1 instead of 45.0 us; by
+8192 rows: equal), and saves moving one such matrix of five.  The gradients of a value that several products
+read are such sums, too.
 
-The gradients of a value that several products read are such sums, too.
+It fires on a product without a bias that has one reader, with views and copies between at most, where the
+other summand has its shape and element type, is contiguous, is made in this graph by an op that allocates its
+result, is stored for other readers anyway, and has no reader later in the graph, the results of the graph
+included.
 
-It fires on a product without a bias that has no other reader, with views and copies between at most, where
-the other operand has its shape and element type, is contiguous, is made in this graph by an op that gives
-fresh memory, is stored for other readers anyway, and has no reader later in the graph, among its results
-neither.  It does not fire where the product multiplies that value itself; for float32 and float64; where a
-size is no multiple of 8 (padding may pay) or unknown while compiling.
+It does not fire where the product multiplies that summand itself; for float32 and float64; where a size is no
+multiple of 8 (such products may be padded) or unknown while compiling; nor in a forward graph of training,
+which saves its sums.
+
+Why not an MLIR pass: the result is another op of torch's libraries, whose choice depends on the strides that
+are chosen on the FX graph.
 """
 
 import logging
-import operator
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,24 +42,24 @@ from torch.fx import GraphModule, Node
 
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import new_node
-from ...fx.ordered_groups import is_ordered
+from ...fx.products import overloads
 from ...fx.table import LOWERINGS, target_name
-from .product_epilogues import DTYPES, VECTOR, VIEWS
+from ...fx.views import RESHAPES, Waits, may_share_storage, storage_readers, storage_root
+from ..rewriting import rewrite
+from .product_epilogues import DTYPES, VECTOR
 
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
 
-#: For each node that starts a collective those that wait for it.
-Waits = dict[Node, list[Node]]
-
-#: Library ops whose result is fresh memory; that of ``addmm_`` is, as far as later readers go.
-_PRODUCTS = frozenset({
-    _aten.mm.default, _aten.addmm.default, _aten.bmm.default, _aten._addmm_activation.default,
-    _aten.addmm_.default,
-})  # fmt: skip
+#: Products whose result is fresh memory; that of one that writes an operand is, as far as later readers go.
+_PRODUCTS = frozenset(overloads(lambda op: op.fresh or op.writes))
 
 
+@rewrite(
+    "product-sums",
+    "a matrix product is added in place to its other summand, which no node reads afterwards",
+)
 def add_products_in_place(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many sums became part of a product."""
     order = {node: number for number, node in enumerate(gm.graph.nodes)}
@@ -89,7 +92,7 @@ def _product(node: Node) -> Node | None:
         if node.target is _aten.mm.default:
             return node
         copied = node.target is _aten.clone.default and not node.kwargs
-        if not (copied or node.target in VIEWS) or not isinstance(node.args[0], Node):
+        if not (copied or node.target in RESHAPES) or not isinstance(node.args[0], Node):
             return None
         node = node.args[0]
     return None
@@ -132,7 +135,7 @@ def _add(total: Node, kept: Node, product: Node) -> Node:
         matrix = kept
         if list(before.shape) != sizes:
             matrix = call(_aten.view.default, kept, sizes, val=before.view(sizes))
-        # Of the sum's storage: views behind it name that one.
+        # In the metadata the new value shares the storage of the sum, to which views behind it refer.
         flat = after if list(after.shape) == sizes else after.view(sizes)
         made = result = call(_aten.addmm_.default, matrix, *product.args, val=flat)
         if list(after.shape) != sizes:
@@ -142,45 +145,6 @@ def _add(total: Node, kept: Node, product: Node) -> Node:
     return made
 
 
-def storage_root(node: Any) -> Any:
-    """What a value is a view of."""
-    while isinstance(node, Node) and _is_view(node) and isinstance(node.args[0], Node):
-        node = node.args[0]
-    return node
-
-
-def storage_readers(root: Node, waits: Waits) -> list[Node]:
-    """Whatever reads a value or a view of it, results included; what a collective reads, it reads until the
-    waits for it (``waits_by_start``).  An ordered group reads what it takes, not what it only runs after,
-    and may give a view of it.
-    """
-    found: list[Node] = []
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        for user in node.users:
-            if is_ordered(user) and node not in user.args[2:]:
-                continue
-            if _is_view(user):
-                waiting.append(user)
-            if not _is_view(user) or is_ordered(user):
-                found += [user, *waits.get(user, ())]
-    return found
-
-
-def _is_view(node: Node) -> bool:
-    """Whether a node, or what is taken from it, may share the storage of its first operand."""
-    if node.op != "call_function":
-        return False
-    if node.target is operator.getitem:
-        return isinstance(node.args[0], Node) and _is_view(node.args[0])
-    lowering = LOWERINGS.get(target_name(node.target))
-    if lowering is not None and lowering.view:
-        return True
-    schema = node.target._schema if isinstance(node.target, torch._ops.OpOverload) else None
-    return schema is not None and not schema.is_mutable and any(r.alias_info for r in schema.returns)
-
-
 def _is_fresh(node: Node) -> bool:
     """Whether an op of this graph makes the value in storage of its own."""
     if node.op != "call_function" or not isinstance(node.meta.get("val"), Tensor):
@@ -188,7 +152,7 @@ def _is_fresh(node: Node) -> bool:
     if node.target in _PRODUCTS:
         return True
     lowering = LOWERINGS.get(target_name(node.target))
-    return lowering is not None and not _is_view(node) and not node.target._schema.is_mutable  # type: ignore[union-attr]
+    return lowering is not None and not may_share_storage(node) and not node.target._schema.is_mutable  # type: ignore[union-attr]
 
 
-__all__ = ["Waits", "add_products_in_place", "storage_readers", "storage_root"]
+__all__ = ["add_products_in_place"]

@@ -1,9 +1,8 @@
-"""Reading every element of a dim so and so often, side by side, is a view: nearest upsampling by a whole
-number.
+"""A read that repeats each element of a dim n times becomes a view: upsampling by a whole number.
 
-torch reads at indices that it computes in floating point.  As indices they are values like others: whatever
-computes what is read has to be in memory first (a conversion to float32, too), each lane converts, compares
-and asserts, and the gradient is a scatter.  They are known when compiling, so what they are is looked at.
+torch reads at indices that it computes in floating point.  Taken as any other indices, they would force the
+image into memory first (a conversion to float32 as well), each lane would convert, compare and assert, and
+the gradient would be a scatter.  But the indices are known while compiling, so the compiler looks at them.
 
 Before::
 
@@ -14,6 +13,19 @@ After::
 
     v = expand(unsqueeze(unsqueeze(x, 3), 5), [32, 128, 64, 2, 64, 2])
     y = view(clone(v, memory_format=contiguous_format), [32, 128, 128, 128])
+
+The gradient, ``index_put`` into zeros with ``accumulate=True`` at such indices, becomes a sum over the dims
+of n elements.
+
+It fires on a read at one index for each of some neighbouring dims, where each index varies along its own dim
+of the result, is computed from ``arange`` and numbers alone, and is ``i // n`` over n times the extent of the
+dim.  The result keeps its strides.
+
+It does not fire on other indices; on sizes that are unknown while compiling; nor where the result has gaps
+between its elements.
+
+Why not an MLIR pass: in the joint graph the partitioner would save the indices, and the scatter of the
+gradient is an op of its own there.
 """
 
 from collections.abc import Sequence
@@ -25,6 +37,7 @@ from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ...fx.new_node import computed_node, replace_nodes
+from ..rewriting import rewrite
 from .one_hot import ZEROS
 
 _aten = torch.ops.aten
@@ -42,6 +55,10 @@ _TABLE_OPS: frozenset[Any] = frozenset(
 _MOST = 65536
 
 
+@rewrite(
+    "repeats",
+    "a read that repeats each element of a dim, or the gradient of one, becomes a view or a sum",
+)
 def repeat_elements(gm: GraphModule) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; the number of reads that became views, and
     of sums at such indices that became sums over a dim.

@@ -1,25 +1,42 @@
-"""Nodes of a joint graph that compute the same become one, before it is cut.
+"""Calls of one function with equal arguments become one call, before the joint graph is cut.
 
-torch's partitioner can do so itself (``cse`` in its configuration), but to learn which nodes write it
-imports Inductor's pattern matcher, and with it all of Inductor's lowerings: longer than a small graph takes
-to compile.
+Before, in the joint graph::
+
+    a = aten.exp(x);  b = aten.exp(x)
+    y = aten.mul(a, b)
+
+After::
+
+    a = aten.exp(x)
+    y = aten.mul(a, a)
+
+torch's partitioner can merge calls itself (``cse`` in its configuration), but to learn which ops write it
+imports Inductor's pattern matcher, and with it all of Inductor's lowerings: that takes longer than a small
+graph takes to compile.
+
+Equal arguments are the same nodes, and constants of the same types and bits.
+
+It does not fire on random ops, uninitialised memory, and higher-order ops, which may hold either; on what
+shares storage with a result of the graph, as eager returns separate tensors; on an op that defines a size
+which data decide, as metadata further down names that size; nor across a call that writes to memory.
+
+Why not an MLIR pass: the partitioner decides what the forward pass saves, and would save both results.
 """
 
 from typing import Any
 
 import torch
 from torch._ops import HigherOrderOperator, OpOverload
-from torch.fx import Graph, Node
+from torch.fx import GraphModule, Node
+
+from ..rewriting import rewrite
 
 
-def merge_equal_nodes(graph: Graph) -> None:
-    """Lets the first of several equal calls stand for all of them, in place.
-
-    Equal: the same function of the same nodes and of constants of the same types and bits.  Not merged:
-    random ops, uninitialised memory, and higher-order ops, which may hold either; what shares storage with a
-    result of the graph, as eager returns tensors of their own; what defines a size that data decide, which
-    metadata further down names; calls between which something is written.
-    """
+@rewrite("equal-nodes", "calls of one function with equal arguments become one call")
+def merge_equal_nodes(joint: GraphModule) -> int:
+    """Rewrites a joint graph of AOTAutograd's in place; how many calls went."""
+    graph, count = joint.graph, 0
+    graph.eliminate_dead_code()  # what rewrites before left must not stand for calls that are read
     returned = {_storage(node) for node in graph.output_node().all_input_nodes} - {None}
     first: dict[Any, Node] = {}
     for node in graph.nodes:
@@ -32,6 +49,8 @@ def merge_equal_nodes(graph: Graph) -> None:
             if before is not node:
                 node.replace_all_uses_with(before)
                 graph.erase_node(node)
+                count += 1
+    return count
 
 
 def _may_be_merged(node: Node) -> bool:

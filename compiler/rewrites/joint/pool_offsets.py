@@ -1,7 +1,7 @@
-"""Max pooling keeps for the backward pass where in its window each largest element is: one byte.
+"""Max pooling saves one byte for each result for the backward pass, instead of an int64 and the image.
 
-torch's op gives the place in the plane, eight bytes, and its backward op also takes the image, of which it
-needs the sizes alone.
+torch's op returns where in the image each maximum is, in eight bytes, and its backward op also takes the
+image, of which it needs the sizes alone.  The byte says where in its window the maximum is.
 
 Before, in the joint graph::
 
@@ -13,8 +13,11 @@ After::
     y, offsets = fuse_mlir.max_pool2d_offsets(x, [3, 3], [2, 2], [1, 1])
     gx = fuse_mlir.max_pool2d_offsets_backward(gy, offsets, [3, 3], [2, 2], [1, 1], [1, 1], sizes of x)
 
-It does not fire where something else reads the places, for sizes that are unknown while compiling, nor for
-windows with gaps or of more than ``LARGEST_WINDOW`` pixels, which no generated kernel reads.
+It does not fire where anything but the backward op reads the places; for sizes that are unknown while
+compiling; nor for dilated windows or windows of more than ``LARGEST_WINDOW`` pixels, which no generated
+kernel computes.
+
+Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
 
 import operator
@@ -22,7 +25,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.fx import Graph, Node
+from torch.fx import GraphModule, Node
+
+from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 
@@ -100,15 +105,19 @@ for _name, _run, _like in (
     _ops.impl(_name, _like, "Meta")  # `register_fake` looks for the caller's source: 20 ms
 
 
-def save_offsets(joint: Graph) -> int:
+@rewrite(
+    "pool-offsets",
+    "max pooling saves one byte for each result for the backward pass, instead of an int64 and the image",
+)
+def save_offsets(joint: GraphModule) -> int:
     """Rewrites a joint graph of AOTAutograd's in place; how many poolings keep a byte for each result."""
     count = 0
-    for node in list(joint.nodes):
+    for node in list(joint.graph.nodes):
         if node.target is _aten.max_pool2d_with_indices.default and _is_simple(node):
             places = [u for u in node.users if u.args[1] == 1]
             readers = [u for p in places for u in p.users]
             if readers and all(_is_its_backward(r, node) for r in readers):
-                _replace(joint, node, readers)
+                _replace(node, readers)
                 count += 1
     return count
 
@@ -138,7 +147,7 @@ def _is_its_backward(reader: Node, node: Node) -> bool:
     )
 
 
-def _replace(joint: Graph, node: Node, readers: list[Node]) -> None:
+def _replace(node: Node, readers: list[Node]) -> None:
     ops = torch.ops.fuse_mlir
     value, places = node.meta["val"]
     node.target = ops.max_pool2d_offsets.default

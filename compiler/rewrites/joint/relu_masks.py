@@ -1,4 +1,4 @@
-"""The mask of a ReLU's gradient is computed from what backward reads anyway, rather than read.
+"""The gradient of a ReLU compares the ReLU's input, which is computed again, instead of its saved result.
 
 Before, in the joint graph of a batch norm and the ReLU behind it (``x`` is what the norm reads)::
 
@@ -11,16 +11,22 @@ After::
 
     gradient = threshold_backward(tangent, z, 0)    # z <= 0 where y <= 0
 
-The partitioner saves ``x`` for the gradient of the norm and, with two numbers a channel, computes ``z`` again
-from it: the two kernels of that gradient read a tensor less each.
+The partitioner saves ``x`` for the gradient of the norm.  It can compute ``z`` from ``x`` and two numbers for
+each channel, and no longer saves ``y``: the two kernels of that gradient read one tensor less.
 
-It fires where ``z`` is pointwise in one tensor of its size, which ops of the gradient read too; not where
-``z`` has a second one (a residual sum: to read that or ``y`` is the same).
+It fires where ``z`` is computed by pointwise ops from one tensor of its size, which ops of the backward pass
+read as well.
+
+It does not fire where ``z`` depends on two tensors of its size, as a residual sum does: to read the second
+one costs as much as to read ``y``.  Nor on another threshold than 0.
+
+Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
 
 import torch
 from torch.fx import GraphModule, Node
 
+from ..rewriting import rewrite
 from .sides import after_tangents
 
 _aten = torch.ops.aten
@@ -30,6 +36,10 @@ _POINTWISE = frozenset({
 })  # fmt: skip
 
 
+@rewrite(
+    "relu-masks",
+    "the gradient of a ReLU compares the ReLU's input, which is computed again, instead of its saved result",
+)
 def recompute_relu_masks(joint: GraphModule) -> int:
     """Rewrites a joint graph with ``meta["val"]`` in place; how many masks."""
     graph, count = joint.graph, 0

@@ -1,8 +1,8 @@
-"""What the backward pass reads in two shapes is saved in one.
+"""A tensor that the backward pass reads in two shapes is saved in one.
 
-``relu(x @ w1) @ w2`` in three dims: the gradient of ``w2`` reads the activations as a matrix, that of relu
-reads them as they were.  torch's partitioner does not know that a shape can be taken back, and saves the
-matrix *and* the activations, or what they are made of: another tensor of the same size.
+In ``relu(x @ w1) @ w2`` of three dims, the gradient of ``w2`` reads the activations as a matrix and that of
+the ReLU reads them in three dims.  torch's partitioner does not know that a view can be undone: it saves the
+matrix *and* the activations, or what they are computed from, a second tensor of the same size.
 
 Before, in the joint graph::
 
@@ -14,18 +14,22 @@ After::
     y = aten.relu(a);  v = aten.view(y, [4096, 3072]);  w = aten.view(v, [8, 512, 3072])
     gw = aten.mm(.., v);  ga = aten.threshold_backward(.., w, 0)
 
-Views cost nothing, so nothing is lost where the partitioner decides to compute both again.  A ``clone``
-between the two (dropout with p = 0) holds the same numbers and is no other tensor to save.  It does not fire
-for sizes that are unknown while compiling, nor on tensors that are not contiguous, whose strides a view would
-not take back.
+A view costs nothing, so nothing is lost where the partitioner decides to compute both again.  A ``clone``
+between the two (dropout with p = 0) counts as a view: it holds the same numbers.
+
+It does not fire for sizes that are unknown while compiling, nor on tensors that are not contiguous, whose
+strides a view would not give back.
+
+Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
 
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
-from torch.fx import Graph, Node
+from torch.fx import Graph, GraphModule, Node
 
+from ..rewriting import rewrite
 from .sides import after_tangents
 
 _aten = torch.ops.aten
@@ -35,14 +39,15 @@ _SHAPES = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.clone
 _VIEWS = _SHAPES | {_aten.t.default, _aten.permute.default, _aten.transpose.int, _aten.expand.default}
 
 
-def save_one_shape(joint: Graph) -> int:
+@rewrite("saved-shapes", "a tensor that the backward pass reads in two shapes is saved in one")
+def save_one_shape(joint: GraphModule) -> int:
     """Rewrites a joint graph of AOTAutograd's in place; how many tensors the backward pass now reads in the
     shape that it has to save anyway.
     """
-    backward = after_tangents(joint)
-    order = {node: number for number, node in enumerate(joint.nodes)}
-    count = 0
-    for node in list(joint.nodes):
+    graph, count = joint.graph, 0
+    backward = after_tangents(graph)
+    order = {node: number for number, node in enumerate(graph.nodes)}
+    for node in list(graph.nodes):
         if node.op != "call_function" or node in backward or node.target in _VIEWS:
             continue
         readers = [user for user in node.users if user in backward]
@@ -51,7 +56,7 @@ def save_one_shape(joint: Graph) -> int:
             views = (v for v in _shapes(node) if order[v] < first)
             view = next((v for v in views if _is_read(v, backward)), None)
             if view is not None:
-                _take_back(joint, node, view, readers)
+                _take_back(graph, node, view, readers)
                 count += 1
     return count
 
@@ -77,9 +82,9 @@ def _is_read(view: Node, backward: set[Node]) -> bool:
     )
 
 
-def _take_back(joint: Graph, node: Node, view: Node, readers: list[Node]) -> None:
-    with joint.inserting_after(view):
-        again = joint.call_function(_aten.view.default, (view, list(node.meta["val"].shape)))
+def _take_back(graph: Graph, node: Node, view: Node, readers: list[Node]) -> None:
+    with graph.inserting_after(view):
+        again = graph.call_function(_aten.view.default, (view, list(node.meta["val"].shape)))
     again.meta = {**node.meta, "val": _aten.view.default(view.meta["val"], list(node.meta["val"].shape))}
     for reader in readers:
         reader.replace_input_with(node, again)

@@ -1,9 +1,5 @@
-"""Layouts inside a graph: which values get other strides than eager gives them, before the import.
+"""Rewrites that give values inside a graph other strides than eager mode does, before the import.
 
-The graph's metadata stays the one place that says how a value lies in memory: what is chosen here is written
-to ``meta["val"]`` of every node it reaches, and the importer reads it there.
+Metadata stays the one place that says how a value lies in memory.  ``choose.py`` runs the rewrites,
+which write the strides to ``meta["val"]`` of every node that they reach, and the importer reads them there.
 """
-
-from .choose import choose_layouts
-
-__all__ = ["choose_layouts"]

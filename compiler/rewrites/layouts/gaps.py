@@ -1,4 +1,8 @@
-"""Values between kernels are kept without gaps.
+"""A value that only generated kernels read is stored without the gaps that it has in eager mode.
+
+Ops that stand for a write (``copy``, ``slice_scatter``, ..) return the strides of what is written to, with
+the gaps of an input that is a part of a larger tensor.  Eager writes into that input and allocates nothing.
+In a functional graph the result is a tensor of its own, which needs no gaps.
 
 Before (``x`` has 8 elements, 2 apart; eager copies into them)::
 
@@ -6,14 +10,18 @@ Before (``x`` has 8 elements, 2 apart; eager copies into them)::
     y = aten.copy.default(s, t)                 # [7], stride 2: 13 elements of storage
     z = aten.slice_scatter.default(x, y, 0, 1, 8)
 
-After, ``y`` has stride 1: 7 elements.  Ops that stand for a write (``copy``, ``slice_scatter``, ..) give the
-strides of what is written to, with the gaps of an input that is a part of something larger.  Eager writes
-into the input and allocates nothing; a value that a kernel makes for another one needs no gaps.
+After::
 
-It does not fire on what is copied into an argument: laid out as that is, it need not exist beside it.  Nor on
-what torch ops or the caller get, through views too, unless they take any strides; on values that overlap; and
-where a size that is unknown while compiling would decide.
-"""
+    s = aten.slice.Tensor(x, 0, 1, 8)           # [7], stride 2
+    y = aten.copy.default(s, t)                 # [7], stride 1: 7 elements of storage
+    z = aten.slice_scatter.default(x, y, 0, 1, 8)
+
+It does not fire on a value that is copied into an argument, because with the strides of the argument it can
+be computed there; on a value that torch ops or the caller get, through views as well, unless they take any
+strides; on values whose elements overlap; nor where a size that is unknown while compiling would decide.
+
+Why not an MLIR pass: the strides of a value are what its metadata says, which torch's meta functions
+propagate before the import."""
 
 from collections.abc import Sequence
 from math import prod
@@ -23,11 +31,17 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
-from .relayout import Relayout, generated, is_view, takes_any_strides
+from ...fx.views import is_one_view
+from ..rewriting import rewrite
+from .relayout import Relayout, generated, takes_any_strides
 
 _aten = torch.ops.aten
 
 
+@rewrite(
+    "gaps",
+    "a value that only generated kernels read is stored without the gaps that it has in eager mode",
+)
 def close_gaps(layouts: Relayout) -> int:
     """Gives values that only kernels read dense strides, in the order they have; how many values.
     ``layouts.spread`` must follow.
@@ -49,7 +63,7 @@ def _may_move(node: Node) -> bool:
         user.op == "call_function"
         and user.target is not _aten.copy_.default
         and takes_any_strides(user)
-        and (not is_view(user) or _may_move(user))
+        and (not is_one_view(user) or _may_move(user))
         for user in node.users
     )
 

@@ -1,9 +1,9 @@
-"""Matrix products whose sizes fill the vectors of tensor cores: odd ones are padded with zeros.
+"""The sizes of a 16-bit matrix product are padded with zeros to whole vectors of the tensor cores.
 
-A product of 16-bit numbers runs at full speed only if the dim that is contiguous in memory has a multiple of
-8 elements in each of the three matrices: rows then begin at multiples of 16 bytes, and cuBLAS has its fast
-kernels.  With 50257 columns, GPT-2's vocabulary, an H200 takes 3370 us instead of 450, with 30522, BERT's,
-810 us instead of 280.  (Aligned rows alone do not help: cuBLAS looks at the sizes too.)
+A product of 16-bit numbers runs at full speed only if, in each of the three matrices, the dim that is
+contiguous in memory has a multiple of 8 elements: each row then begins at a multiple of 16 bytes, and cuBLAS
+has its fast kernels.  With 50257 columns, GPT-2's vocabulary, an H200 takes 3370 us instead of 450; with
+30522, BERT's, 810 us instead of 280.  (Aligned rows alone do not help: cuBLAS looks at the sizes, too.)
 
 Before::
 
@@ -13,12 +13,15 @@ After::
 
     y = aten.mm(x, constant_pad_nd(w, [0, 0, 0, 47]).t())[:, :50257]
 
-The slice is a view.  The zeros of an operand are written by the kernel that computes it, if one does; any
-other operand is copied, so products that are too small to win that back stay.  Products share the padded
-copy of an operand, and so do sums of its columns.
+The slice is a view.  The generated kernel that computes an operand, if one does, writes its zeros, too.  Any
+other operand is copied.  Products share the padded copy of an operand, and so do sums of its columns.
 
-It does not fire where all sizes are such multiples, for other element types (ordinary cores load single
-elements, and float32 gains nothing), nor for sizes that are unknown while compiling.
+It does not fire where all sizes are such multiples; where the product is too small to win back the copies;
+for other element types (ordinary cores load single elements, and float32 gains nothing); nor for sizes that
+are unknown while compiling.
+
+Why not an MLIR pass: padding pays by the rules of torch's libraries, and the strides of the padded result
+spread through metadata to the readers and to the caller (option ``output_strides``).
 """
 
 from collections.abc import Iterator
@@ -28,10 +31,14 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
-from .relayout import Relayout, generated, is_static, is_view
+from ...fx.products import overloads
+from ...fx.views import is_one_view
+from ..rewriting import rewrite
+from .relayout import Relayout, generated, is_static
 
 _aten = torch.ops.aten
 _DTYPES = (torch.bfloat16, torch.float16)
+_PADDABLE = overloads(lambda op: op.paddable)
 
 #: Elements of 16 bytes, of a cache line, and from which length of a row a whole line of zeros is cheap.
 _VECTOR, _LINE, _LONG_ROW = 8, 64, 2048
@@ -121,6 +128,10 @@ class _Padding:
         return self.layouts.emit(following, target, node, argument, like=node)
 
 
+@rewrite(
+    "pad-products",
+    "the sizes of a 16-bit matrix product are padded with zeros to whole vectors of the tensor cores",
+)
 def pad_products(layouts: Relayout) -> int:
     """Pads the products of a graph; how many.  ``layouts.spread`` must follow."""
     padding = _Padding(layouts)
@@ -160,7 +171,7 @@ def _sum_padded(layouts: Relayout, node: Node, padded: Node) -> None:
 
 def _products(layouts: Relayout) -> Iterator[_Product]:
     for node in layouts.graph.nodes:
-        if node.target in (_aten.mm.default, _aten.addmm.default):
+        if node.target in _PADDABLE:
             product = _Product.of(node)
             if product is not None and any(product.more) and product.is_worth_it():
                 yield product
@@ -182,7 +193,7 @@ def _longer(size: int) -> int:
 
 def _bytes(node: Node) -> int:
     """Of an operand that must be copied; 0 if a generated kernel writes the zeros along."""
-    while is_view(node) and isinstance(node.args[0], Node):
+    while is_one_view(node) and isinstance(node.args[0], Node):
         node = node.args[0]
     value = node.meta["val"]
     return 0 if generated(node) else value.numel() * value.element_size()

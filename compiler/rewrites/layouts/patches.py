@@ -1,4 +1,4 @@
-"""Convolutions over patches that do not overlap are matrix products.
+"""A convolution over patches that do not overlap becomes a matrix product.
 
 Before, as vision transformers cut images up and as networks halve them::
 
@@ -9,13 +9,15 @@ After, with h = H / p and w = W / q::
     rows = x.view(n, c, h, p, w, q).permute(0, 2, 4, 1, 3, 5).reshape(n * h * w, c * p * q)
     y = addmm(b, rows, w.view(o, c * p * q).t()).view(n, h, w, o).permute(0, 3, 1, 2)
 
-A convolution kernel gathers the pixels of each patch itself, poorly where the channels are few (three: 120 us
-for ViT-B/16 in a batch of 8 on an H200, the product and its copy take a seventh).  The copy into rows is part
-of the kernel that computes ``x``, if one does.  The backward op becomes the products for what it must give.
+A convolution kernel gathers the pixels of each patch itself, slowly where there are few channels (three: 120
+us for ViT-B/16 in a batch of 8 on an H200; the product and its copy take a seventh).  The generated kernel
+that computes ``x``, if one does, writes the rows.  The backward op becomes the products of its gradients.
 
-It does not fire where patches overlap, leave pixels over or are padded or dilated, for groups, for patches of
-one pixel (the library multiplies matrices already), for other than two spatial dims, for float64, nor for
-sizes that are unknown while compiling.
+It does not fire where patches overlap, leave pixels over, are padded or dilated; for groups; for patches of
+one pixel, where the library multiplies matrices already; for other than two spatial dims; for float64; nor
+for sizes that are unknown while compiling.
+
+Why not an MLIR pass: the product is an op of torch's libraries, and may be padded by the next rewrite.
 """
 
 import operator
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 import torch
 from torch.fx import Node
 
+from ..rewriting import rewrite
 from .relayout import Relayout, is_static
 
 _aten = torch.ops.aten
@@ -52,6 +55,7 @@ class _Sizes:
         return self.channels * self.height * self.width
 
 
+@rewrite("patches", "a convolution over patches that do not overlap becomes a matrix product")
 def multiply_patches(layouts: Relayout) -> int:
     """Rewrites the convolutions of a graph; how many.  ``layouts.spread`` must follow."""
     count = 0

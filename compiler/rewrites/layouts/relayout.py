@@ -1,9 +1,9 @@
-"""A graph some of whose values get other strides: the bookkeeping, and what follows from a change.
+"""A graph in which some values get other strides than in eager mode, and what follows from that.
 
-Changed strides travel: ``spread`` walks the graph once and asks each op, on fake tensors, what it makes of
-its operands' new strides.  Where an op must see what eager shows it (it runs as itself and is not listed, or
-it is a view that the new strides do not allow), its operands are copied back; so are the results that leave
-the graph and that somebody else addresses.
+``spread`` walks the graph once and asks the meta function of each op which strides its result has for the new
+strides of its operands.  Some ops need their operands in eager's strides: torch ops that are not in
+``FLEXIBLE``, and views that the new strides do not allow.  Those get copies in eager's strides; so does each
+result of the graph that another than the backward graph reads, unless only the gap behind its rows differs.
 """
 
 import operator
@@ -16,6 +16,7 @@ from torch.fx import GraphModule, Node, map_arg
 from torch.utils import _pytree as pytree
 
 from ...fx.new_node import new_node
+from ...fx.products import overloads
 from ...fx.saved_strides import ALL_KEPT, KeptStrides
 from ...fx.table import LOWERINGS, target_name
 from ..captured import batch_norms  # noqa: F401, which defines an op
@@ -24,13 +25,12 @@ _aten = torch.ops.aten
 
 #: Library ops that take any strides, and whose results' strides their meta functions tell.
 FLEXIBLE: frozenset[Any] = frozenset({
-    _aten.mm.default, _aten.addmm.default, _aten.bmm.default, _aten._addmm_activation.default,
-    _aten.convolution.default, _aten.convolution_backward.default,
+    *overloads(lambda op: op.any_strides),
     _aten.max_pool2d_with_indices.default, _aten.max_pool2d_with_indices_backward.default,
     operator.getitem,
 })  # fmt: skip
 
-#: Ops of ours that are spelled out after the layouts: kernels compute them in whatever strides there are.
+#: Ops of this package that become pointwise ops after the choice of layouts, in the strides chosen for them.
 _SPELLED_OUT: frozenset[Any] = frozenset({torch.ops.fuse_mlir.batch_norm.default})
 
 #: Generated ops that name strides or storage in their arguments.
@@ -40,11 +40,11 @@ _STRIDED: frozenset[Any] = frozenset({_aten.as_strided.default, _aten.view.dtype
 class Relayout:
     """A functional graph with ``meta["val"]`` and what eager's values were where they have changed.
 
-    gm: changed in place.
+    gm: changed in place.  kept: which results must have eager's strides.
     """
 
-    def __init__(self, gm: GraphModule) -> None:
-        self.gm, self.graph = gm, gm.graph
+    def __init__(self, gm: GraphModule, kept: KeptStrides = ALL_KEPT) -> None:
+        self.gm, self.graph, self._kept = gm, gm.graph, kept
         self.eager: dict[Node, Any] = {}  #: changed node -> the value it had
         self._chosen: set[Node] = set()  #: nodes whose strides are no consequence of others'
         self._restored: dict[Node, Node] = {}
@@ -75,15 +75,15 @@ class Relayout:
         self.graph.erase_node(node)
 
     # --- what follows
-    def spread(self, visit: Callable[[Node], None] = lambda node: None, kept: KeptStrides = ALL_KEPT) -> None:
+    def spread(self, visit: Callable[[Node], None] = lambda node: None) -> None:
         """Brings every node's metadata up to date, in order.
 
         visit: called with each node before its operands are looked at; it may change them, and what it
-        inserts in front is up to date already.  kept: which results must have eager's strides.
+        inserts in front is up to date already.
         """
         for node in list(self.graph.nodes):
             if node.op == "output":
-                self._restore_results(node, kept)
+                self._restore_results(node)
             elif node.op == "call_function":
                 visit(node)
                 self._update(node)
@@ -102,7 +102,8 @@ class Relayout:
             self.eager.setdefault(node, before)
             node.meta["val"] = value
 
-    def _restore_results(self, output: Node, kept: KeptStrides) -> None:
+    def _restore_results(self, output: Node) -> None:
+        kept = self._kept
         results, tree = pytree.tree_flatten(output.args[0], is_leaf=lambda leaf: leaf is None)
         end = len(results) if kept.seen is None else kept.seen
         for number, result in enumerate(results[:end]):
@@ -163,12 +164,6 @@ def generated(node: Node) -> bool:
     if any(isinstance(v, Tensor) and v.is_complex() for v in values):
         return False
     return not node.target._schema.is_mutable  # type: ignore[union-attr]
-
-
-def is_view(node: Node) -> bool:
-    """Whether the node is a view of its first operand."""
-    lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
-    return lowering is not None and lowering.view and isinstance(node.meta.get("val"), Tensor)
 
 
 def has_padded_rows(value: Any, eager: Any) -> bool:
@@ -244,6 +239,5 @@ __all__ = [
     "generated",
     "has_padded_rows",
     "is_static",
-    "is_view",
     "takes_any_strides",
 ]

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from ...analysis.program.dependences import returned_operands
 from ...analysis.program.provenance import launch_numbers, lines, node_names
+from ...base.products import default_overloads
 from ...index import const, parse
 from ...ir.kernel import named_sizes, string, strings
 from ...ir.layout import TensorSpec
@@ -51,7 +52,7 @@ from .steps import (
 )
 
 #: Ops whose result is a new row-major tensor whatever computes it: torch allocates it before it chooses that.
-_ROW_MAJOR = frozenset(f"aten.{op}.default" for op in ("mm", "addmm", "_addmm_activation", "bmm", "baddbmm"))
+_ROW_MAJOR = default_overloads(lambda op: op.row_major)
 
 
 def make_plan(module: ir.Module, watched: bool = False) -> Plan:

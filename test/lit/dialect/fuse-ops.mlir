@@ -100,8 +100,10 @@ module attributes {fuse.device = "cuda:0"} {
 
   // CHECK-LABEL: func.func private @tiled
   // CHECK-SAME: fuse.grid = ["2"]
+  // CHECK-SAME: fuse.traffic = {reads = array<i64: 0>, slots = 2 : i64, writes = array<i64: 8>}
   func.func private @tiled(%o: tensor<2xf32>) -> tensor<2xf32>
-      attributes {fuse.kernel, fuse.grid = ["2"], fuse.dims = {d0 = "2"}, fuse.ties = array<i64: 0>} {
+      attributes {fuse.kernel, fuse.grid = ["2"], fuse.dims = {d0 = "2"}, fuse.ties = array<i64: 0>,
+                  fuse.traffic = {reads = array<i64: 0>, slots = 2 : i64, writes = array<i64: 8>}} {
     // CHECK: "fuse.base"(%arg0) : (tensor<2xf32>) -> !tt.ptr<f32>
     %p = "fuse.base"(%o) : (tensor<2xf32>) -> !tt.ptr<f32>
     return %o : tensor<2xf32>
@@ -124,6 +126,16 @@ module attributes {fuse.device = "cuda:0"} {
     %b = "fuse.reuse"(%a) {syms = []} : (tensor<8xf32>) -> tensor<4x2xf32>
     // CHECK: "fuse.free"(%[[B]]) : (tensor<4x2xf32>) -> ()
     "fuse.free"(%b) : (tensor<4x2xf32>) -> ()
+    return %x : tensor<8xf32>
+  }
+
+  // CHECK-LABEL: func.func private @facts
+  // CHECK-SAME: tensor<8xf32> {fuse.constant = "weight", fuse.storage = array<i64: 5, 30>}
+  // CHECK-SAME: index {fuse.hint = 32 : i64, fuse.max = 64 : i64, fuse.min = 16 : i64, fuse.multiple = 16 : i64, fuse.sym = "s2"}
+  func.func private @facts(
+      %x: tensor<8xf32> {fuse.constant = "weight", fuse.storage = array<i64: 5, 30>},
+      %s2: index {fuse.sym = "s2", fuse.min = 16 : i64, fuse.max = 64 : i64, fuse.multiple = 16 : i64, fuse.hint = 32 : i64})
+      -> tensor<8xf32> {
     return %x : tensor<8xf32>
   }
 }

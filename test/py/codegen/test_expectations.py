@@ -108,6 +108,15 @@ def test_special_rows(name: str, body: str) -> None:
     assert got[[0, 1, 2]].isnan().all() and got[11].isfinite()
 
 
+@pytest.mark.parametrize("op", ["addf", "subf"])
+def test_a_weight_that_is_there_twice(op: str) -> None:
+    """What becomes dead has one operand twice."""
+    weight = f"%p = math.exp %xq : f32\n%w = arith.{op} %xq, %xq : f32\n%t = arith.mulf %w, %p : f32\n"
+    text = case(5, 33, BOTH + weight + "fold sum t[d1] -> r : f32\nstore r -> o[d0]")
+    assert FOLD in str(lowered(text, CombineReductions()))
+    compare(text, [rows(5, 33), rows(5, 33, seed=1)], CombineReductions(), *TILING)
+
+
 def test_from_torch() -> None:
     """Losses as they are written: one read of each row, as good as eager."""
 

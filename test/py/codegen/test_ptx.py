@@ -3,7 +3,7 @@ and compiled for sm_90.
 
 For the kernel that moves a graph's bytes: accesses of 16 bytes where rows allow them, as few as the tile
 needs, nothing in local memory, and no division with a branch for each element where 16 bits are
-written.  A number here may change: for a reason, which docs/performance.md gives.
+written.  A number here may change: for a reason, which docs/performance/history.md gives.
 """
 
 import re

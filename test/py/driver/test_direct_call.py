@@ -10,7 +10,8 @@ from made_up_gpu import made_up_gpu
 from torch import nn
 
 from fuse_mlir.compiler import backend
-from fuse_mlir.compiler.driver import graph_compilation
+from fuse_mlir.compiler.driver import calling_convention
+from fuse_mlir.compiler.driver.direct_call import plain_inputs, written_inputs
 from fuse_mlir.compiler.driver.program import CompiledGraph, Interface
 from fuse_mlir.compiler.frontend.importer.interface import OutputConstant, OutputResult
 
@@ -18,13 +19,13 @@ from fuse_mlir.compiler.frontend.importer.interface import OutputConstant, Outpu
 @pytest.fixture
 def direct(monkeypatch):
     """How many graphs were handed out without wrappers."""
-    count, real = [0], backend.direct_call
+    count, real = [0], calling_convention.direct_call
 
     def counted(*args):
         count[0] += 1
         return real(*args)
 
-    monkeypatch.setattr(backend, "direct_call", counted)
+    monkeypatch.setattr(calling_convention, "direct_call", counted)
     return count
 
 
@@ -101,7 +102,7 @@ def test_results_need_no_gradient_while_grad_mode_is_on():
 
 def test_a_graph_that_takes_a_list_keeps_the_wrapper_that_opens_it():
     graph = torch.fx.symbolic_trace(lambda xs: (xs[0] * 2,))
-    assert backend.written_inputs(graph, backend.plain_inputs([[torch.randn(4)]])) is None
+    assert written_inputs(graph, plain_inputs([[torch.randn(4)]])) is None
     call = backend.fuse(graph, [[torch.randn(4)]])
     x = torch.randn(4)
     torch.testing.assert_close(call([x])[0], x * 2, rtol=0, atol=0)
@@ -127,7 +128,7 @@ def test_a_plan_is_called_with_the_arguments_themselves(tmp_path, fresh_dynamo):
 @pytest.mark.parametrize("spec", [[], [2], [None], [0, 2], [1, None, 0, 0, 7], [2, 1, 0]])
 def test_outputs_are_picked_from_results_and_constants(spec):
     outputs = tuple(OutputResult(s) if s in (0, 1, 2) else OutputConstant(s) for s in spec)
-    pick = graph_compilation._outputs(Interface((), (), outputs, 3))
+    pick = calling_convention.pick_outputs(Interface((), (), outputs, 3))
     results = ["a", "b", "c"]
     for _ in range(2):
         picked = pick(results)

@@ -41,7 +41,7 @@ def test_index_reduce(kind):
 
 @pytest.mark.xfail(strict=True, reason="AOTAutograd traces torch's own wrong function, for aot_eager too")
 def test_multilabel_margin_loss():
-    """Classes behind the -1 that ends a row do not count, which torch's decomposition forgets."""
+    """Target classes after the -1 that ends a row do not count, as torch's decomposition has it."""
     target = torch.tensor([[1, 2, -1, 0, 0, 0], [0, -1, 3, 3, 3, 3]])
     check_training(
         F.multilabel_margin_loss,

@@ -10,7 +10,7 @@ from unittest import mock
 
 from made_up_gpu import made_up_gpu
 
-from fuse_mlir.compiler.driver import compilation, graph_compilation
+from fuse_mlir.compiler.driver import cache_hit, compilation
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launchers
@@ -42,6 +42,6 @@ def interpreted_gpu() -> Iterator[list[Plan]]:
         made_up_gpu(),
         mock.patch.object(compilation, "executable", executable),
         mock.patch.object(load, "load_kernels", load_kernels),
-        mock.patch.object(graph_compilation, "_key", lambda *_: None),
+        mock.patch.object(cache_hit, "_key", lambda *_: None),
     ):
         yield plans

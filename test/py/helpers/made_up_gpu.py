@@ -9,8 +9,7 @@ from unittest import mock
 
 import torch
 
-from fuse_mlir.compiler import backend
-from fuse_mlir.compiler.driver import graph_compilation
+from fuse_mlir.compiler.driver import request
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.kernels.cubin import Target
 from fuse_mlir.compiler.runtime.plans.plan import Plan
@@ -25,8 +24,7 @@ def made_up_gpu(name: str = "NVIDIA H200", capability: tuple[int, int] = (9, 0))
         return {kernel: partial(_launch, launched, kernel) for kernel in kernels}
 
     with (
-        mock.patch.object(backend, "runs_on_gpu", lambda device, options: True),
-        mock.patch.object(graph_compilation, "runs_on_gpu", lambda device, options: True),
+        mock.patch.object(request, "runs_on_gpu", lambda device, options: True),
         mock.patch.object(load, "load_kernels", load_kernels),
         mock.patch.object(load, "target_of", lambda device: Target(capability[0] * 10 + capability[1])),
         mock.patch.object(torch.cuda, "get_device_name", lambda device=None: name),

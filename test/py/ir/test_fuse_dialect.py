@@ -1,6 +1,8 @@
 """No op, type or attribute escapes the dialects' lit tests; the verifier's tables are the interpreter's."""
 
 import re
+from collections.abc import Iterable
+from functools import cache
 
 import pytest
 from repository import LIT, ROOT
@@ -9,12 +11,15 @@ from fuse_mlir.compiler.base.diagnostics import collecting
 from fuse_mlir.compiler.codegen import libdevice
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.dialects import fuse, libm, tt
+from fuse_mlir.compiler.ir.dialects.attributes import ATTRIBUTES, DiscardableAttribute
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter import scalar_kernels, scalar_ops
 from fuse_mlir.compiler.verifier import verify_kernel as rules
 from fuse_mlir.compiler.verifier.verifier import VerificationError, verify, verify_level
-from fuse_mlir.tools._docs import documents, markdown
+from fuse_mlir.tools._dialect_docs import op_example
+from fuse_mlir.tools._docs import documents
 from fuse_mlir.tools._listing import dialect_classes
+from fuse_mlir.tools._markdown import markdown
 
 DIALECT = LIT / "dialect"
 DOCS = ROOT / "docs"
@@ -160,6 +165,58 @@ def test_the_verifier_does_a_fixed_amount_of_work_per_kernel() -> None:
 def test_generated_pages_are_what_the_docstrings_say(page: str) -> None:
     """Else: python -m fuse_mlir.tools.gen_docs"""
     assert (DOCS / page).read_text(encoding="utf-8") == documents(DOCS)[DOCS / page]
+
+
+def attribute_names(sources: Iterable[str]) -> set[str]:
+    """The strings of sources that are names in the namespace, but for what the dialect defines."""
+    found = {name for source in sources for name in re.findall(r'"(fuse\.[a-z_]+)"', source)}
+    return found - {name for kind in dialect_classes(fuse.Fuse).values() for name in kind}
+
+
+def test_every_attribute_that_the_code_names_is_described() -> None:
+    files = [f for top in ("compiler", "passes", "tools") for f in (ROOT / top).rglob("*.py")]
+    table = ROOT / "compiler" / "ir" / "dialects" / "attributes.py"
+    named = attribute_names(f.read_text(encoding="utf-8") for f in files if f != table)
+    described = [attribute.name for attribute in ATTRIBUTES]
+    assert sorted(described) == sorted(named | {"fuse.sym"})  # also the name of an op
+
+
+def test_an_attribute_without_a_description_is_found() -> None:
+    assert attribute_names(['x = op.attributes["fuse.mine"]; y = "fuse.load"']) == {"fuse.mine"}
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES, ids=lambda attribute: attribute.name)
+def test_examples_of_attributes_are_read_back(attribute: DiscardableAttribute) -> None:
+    """As they are printed; what each is in whole modules is in a lit test, which the verifier has seen."""
+    with make_context():
+        parsed = ir.DictAttr.parse(f"{{{attribute.example}}}")
+        assert [item.name for item in parsed] == [attribute.name]
+        assert ir.DictAttr.parse(str(parsed)) == parsed
+    assert attribute.name in lit_modules()
+
+
+@cache
+def lit_modules() -> str:
+    """All modules of the lit tests, without comments."""
+    return "\n".join(re.sub(r"//.*", "", f.read_text(encoding="utf-8")) for f in sorted(LIT.rglob("*.mlir")))
+
+
+@pytest.mark.parametrize("dialect", [fuse.Fuse, tt.TT], ids=["fuse", "tt"])
+def test_examples_of_ops_are_lines_of_a_valid_module(dialect: type) -> None:
+    text = (DIALECT / f"{dialect.DIALECT_NAMESPACE}-ops.mlir").read_text(encoding="utf-8")
+    sound = module(text)
+    verify(sound)
+    assert str(module(str(sound))) == str(sound)
+    shown = (DOCS / "dialect.md").read_text(encoding="utf-8")
+    for name in dialect_classes(dialect)["ops"]:
+        section = shown.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+        example = "\n".join(op_example(name, text))
+        assert f'"{name}"(' in example and f"```mlir\n{example}\n```" in section
+
+
+def test_an_op_without_an_example_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"no fuse\.none"):
+        op_example("fuse.none", '"fuse.load"()')
 
 
 def test_docstrings_become_markdown() -> None:

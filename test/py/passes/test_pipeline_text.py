@@ -130,6 +130,7 @@ def test_what_another_package_offers_must_be_the_pass_it_names() -> None:
 
 
 def test_a_file_in_the_folder_is_a_pass(tmp_path: Path) -> None:
-    for name in ("zeta", "alpha", "_helper", "manager", "registry"):
+    (tmp_path / "helpers").mkdir()
+    for name in ("zeta", "alpha", "helpers/__init__", "helpers/names", "manager", "registry"):
         (tmp_path / f"{name}.py").touch()
     assert registry.pass_modules(tmp_path) == ["alpha", "zeta"]

@@ -9,9 +9,9 @@ from repository import ROOT
 
 from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.passes.pipeline import default_pipeline
-from fuse_mlir.passes.registry import all_passes
+from fuse_mlir.passes.registry import PASSES, all_passes
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOLDERS = ("compiler", "passes", "tools", "test", "bench", "examples", "docs")
 #: What a dump folder holds, a user's file, and names that stand for any.
 NOT_FILES = frozenset(
@@ -40,6 +40,82 @@ def test_a_missing_file_is_found(files: set[str]) -> None:
     assert missing_files("`ir/layout.py`, `passes/fold_viws.py`", files) == ["passes/fold_viws.py"]
 
 
+def anchors(text: str) -> set[str]:
+    """The anchors that a page's headings have, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """The links of a page to files that do not exist, or to headings that their page does not have."""
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        if "://" in link:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "bench" / "README.md"], ids=lambda page: page.parent.name + page.name
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert broken_links(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_a_broken_link_is_found() -> None:
+    text = (
+        "[a](docs/passes.md#no-such-pass) [b](docs/none.md) [c](docs/passes.md#fuse-vertical) [d](http://x)"
+    )
+    assert broken_links(PAGES[0], text) == ["docs/passes.md#no-such-pass", "docs/none.md"]
+
+
+def test_each_term_of_the_glossary_is_used_and_explained_once() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = [
+        t.strip("`")
+        for line in text.splitlines()
+        if line.startswith("- ")
+        for t in re.findall(r"\*\*(.+?)\*\*", line)
+    ]
+    assert len(terms) == len(set(terms))
+    sources = [
+        p.read_text(encoding="utf-8") for top in ("compiler", "passes") for p in (ROOT / top).rglob("*.py")
+    ]
+    written = "\n".join(
+        [*sources, *(page.read_text(encoding="utf-8") for page in PAGES if page.name != "glossary.md")]
+    )
+    words = " ".join(written.lower().split())
+    assert [term for term in terms if term.lower() not in words] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_of_prose_are_short(page: Path) -> None:
+    """At most 120 characters, but in tables, code and what a tool writes."""
+    if page.name in ("passes.md", "dialect.md", "rewrites.md"):
+        pytest.skip("written from docstrings")
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^<!-- bench:(\w+) -->.*?^<!-- /bench:\1 -->|^```.*?^```$", "", text, flags=re.M | re.S)
+    assert [line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")] == []
+
+
+def test_each_decision_that_is_no_pass_has_a_place_a_reason_tests_and_a_switch() -> None:
+    """What the list in architecture.md says of each, and that its switches are options or modes."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    chapter = text.partition("\n## Decisions that are not MLIR passes\n")[2].partition("\n## ")[0]
+    decisions = re.findall(r"^\*\*.+?(?=^\*\*|^### |\Z)", chapter, re.M | re.S)
+    assert len(decisions) > 20
+    options = {f.name for f in dataclasses.fields(Options)} | {"mode"}
+    for body in decisions:
+        parts = re.findall(r"^- (Where|Why|Tests|Switch): .", body, re.M)
+        assert [p for p in parts if p != "Why"] == ["Where", "Tests", "Switch"], body
+        named = re.findall(r"`([a-z_]+)(?:=[^`]*)?`", body.partition("- Switch:")[2])
+        assert set(named) <= options, body
+
+
 def test_the_dump_that_a_page_replays_is_the_pipelines() -> None:
     """`NN-PASS.mlir` and the pass that gives the next dump have their numbers and order in the pipeline."""
     text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
@@ -48,6 +124,28 @@ def test_the_dump_that_a_page_replays_is_the_pipelines() -> None:
     assert shown
     for number, name, following in shown:
         assert names[int(number)] == name and names[int(number) + 1] == following
+
+
+def unsaid(source: str, section: str) -> list[str]:
+    """The rules of the remarks that a pass's source makes, and that it raises errors, where its section of
+    docs/passes.md does not name them.
+    """
+    rules = re.findall(r'"(?:passed|missed|analysis)",\s*"([\w-]+)"', source)
+    errors = ["PassError"] if "raise PassError(" in source else []
+    return [name for name in (*rules, *errors) if name not in section]
+
+
+def test_what_a_pass_says_and_raises_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "passes.md").read_text(encoding="utf-8")
+    sections = {section.partition("\n")[0]: section for section in page.split("\n## ")[1:]}
+    assert set(sections) == set(PASSES)
+    for name, section in sections.items():
+        source = (ROOT / "passes" / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
+        assert unsaid(source, section) == [], name
+    assert unsaid('add(self.name, "missed", "other-rule")\nraise PassError(x)', "") == [
+        "other-rule",
+        "PassError",
+    ]
 
 
 def test_every_option_is_described_and_every_described_one_exists() -> None:

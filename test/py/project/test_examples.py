@@ -20,6 +20,7 @@ from repository import ROOT
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.verifier.verifier import verify
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline_text import parse_pipeline
 from fuse_mlir.passes.registry import all_passes
@@ -247,6 +248,33 @@ def test_readme_links_exist():
     text = README.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     assert links and [link for link in links if not (ROOT / link).exists()] == []
+
+
+# ---- docs/architecture.md ----------------------------------------------------------------------------------
+
+
+def test_architecture_shows_what_the_levels_are(capsys):
+    """Its excerpts are what examples/levels.py holds and prints, in order; lines may be broken elsewhere."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    chapter = text.partition("\n## One function at every level\n")[2].partition("\n## ")[0]
+    assert load(EXAMPLES / "levels.py").main() == 0
+    source = (EXAMPLES / "levels.py").read_text(encoding="utf-8")
+    rest = " ".join((source + capsys.readouterr().out).split())
+    excerpts = re.findall(r"^```\w+\n(.*?)^```$", chapter, re.MULTILINE | re.DOTALL)
+    assert len(excerpts) == 8
+    for excerpt in excerpts:
+        for part in re.split(r"^\.\.\.\n", excerpt, flags=re.MULTILINE):
+            wanted = " ".join(part.split())
+            _, found, rest = rest.partition(wanted)
+            assert found, f"paste anew what examples/levels.py prints: {wanted}"
+
+
+def test_modules_in_architecture_are_valid():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    modules = re.findall(r"^```mlir\n(module .*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert modules
+    for module in modules:
+        verify(ir.Module.parse(module, make_context()))
 
 
 # ---- the demo ----------------------------------------------------------------------------------------------

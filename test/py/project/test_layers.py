@@ -2,15 +2,18 @@
 -> base.
 
 Read from the sources, so nothing is imported and a broken module is still checked. Packages of one layer do
-not know each other; the runtime has layers of its own; no two modules anywhere import each other in a circle.
-Passes, the IR, the index algebra, the verifier and analyses never get hold of torch.
+not know each other; the frontend and the runtime have layers of their own. No modules anywhere import each
+other in a circle, whether at module scope, for type checking only, or in a function. Passes, the IR, the
+index algebra, the verifier and analyses never get hold of torch.
 """
 
 import ast
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from repository import ROOT
@@ -42,17 +45,28 @@ LAYERS = {
     "fuse_mlir.compiler.driver": 9,
     "fuse_mlir.compiler.driver.program": 9,  # what a graph became, as data
     "fuse_mlir.compiler.driver.tiling_search": 9,  # runs passes, and measures what they make
+    "fuse_mlir.compiler.driver.calling_convention": 10,
     "fuse_mlir.compiler.driver.program_entry": 10,  # the bytes of a program
     "fuse_mlir.compiler.driver.program_cache": 11,
-    "fuse_mlir.compiler.driver.compilation": 12,  # the half of the backend that needs MLIR
-    "fuse_mlir.compiler.driver.graph_compilation": 13,  # one graph of AOTAutograd
-    "fuse_mlir.compiler.backend": 14,
-    "fuse_mlir": 14,
-    "fuse_mlir.compiler": 14,
-    "fuse_mlir.tools": 15,
+    "fuse_mlir.compiler.driver.compiled_graph": 11,  # what is told of a graph
+    "fuse_mlir.compiler.driver.lowering": 12,  # the passes
+    "fuse_mlir.compiler.driver.compilation": 13,  # with the passes, the half of the driver that needs MLIR
+    "fuse_mlir.compiler.driver.cache_hit": 14,
+    "fuse_mlir.compiler.driver.graph_compilation": 15,  # one graph of AOTAutograd
+    "fuse_mlir.compiler.driver.captured_compilation": 16,  # one graph that Dynamo captured
+    "fuse_mlir.compiler.backend": 17,
+    "fuse_mlir": 17,
+    "fuse_mlir.compiler": 17,
+    "fuse_mlir.tools": 18,
+    "fuse_mlir.cache": 19,
 }
-#: The same within the runtime, 0 what its packages share.
-RUNTIME_LAYERS = {
+#: The same within the frontend, whose importer loads the builders of `ops` by name, and within the runtime; 0
+#: is what their packages share.
+INNER_LAYERS = {
+    "fuse_mlir.compiler.frontend": 0,
+    "fuse_mlir.compiler.frontend.importer": 0,
+    "fuse_mlir.compiler.frontend.ops": 1,
+    "fuse_mlir.compiler.frontend.importer.importer": 2,
     "fuse_mlir.compiler.runtime": 0,
     "fuse_mlir.compiler.runtime.cache": 0,
     "fuse_mlir.compiler.runtime.kernels": 1,
@@ -76,19 +90,28 @@ TORCH_FREE = tuple(
 MOST_FILES = 20
 
 
+#: When an import runs: as its module is loaded, for a type checker only, or in a function.
+When = Literal["loading", "typing", "running"]
+
+
 @dataclass(frozen=True)
 class Import:
-    """One imported module; `eager` if loading the importer loads it: module scope, not for typing only."""
+    """One imported module, and when the importer imports it."""
 
     target: str
-    eager: bool
+    when: When
     line: int
     relative: bool
+
+    @property
+    def eager(self) -> bool:
+        """Whether loading the importer loads it."""
+        return self.when == "loading"
 
 
 def read_package(root: Path) -> dict[str, str]:
     """Module name -> source of every module of the package that lies at `root`."""
-    files = [root / "__init__.py"]
+    files = sorted(root.glob("*.py"))
     for folder in ("compiler", "passes", "tools"):
         files += sorted((root / folder).rglob("*.py"))
     sources: dict[str, str] = {}
@@ -101,32 +124,39 @@ def read_package(root: Path) -> dict[str, str]:
 
 def imports_of(module: str, sources: dict[str, str]) -> Iterator[Import]:
     """The imports of a module, as full names; `from p import m` is p.m where that is a module, else p."""
+    for base, name, when, line, level in _import_statements(sources[module]):
+        if level:
+            here = module.split(".") + ([""] if module in PACKAGES else [])
+            base = ".".join(here[: len(here) - level] + ([base] if base else []))
+        submodule = f"{base}.{name}"
+        yield Import(submodule if name and submodule in sources else base, when, line, level > 0)
 
-    def visit(node: ast.AST, eager: bool) -> Iterator[Import]:
+
+@cache
+def _import_statements(source: str) -> tuple[tuple[str, str, When, int, int], ...]:
+    """What a source imports, in order: the module as written, the name that is taken from it ("" for the
+    module itself), when, the line, and the number of leading dots.
+    """
+
+    def visit(node: ast.AST, when: When) -> Iterator[tuple[str, str, When, int, int]]:
         match node:
             case ast.Import(names=names):
-                for alias in names:
-                    yield Import(alias.name, eager, node.lineno, relative=False)
+                yield from ((alias.name, "", when, node.lineno, 0) for alias in names)
             case ast.ImportFrom(module=base, names=names, level=level):
-                if level:
-                    here = module.split(".") + ([""] if module in PACKAGES else [])
-                    base = ".".join(here[: len(here) - level] + ([base] if base else []))
-                for alias in names:
-                    submodule = f"{base}.{alias.name}"
-                    yield Import(submodule if submodule in sources else base, eager, node.lineno, level > 0)
+                yield from ((base or "", alias.name, when, node.lineno, level) for alias in names)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 for child in ast.iter_child_nodes(node):
-                    yield from visit(child, False)
+                    yield from visit(child, "running")
             case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
                 for child in node.body:
-                    yield from visit(child, False)
+                    yield from visit(child, "typing")
                 for child in node.orelse:
-                    yield from visit(child, eager)
+                    yield from visit(child, when)
             case _:
                 for child in ast.iter_child_nodes(node):
-                    yield from visit(child, eager)
+                    yield from visit(child, when)
 
-    return visit(ast.parse(sources[module]), True)
+    return tuple(visit(ast.parse(source), "loading"))
 
 
 def layer_of(module: str) -> tuple[str, int]:
@@ -155,12 +185,12 @@ def wrong_directions(sources: dict[str, str]) -> list[str]:
     return found
 
 
-def wrong_directions_in_the_runtime(sources: dict[str, str]) -> list[str]:
-    """The imports of the runtime's modules by each other that go up or sideways."""
+def wrong_directions_inside(sources: dict[str, str]) -> list[str]:
+    """The imports within the frontend or the runtime that go up or sideways."""
 
     def home_of(module: str) -> str:
         return max(
-            (p for p in RUNTIME_LAYERS if module == p or module.startswith(p + ".")), key=len, default=""
+            (p for p in INNER_LAYERS if module == p or module.startswith(p + ".")), key=len, default=""
         )
 
     return [
@@ -168,31 +198,57 @@ def wrong_directions_in_the_runtime(sources: dict[str, str]) -> list[str]:
         for module in sources
         if (home := home_of(module))
         for item in imports_of(module, sources)
-        if (other := home_of(item.target)) and home != other and RUNTIME_LAYERS[other] >= RUNTIME_LAYERS[home]
+        if (other := home_of(item.target)) and home != other and INNER_LAYERS[other] >= INNER_LAYERS[home]
     ]
 
 
-def cycles(sources: dict[str, str]) -> list[str]:
-    """The circles of modules that import each other when imported, each once, as `a -> b -> a`."""
+def circles(sources: dict[str, str]) -> list[tuple[str, ...]]:
+    """The sets of modules each of which reaches the others by imports of any kind, sorted.
+
+    They are the strongly connected components, found as by Tarjan (1972).
+    """
     graph = {
-        module: sorted({i.target for i in imports_of(module, sources) if i.eager and i.target in sources})
+        module: sorted({item.target for item in imports_of(module, sources)} & sources.keys())
         for module in sources
     }
-    found: list[str] = []
-    finished: set[str] = set()
+    found: list[tuple[str, ...]] = []
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}  # the smallest number on the stack that a module reaches
+    stack: list[str] = []
 
-    def walk(module: str, trail: list[str]) -> None:
-        if module in trail:
-            found.append(" -> ".join([*trail[trail.index(module) :], module]))
-            return
-        if module in finished:
-            return
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        stack.append(module)
         for target in graph[module]:
-            walk(target, [*trail, module])
-        finished.add(module)
+            if target not in number:
+                visit(target)
+                lowest[module] = min(lowest[module], lowest[target])
+            elif target in stack:
+                lowest[module] = min(lowest[module], number[target])
+        if lowest[module] == number[module]:
+            circle = stack[stack.index(module) :]
+            del stack[-len(circle) :]
+            if len(circle) > 1 or module in graph[module]:
+                found.append(tuple(sorted(circle)))
 
     for module in sorted(graph):
-        walk(module, [])
+        if module not in number:
+            visit(module)
+    return sorted(found)
+
+
+def cycles(sources: dict[str, str]) -> list[str]:
+    """The circles of modules that import each other, each once: `a:1 imports b, b:3 imports a for typing`."""
+    how = {"loading": "", "typing": " for typing", "running": " in a function"}
+    found = []
+    for circle in circles(sources):
+        edges = {
+            f"{module}:{item.line} imports {item.target}{how[item.when]}": None
+            for module in circle
+            for item in imports_of(module, sources)
+            if item.target in circle
+        }
+        found.append(", ".join(edges))
     return found
 
 
@@ -241,12 +297,17 @@ def absolute_imports(sources: dict[str, str]) -> list[str]:
     ]
 
 
-CHECKS = (wrong_directions, wrong_directions_in_the_runtime, cycles, torch_in_torch_free, absolute_imports)
+CHECKS = (wrong_directions, wrong_directions_inside, cycles, torch_in_torch_free, absolute_imports)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_package_keeps_its_layers(check) -> None:
     assert check(read_package(ROOT)) == []
+
+
+def test_modules_of_every_kind_are_read() -> None:
+    names = ("", ".cache", ".compiler", ".compiler.backend", ".passes.registry", ".tools.fuse_opt")
+    assert {PACKAGE + name for name in names} <= read_package(ROOT).keys()
 
 
 def test_every_folder_is_a_declared_package() -> None:
@@ -300,20 +361,31 @@ FORBIDDEN = {
     ),
     "sideways": (wrong_directions, {"compiler.codegen.a": "from ..runtime import launch"}),
     "up in the runtime": (
-        wrong_directions_in_the_runtime,
+        wrong_directions_inside,
         {"compiler.runtime.plans.a": "from ..gpu import load"},
     ),
     "sideways in the runtime": (
-        wrong_directions_in_the_runtime,
-        {"compiler.runtime.interpreter.a": "def f():\n    from ..plans.plan import Partition"},
+        wrong_directions_inside,
+        {"compiler.runtime.interpreter.a": "def f():\n    from ..plans.partition import Partition"},
     ),
     "what the runtime shares, up": (
-        wrong_directions_in_the_runtime,
+        wrong_directions_inside,
         {"compiler.runtime.errors": "from .checks import outcomes"},
     ),
     "base up": (wrong_directions, {"compiler.base.a": "from ..ir.dialects import fuse"}),
     "backend to tools": (wrong_directions, {"compiler.backend": "from ..tools import fuse_opt"}),
-    "circle": (cycles, {"passes.a": "from .b import x", "passes.b": "from . import a"}),
+    "sideways in the frontend": (
+        wrong_directions_inside,
+        {"compiler.frontend.autograd.a": "from ..importer.walk import import_nodes"},
+    ),
+    "up in the frontend": (
+        wrong_directions_inside,
+        {"compiler.frontend.ops.shape.a": "from ...importer.importer import import_graph"},
+    ),
+    "up in the frontend, from what ops import": (
+        wrong_directions_inside,
+        {"compiler.frontend.importer.a": "from ..ops.shape import views"},
+    ),
     "torch": (torch_in_torch_free, {"passes.a": "from torch import fx"}),
     "torch, in a function": (
         torch_in_torch_free,
@@ -326,6 +398,47 @@ FORBIDDEN = {
     "torch, by way of the face": (torch_in_torch_free, {"passes.a": "", "": "import torch"}),
     "absolute": (absolute_imports, {"passes.a": "from fuse_mlir.compiler import mlir"}),
     "absolute, on disk": (absolute_imports, {"passes.a": "import compiler.mlir"}),
+}
+
+
+TYPING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
+#: Made-up modules of `passes`, and how the circle between them is reported.
+CIRCLES = {
+    "at module scope": (
+        {"a": "from .b import x", "b": "from . import a"},
+        "a:1 imports b, b:1 imports a",
+    ),
+    "for typing": (
+        {"a": "from .b import x", "b": TYPING + "from .a import A"},
+        "a:1 imports b, b:3 imports a for typing",
+    ),
+    "for typing, both ways": (
+        {
+            "a": "import typing\nif typing.TYPE_CHECKING:\n    from .b import B",
+            "b": TYPING + "from . import a",
+        },
+        "a:3 imports b for typing, b:3 imports a for typing",
+    ),
+    "in a function": (
+        {"a": "from . import b", "b": "def f():\n    from .a import x"},
+        "a:1 imports b, b:2 imports a in a function",
+    ),
+    "in a method, of three": (
+        {
+            "a": "from . import b",
+            "b": TYPING + "from .c import C",
+            "c": "class C:\n    def f(self):\n        from . import a",
+        },
+        "a:1 imports b, b:3 imports c for typing, c:3 imports a in a function",
+    ),
+    "two rounds through one module": (
+        {"a": "from . import b, c", "b": "from . import a", "c": "def f():\n    from . import a"},
+        "a:1 imports b, a:1 imports c, b:1 imports a, c:2 imports a in a function",
+    ),
+    "several names of one module": (
+        {"a": "from .b import x, y", "b": "from .a import z"},
+        "a:1 imports b, b:1 imports a",
+    ),
 }
 
 
@@ -343,3 +456,30 @@ def test_checks_accept(module: str, source: str) -> None:
 @pytest.mark.parametrize(("check", "modules"), FORBIDDEN.values(), ids=FORBIDDEN)
 def test_checks_reject(check, modules: dict[str, str]) -> None:
     assert check(package_of(modules)) != []
+
+
+@pytest.mark.parametrize(("modules", "circle"), CIRCLES.values(), ids=CIRCLES)
+def test_a_circle_is_reported_once(modules: dict[str, str], circle: str) -> None:
+    package = package_of({f"passes.{name}": source for name, source in modules.items()})
+    assert [text.replace(f"{PACKAGE}.passes.", "") for text in cycles(package)] == [circle]
+
+
+def test_imports_one_way_are_no_circle() -> None:
+    modules = {
+        "a": "from . import b, c",
+        "b": TYPING + "from . import c",
+        "c": "def f():\n    from . import d",
+        "d": "",
+    }
+    assert cycles(package_of({f"passes.{name}": source for name, source in modules.items()})) == []
+
+
+def test_circles_apart_are_reported_apart() -> None:
+    modules = {
+        "a": "from . import b",
+        "b": "from . import a, c",
+        "c": "from . import d",
+        "d": "from . import c",
+    }
+    found = circles(package_of({f"passes.{name}": source for name, source in modules.items()}))
+    assert found == [tuple(f"{PACKAGE}.passes.{name}" for name in pair) for pair in ("ab", "cd")]

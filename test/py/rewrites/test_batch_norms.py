@@ -10,10 +10,14 @@ import pytest
 import torch
 from made_up_gpu import made_up_gpu
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from fuse_mlir.compiler import backend
+from fuse_mlir.compiler.driver import captured_compilation
 from fuse_mlir.compiler.rewrites.captured.batch_norms import keep_batch_norms
+from fuse_mlir.compiler.rewrites.graph.spelled_out_batch_norms import spell_out_batch_norms
+from fuse_mlir.compiler.rewrites.stages import Stage
 
 BF16, F32, F64 = torch.bfloat16, torch.float32, torch.float64
 
@@ -96,6 +100,24 @@ def test_keywords_and_defaults() -> None:
         torch.testing.assert_close(torch.compile(run, backend=backend.fuse)(x), run(x))
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4, 4)])
+def test_a_batch_norm_is_spelled_out(shape: tuple[int, ...]) -> None:
+    given = torch.randn(shape), *statistics(3)
+    op = torch.ops.fuse_mlir.batch_norm.default
+    gm = make_fx(lambda *args: op(*args, 1e-5) * 2, tracing_mode="fake")(*given)
+    before = gm(*given)
+    assert spell_out_batch_norms(gm) == 1
+    assert not gm.graph.find_nodes(op="call_function", target=op)
+    assert len(gm.graph.find_nodes(op="call_function", target=torch.ops.aten.sqrt.default)) == 1
+    torch.testing.assert_close(gm(*given), before)
+
+
+def test_other_ops_are_not_spelled_out() -> None:
+    gm = make_fx(lambda x: F.relu(x) * 2, tracing_mode="fake")(torch.ones(2, 3, 4, 4))
+    before = str(gm.graph)
+    assert spell_out_batch_norms(gm) == 0 and str(gm.graph) == before
+
+
 def test_what_is_left_alone() -> None:
     x, numbers = torch.randn(2, 5, 3, 4), statistics()
     assert not is_kept(lambda x, m, v: F.batch_norm(x, m.clone(), v.clone(), training=True), x, *numbers[:2])
@@ -153,5 +175,5 @@ def test_the_program_is_that_of_the_decomposition(tmp_path: Path, monkeypatch: A
         sources.append(
             re.sub(r"launch_\w+", lambda m, n=names: n.setdefault(m[0], f"k{len(n)}"), graph.source)
         )
-        monkeypatch.setattr(backend, "keep_batch_norms", lambda gm: 0)
+        monkeypatch.setattr(captured_compilation, "CAPTURED", Stage("captured", "", ()))
     assert "k0" in sources[0] and sources[0] == sources[1]

@@ -4,6 +4,8 @@ import pytest
 import torch
 from compiling import Compiled
 
+from fuse_mlir.compiler.rewrites.graph.effect_tokens import drop_tokens
+
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 matrix = torch.eye(4) * 3 + torch.arange(16.0).view(4, 4) / 16
@@ -27,6 +29,26 @@ def test_training(function):
         (result * torch.arange(16.0).view(4, 4)).sum().backward()
     torch.testing.assert_close(given[0].grad, given[1].grad)
     assert [graph.name for graph in compiled.graphs] == ["forward", "backward"]
+
+
+def test_tokens_go():
+    compiled = Compiled(torch.linalg.inv)
+    compiled(matrix)
+    [graph] = compiled.graphs
+    [remark] = [r for r in graph.remarks.items if r.pass_name == "effect-tokens"]
+    assert remark.numbers == (("count", 1),) and "_linalg_check_errors_default" in remark.ops[0]
+    assert "with_effects" not in str(graph.module)
+
+
+def test_effects_of_higher_order_ops_keep_theirs():
+    graph = torch.fx.Graph()
+    token = graph.call_function(torch.ops.prims._make_token.default)
+    run = torch.ops.higher_order.invoke_subgraph
+    both = graph.call_function(torch.ops.higher_order.with_effects, (token, run, None, "region"))
+    graph.output((both,))
+    gm = torch.fx.GraphModule(torch.nn.Module(), graph)
+    assert drop_tokens(gm) == 0
+    assert [n.target for n in gm.graph.nodes][1:2] == [torch.ops.higher_order.with_effects]
 
 
 def test_errors_are_raised():

@@ -15,8 +15,11 @@ aten = torch.ops.aten
 
 def calls(function, *args):
     """The names of the ops of a function, traced and merged."""
-    graph = make_fx(function, tracing_mode="fake")(*args).graph
-    merge_equal_nodes(graph)
+    traced = make_fx(function, tracing_mode="fake")(*args)
+    traced.graph.eliminate_dead_code()
+    before = len(traced.graph.nodes)
+    assert merge_equal_nodes(traced) == before - len(traced.graph.nodes)
+    graph = traced.graph
     graph.lint()
     return [node.target.__name__ for node in graph.nodes if node.op == "call_function"]
 
@@ -46,9 +49,9 @@ def test_equal_calls_become_one_and_so_do_their_readers():
     ids=["random", "dropout", "empty", "returned", "types", "zeros", "lists", "written"],
 )
 def test_what_is_not_merged(function):
-    before = [
-        n for n in make_fx(function, tracing_mode="fake")(X.clone()).graph.nodes if n.op == "call_function"
-    ]
+    graph = make_fx(function, tracing_mode="fake")(X.clone()).graph
+    graph.eliminate_dead_code()
+    before = [n for n in graph.nodes if n.op == "call_function"]
     assert len(calls(function, X.clone())) == len(before)
 
 
@@ -57,7 +60,7 @@ def test_numbers_that_data_decide_keep_their_symbols():
         return x * x[0, 0].item() - x * x[0, 0].item()
 
     traced = make_fx(read_twice, tracing_mode="symbolic")(X)
-    merge_equal_nodes(traced.graph)
+    merge_equal_nodes(traced)
     assert len(traced.graph.find_nodes(op="call_function", target=aten.select.int)) == 2
     reads = traced.graph.find_nodes(op="call_function", target=aten._local_scalar_dense.default)
     assert len(reads) == 2

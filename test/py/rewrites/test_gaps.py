@@ -8,7 +8,8 @@ from compiling import Compiled, check
 from interpreted_gpu import interpreted_gpu
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fuse_mlir.compiler.rewrites.layouts import choose_layouts
+from fuse_mlir.compiler.rewrites.layouts.choose import choose_layouts
+from fuse_mlir.compiler.rewrites.stages import Switch
 
 aten = torch.ops.aten
 
@@ -23,7 +24,7 @@ def rows(*shape):
 def strides_of_copy(function, *args, mode="fake"):
     """Strides of the functional copy in a graph once layouts are chosen, and of the graph's results."""
     graph = make_fx(function, tracing_mode=mode)(*args)
-    choose_layouts(graph, free=False)
+    choose_layouts(graph, on=(Switch.ALWAYS,))
     copies = graph.graph.find_nodes(op="call_function", target=aten.copy.default)
     (output,) = graph.graph.find_nodes(op="output")
     results = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]

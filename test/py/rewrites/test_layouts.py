@@ -13,7 +13,8 @@ import fuse_mlir
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge_all
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
-from fuse_mlir.compiler.rewrites.layouts import choose_layouts, pad_products
+from fuse_mlir.compiler.rewrites.layouts import pad_products
+from fuse_mlir.compiler.rewrites.layouts.choose import choose_layouts
 
 BF16 = torch.bfloat16
 aten = torch.ops.aten

@@ -9,8 +9,7 @@ from torch import fx
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.base.remarks import Remark, Remarks
-from fuse_mlir.compiler.rewrites.joint.relu_masks import recompute_relu_masks
-from fuse_mlir.compiler.rewrites.rewriting import Rewriting
+from fuse_mlir.compiler.rewrites.rewriting import Rewrite, Rewriting
 
 HERE = str(Path(__file__))
 
@@ -36,7 +35,7 @@ def test_spelled_out_attention_is_told_once_with_its_line() -> None:
     assert told["backward"] == []
     [remark] = [r for r in told["forward"] if r.pass_name == "attention"]
     assert (remark.kind, remark.numbers) == ("passed", (("count", 1),))
-    assert remark.message.startswith("spelled-out attention becomes ``scaled_dot_product_attention``")
+    assert remark.message.startswith("spelled-out attention becomes one call of scaled_dot_product_attention")
     assert "scaled_dot_product_attention" in remark.ops
     assert remark.locations == (f"{HERE}:{attention.__code__.co_firstlineno + 2}",)
 
@@ -71,10 +70,24 @@ def test_a_rewrite_in_place_names_the_nodes_that_read_something_else() -> None:
         z.args = (x,)
         return 1
 
-    reads_the_argument.__module__ = recompute_relu_masks.__module__
-    Rewriting(gm, remarks).run(reads_the_argument)
+    Rewriting(gm, remarks).run(Rewrite("reads", "exp reads the argument", reads_the_argument), gm)
     [remark] = remarks.items
-    assert (remark.pass_name, remark.ops, remark.locations) == ("relu-masks", ("exp",), ())
-    assert remark.message == (
-        "the mask of a ReLU's gradient is computed from what backward reads anyway, rather than read"
-    )
+    assert (remark.pass_name, remark.ops, remark.locations) == ("reads", ("exp",), ())
+    assert (remark.message, remark.numbers) == ("exp reads the argument", (("count", 1),))
+
+
+def test_a_rewrite_of_values_names_the_nodes_that_have_another_one() -> None:
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    graph.output(graph.call_function(torch.exp, (x,)))
+    gm, remarks = fx.GraphModule(torch.nn.Module(), graph), Remarks()
+
+    def another_value(gm: fx.GraphModule) -> int:
+        x.meta["val"] = torch.ones(3)
+        return 1
+
+    rewriting = Rewriting(gm, remarks)
+    rewriting.run(Rewrite("values", "x has another value", another_value), gm)
+    rewriting.run(Rewrite("nothing", "nothing happened", lambda gm: 0), gm)
+    [remark] = remarks.items
+    assert remark.ops == ("x",)

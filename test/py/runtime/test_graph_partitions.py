@@ -148,7 +148,7 @@ def test_parameters_are_static():
 
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fuse_mlir.compiler.driver.graph_compilation.static_placeholders", spy)
+        patch.setattr("fuse_mlir.compiler.driver.request.static_placeholders", spy)
         Compiled(model, {"cudagraphs": True})(torch.randn(3, 4)).sum().backward()
     (forward, parameters, count), (backward, saved, _) = seen
     assert (forward, backward) == ("forward", "backward")

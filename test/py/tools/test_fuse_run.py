@@ -51,7 +51,11 @@ def test_a_bad_command_line(capsys, monkeypatch, tmp_path, arguments, said):
 
 @pytest.mark.parametrize(
     ("held", "said"),
-    [({"a": 1}, "holds a dict, not the list"), ([1, 2], "1 results, but"), (None, "no file that torch.save")],
+    [
+        ({"a": 1}, "holds a dict, not the list"),
+        ([1, 2], "1 results, but"),
+        (None, "not a file that torch.save"),
+    ],
 )
 def test_a_file_to_compare_with_that_holds_something_else(capsys, tmp_path, held, said):
     path = tmp_path / "y.pt"

@@ -47,7 +47,7 @@ def assert_scalar(call: Call) -> None:
         return
     line = user_line(call.node)
     place = "" if line is None else f" (at {line_text(line)})"
-    builder, encoder = call.builder, Encoder(call.importer, call.location, call.node.name)
+    builder, encoder = call.builder, Encoder(call.state, call.location)
     with builder.context:
         attributes = {
             "fuse.extern": builder.string("aten._assert_scalar.default"),

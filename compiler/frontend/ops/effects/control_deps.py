@@ -8,8 +8,6 @@ and so does what waits for an op that has no value.  A group that waits for a co
 started takes what that collective reads, too, for its wait to hold.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +16,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from ....fx.collectives import reads_until
+from ....fx.graph_text import held
 from ....fx.in_flight import InFlight
 from ....fx.table import lowers
 from ....index import Expr
@@ -26,23 +25,23 @@ from ....ir.layout import TensorSpec
 from ....mlir import ir
 from ...importer.call import Call
 from ...importer.values import HostObject, Number, Tensor
+from ...importer.walk import import_node
 
 
 @lowers("higher_order.control_deps", view=True)
 def control_deps(call: Call) -> Any:
     """The sub-graph's value; ``view``, because it runs although its value may have no elements."""
     dependences, subgraph, *arguments = call.node.args
-    importer = call.importer
-    held = importer.resolve(subgraph)
-    if not isinstance(held, HostObject) or not isinstance(held.object, fx.GraphModule) or call.node.kwargs:
+    graph = call.resolve(subgraph)
+    if not isinstance(graph, HostObject) or not isinstance(graph.object, fx.GraphModule) or call.node.kwargs:
         call.refuse("what it runs is no graph")
-    taken = sum(n.op == "placeholder" for n in held.object.graph.nodes)
+    taken = sum(n.op == "placeholder" for n in graph.object.graph.nodes)
     if taken != len(arguments):
         call.refuse(f"its sub-graph takes {taken} arguments and gets {len(arguments)}")
-    _refuse_unordered(call, held.object.graph)
+    _refuse_unordered(call, graph.object.graph)
     _refuse_untimed(call, dependences)
-    given = [importer.resolve(a) for a in arguments]
-    group = _Group(call, held.object, given)
+    given = [call.resolve(a) for a in arguments]
+    group = _Group(call, graph.object, given)
     results = group.build()
     tokens = _tokens(call, dependences)
     return group.call(results, tokens)
@@ -76,7 +75,7 @@ def _refuse_untimed(call: Call, dependences: Any) -> None:
     of this op is taken to have one, keeps its order.
     """
     for leaf in pytree.tree_leaves(dependences):
-        if isinstance(leaf, fx.Node) and call.importer.values[leaf] is None:
+        if isinstance(leaf, fx.Node) and call.state.values[leaf] is None:
             call.refuse(f"it waits for {leaf.name}, which gives no tensor")
 
 
@@ -84,10 +83,10 @@ def _tokens(call: Call, dependences: Any) -> list[ir.Value]:
     """A token for every tensor among the dependences, each once."""
     values: dict[ir.Value, None] = {}
     for leaf in pytree.tree_leaves(dependences):
-        for value in pytree.tree_leaves(call.importer.values[leaf]) if isinstance(leaf, fx.Node) else ():
+        for value in pytree.tree_leaves(call.state.values[leaf]) if isinstance(leaf, fx.Node) else ():
             if isinstance(value, Tensor):
                 values[value.value] = None
-    with call.importer.context:
+    with call.builder.context:
         return [call.builder.op("fuse.after", [Token.get()], [v], {}, call.location).result for v in values]
 
 
@@ -109,27 +108,30 @@ class _Group:
 
     def build(self) -> Any:
         """Imports the sub-graph into the function; its value, in terms of the function's own values."""
-        importer, call = self.call_.importer, self.call_
+        call, state, block = self.call_, self.call_.state, self.block
         placeholders = [n for n in self.subgraph.graph.nodes if n.op == "placeholder"]
         known: dict[ir.Value, Any] = {}
         inside = [pytree.tree_map(lambda x: self._argument(x, known), g) for g in self.given]
-        reads = importer.held.get(call.node, [])
-        holds = {n: self._argument(importer.resolve(n), known) for n in reads}
+        reads = state.held.get(call.node, [])
+        holds = {n: self._argument(state.resolve(n), known) for n in reads}
         own = reads_until(self.subgraph.graph)
-        with self._in_body():
-            importer.values.update(holds)
+        self.sizes = sorted(call.builder.symbol_values)
+        sizes = {n: block.add_argument(call.builder.index_type, call.location) for n in self.sizes}
+        with state.inside(block, sizes):
+            state.values.update(holds)
             for node, value in zip(placeholders, inside, strict=True):
-                importer.values[node] = value
+                state.values[node] = value
             for node in InFlight.of(self.subgraph.graph).waiting:
-                importer.held[node] = [*own.get(node, ()), *holds]
+                state.held[node] = [*own.get(node, ()), *holds]
             result: Any = None
             for node in self.subgraph.graph.nodes:
                 if node.op == "call_function":
-                    importer.values[node] = importer._call(node)
+                    state.values[node] = import_node(state, node)
                 elif node.op == "get_attr":
-                    importer.values[node] = importer.resolve(_host_object(call, self.subgraph, node))
+                    path = str(node.target)
+                    state.values[node] = state.host_object(path, held(self.subgraph, path))
                 elif node.op == "output":
-                    result = importer.resolve(node.args[0])
+                    result = state.resolve(node.args[0])
             return result
 
     def call(self, result: Any, tokens: list[ir.Value]) -> Any:
@@ -176,42 +178,6 @@ class _Group:
             return Number(inner, value.dtype)
         return Tensor(inner, value.spec, value.dtype, value.fake, value.origin, value.root)
 
-    @contextmanager
-    def _in_body(self) -> Iterator[None]:
-        """Ops of ``@main`` go to the function, which has every size that ``@main`` has so far."""
-        builder, importer = self.call_.builder, self.call_.importer
-        symbols = importer.symbols
-        outside = (
-            builder.main_point,
-            builder.symbol_values,
-            symbols._names,
-            symbols.known,
-            symbols.floats,
-            importer._host_numbers,
-            importer.values,
-        )
-        attributes = dict(builder.symbol_attributes)
-        self.sizes = sorted(builder.symbol_values)
-        builder.symbol_values = {
-            n: self.block.add_argument(builder.index_type, self.call_.location) for n in self.sizes
-        }
-        builder.main_point = ir.InsertionPoint(self.block)
-        symbols._names, symbols.known, symbols.floats = {}, {}, {}
-        importer._host_numbers, importer.values = {}, dict(importer.values)
-        try:
-            yield
-        finally:
-            (
-                builder.main_point,
-                builder.symbol_values,
-                symbols._names,
-                symbols.known,
-                symbols.floats,
-                importer._host_numbers,
-                importer.values,
-            ) = outside
-            builder.symbol_attributes = attributes
-
     def _drop_unused_sizes(self, returned: list[ir.Value]) -> None:
         """Keeps the sizes that ops take and types name."""
         named: set[str] = set()
@@ -225,13 +191,6 @@ class _Group:
             if self.sizes[number] not in named and not list(argument.uses):
                 self.block.erase_argument(first + number)
                 del self.sizes[number]
-
-
-def _host_object(call: Call, module: fx.GraphModule, node: fx.Node) -> Any:
-    value: Any = module
-    for part in str(node.target).split("."):
-        value = getattr(value, part)
-    return call.importer.host_object(str(node.target), value)
 
 
 def _outside(leaf: Any, returned: dict[ir.Value, int], values: list[ir.Value]) -> Any:

@@ -11,26 +11,26 @@ from ....mlir import ir
 from ...importer.call import Call
 from ...importer.control_flow import ControlFlow, outside_value
 from ...importer.extern import Results
-from ...importer.subgraphs import Carried, Wanted, constant, import_subgraph, laid_out, operand, subgraph_of
+from ...importer.subgraph_calls import Carried, constant, laid_out, operand
+from ...importer.subgraphs import Wanted, import_subgraph, subgraph_of
 from ...importer.values import Tensor
 
 
 @lowers("higher_order.cond", view=True, sizes=True)
 def cond(call: Call) -> Any:
     """``scf.if``: the branch that runs gives the results."""
-    importer = call.importer
     predicate, true, false, operands = call.node.args
-    given = importer.resolve(operands)
-    results = Results(importer, call.node)
+    given = call.resolve(operands)
+    results = Results(call.state, call.node)
     results.announce()
     types = results.types()
     branches = [
         import_subgraph(call, *subgraph_of(call, branch), given, _wanted(results)) for branch in (true, false)
     ]
-    inputs = [branch.operands(importer, given, call.location) for branch in branches]
-    chosen = importer.resolve(predicate)
+    inputs = [branch.operands(call.symbols, given, call.location) for branch in branches]
+    chosen = call.resolve(predicate)
     if isinstance(chosen, (bool, int)):
-        outer = constant(importer, bool(chosen), call.builder.element_type("i1"), call.location)
+        outer = constant(call.builder, bool(chosen), call.builder.element_type("i1"), call.location)
     else:
         outer = outside_value(call, chosen)
     with ControlFlow(call, results) as flow:
@@ -48,15 +48,14 @@ def cond(call: Call) -> Any:
 @lowers("higher_order.while_loop", view=True, sizes=True)
 def while_loop(call: Call) -> Any:
     """``scf.while``: what is carried has the types of the results, whatever those of the first values."""
-    importer = call.importer
     test, body, initial, additional = call.node.args
-    first = list(importer.resolve(initial))
+    first = list(call.resolve(initial))
     results = _all_results(call, len(first))
     types = results.types()
-    given = [*(Carried(i, t) for i, t in enumerate(types)), *importer.resolve(additional)]
+    given = [*(Carried(i, t) for i, t in enumerate(types)), *call.resolve(additional)]
     condition = import_subgraph(call, *subgraph_of(call, test), given, [Wanted(0)])
     step = import_subgraph(call, *subgraph_of(call, body), given, _wanted(results))
-    tested, stepped = (graph.operands(importer, given, call.location) for graph in (condition, step))
+    tested, stepped = (graph.operands(call.symbols, given, call.location) for graph in (condition, step))
     start = [_start(call, v, t) for v, t in zip(first, types, strict=True)]
     with ControlFlow(call, results) as flow:
         op = flow.emit("scf.while", types, [flow.take(v) for v in start], regions=2)
@@ -78,9 +77,8 @@ def scan(call: Call) -> Any:
     """``scf.for`` over the first dim: each round reads a row of each input, carries values on, and writes a
     row of each stacked result.
     """
-    importer = call.importer
     combine, initial, inputs, additional = call.node.args
-    first, rows = list(importer.resolve(initial)), list(importer.resolve(inputs))
+    first, rows = list(call.resolve(initial)), list(call.resolve(inputs))
     if not rows or not all(isinstance(v, Tensor) for v in (*first, *rows)):
         call.refuse("it carries or reads something that is no tensor")
     results = _all_results(call)
@@ -91,12 +89,12 @@ def scan(call: Call) -> Any:
     rows = [_by_rows(call, v) for v in rows]
     slices = [call.builder.tensor_type(_row(v.spec)) for v in rows]
     carried = [Carried(i, t) for i, t in enumerate((*types[:count], *slices))]
-    given = [*carried, *importer.resolve(additional)]
+    given = [*carried, *call.resolve(additional)]
     wanted = [Wanted(i, layout if i < count else None) for i, layout in enumerate(layouts)]
     step = import_subgraph(call, *subgraph_of(call, combine), given, wanted)
-    stepped = step.operands(importer, given, call.location)
+    stepped = step.operands(call.symbols, given, call.location)
     start = [_start(call, v, t) for v, t in zip(first, types[:count], strict=True)]
-    length = importer.symbols.value(rows[0].sizes[0], call.location)
+    length = call.symbols.value(rows[0].sizes[0], call.location)
     with ControlFlow(call, results) as flow:
         stacked = [flow.empty(layout) for layout in layouts[count:] if layout is not None]
         bounds = [flow.index(0), flow.take(length), flow.index(1)]
@@ -118,21 +116,20 @@ def scan(call: Call) -> Any:
 @lowers("higher_order.invoke_subgraph", view=True, sizes=True)
 def invoke_subgraph(call: Call) -> Any:
     """A call: the region was named to be compiled once, so it is not inlined."""
-    importer = call.importer
     graph, _, *operands = call.node.args
-    given = [importer.resolve(v) for v in operands]
-    results = Results(importer, call.node, every=True)
+    given = [call.resolve(v) for v in operands]
+    results = Results(call.state, call.node, every=True)
     results.announce()
     types = results.types()
     region = import_subgraph(call, *subgraph_of(call, graph), given, _wanted(results))
-    values = region.operands(importer, given, call.location)
-    callee = region.declare(importer, [v.type for v in values], types, call.location)
+    values = region.operands(call.symbols, given, call.location)
+    callee = region.declare(call.builder, [v.type for v in values], types, call.location)
     return results.accept(callee, call.builder.call(callee, values, types, call.location), call.location)
 
 
 def _all_results(call: Call, number: int | None = None) -> Results:
     """The results, each of which the call gives; refuses others than ``number``."""
-    results = Results(call.importer, call.node, every=True)
+    results = Results(call.state, call.node, every=True)
     if len(results.kept) != len(results.leaves) or number not in (None, len(results.leaves)):
         call.refuse("it gives something besides tensors and numbers")
     results.announce()
@@ -147,8 +144,8 @@ def _wanted(results: Results) -> list[Wanted]:
 def _start(call: Call, value: Any, type_: ir.Type) -> ir.Value:
     """The first value of what a loop carries, of exactly the type that it carries on."""
     if isinstance(value, Tensor) and isinstance(type_, ir.RankedTensorType):
-        return laid_out(call.importer, value, TensorSpec.of(type_), call.location, exact=True)
-    return operand(call.importer, value, type_, call.location)
+        return laid_out(call.builder, value, TensorSpec.of(type_), call.location, exact=True)
+    return operand(call.symbols, value, type_, call.location)
 
 
 def _row(spec: TensorSpec) -> TensorSpec:
@@ -161,5 +158,5 @@ def _by_rows(call: Call, tensor: Tensor) -> Tensor:
     if _row(tensor.spec).is_contiguous:
         return tensor
     spec = TensorSpec.contiguous(tensor.sizes, tensor.spec.element, tensor.spec.device)
-    value = laid_out(call.importer, tensor, spec, call.location)
+    value = laid_out(call.builder, tensor, spec, call.location)
     return Tensor(value, spec, tensor.dtype, tensor.fake, const(0))

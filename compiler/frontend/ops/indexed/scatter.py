@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from ....fx.products import overloads
 from ....fx.table import lowers
 from ....index import Expr, const
 from ...importer.arithmetic import Operand, Scalar
@@ -52,8 +53,8 @@ def copied(call: Call, mode: str = "set") -> Tensor:
     return copy
 
 
-#: Library ops that give fresh memory, of which nothing else is known here.
-_FRESH = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default})
+#: Plain products, whose result is fresh memory and nothing else.
+_FRESH = overloads(lambda op: op.fresh and op.out)
 _VIEWS = frozenset({
     torch.ops.aten.t.default, torch.ops.aten.permute.default, torch.ops.aten.transpose.int,
     torch.ops.aten.slice.Tensor, torch.ops.aten.view.default,

@@ -9,7 +9,7 @@ from ...importer.values import Tensor
 def copy_into(call: Call) -> Tensor:
     """A kernel whose destination is the argument; its result is the argument's new value."""
     target, source = call.tensor("self"), call.tensor("src")
-    if target.value not in call.importer.arguments.positions:
+    if target.value not in call.state.arguments.positions:
         call.refuse("it writes to something that is no argument of the graph")
     if target is source:
         return target
@@ -18,7 +18,7 @@ def copy_into(call: Call) -> Tensor:
     kernel.store(0, at, kernel.load_raw(source, kernel.broadcast(source, at)))
     result = call.finish(kernel, [target.fake])
     assert isinstance(result, Tensor)
-    call.importer.mutate(target, result)
+    call.state.mutate(target, result)
     return result
 
 

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fuse.group
 // CHECK: func.func private @by_scalar
-// REMARK: missed: fuse-horizontal: little-shared, shared_bytes=4, moved_bytes=4100: by_scalar and by_scalar stay apart: what both read is a trifle
+// REMARK: missed: fuse-horizontal: little-shared, shared_bytes=4, moved_bytes=4100: by_scalar and by_scalar stay apart: both read few bytes in common
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<1024xf32>, %y: tensor<1024xf32>, %rate: tensor<f32>) -> (tensor<1024xf32>, tensor<1024xf32>) {
     %a = call @by_scalar(%x, %rate) : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>

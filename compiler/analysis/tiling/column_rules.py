@@ -1,0 +1,118 @@
+"""Rules for kernels that reduce or scan columns: memory is contiguous along a dim that stays.
+
+The contiguous dims give whole lines.  The rows that are reduced are walked through, or held when there are
+few.
+"""
+
+from dataclasses import dataclass
+
+from ...base.hardware import Hardware
+from ...ir.sizes import ceil_power
+from ...ir.tile import Axis, Tile
+from ..kernel.shape import KernelShape
+from .choice import FOUR_WARPS, SMALL_REGISTERS, grid, segments
+from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
+
+
+@dataclass
+class ReducedColumns:
+    """The columns of a kernel that reduces one class of ``dims``, of at most ``bound`` points (None where no
+    number is known).  ``inner`` are the dims along which memory lies together, ``outer`` the others that
+    stay.
+    """
+
+    shape: KernelShape
+    dims: tuple[str, ...]
+    bound: int | None
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+
+    @staticmethod
+    def of(shape: KernelShape) -> "ReducedColumns":
+        """Of a kernel with one class of reduced dims and some that stay."""
+        [dims] = shape.reduced_classes
+        groups = shape.merge(shape.parallel)
+        outer = tuple(d for g in groups[:-1] for d in g)
+        return ReducedColumns(shape, dims, shape.bound(dims), outer, groups[-1])
+
+    def programs(self, columns: int) -> int:
+        """How many programs there are of so many columns each, by hints."""
+        return self.shape.points(self.outer) * -(-self.shape.points(self.inner) // columns)
+
+    def tile(self, rows: Axis, columns: int, warps: int) -> Tile:
+        """Programs of so many columns each."""
+        return Tile((*grid(self.outer, 1), rows, Axis(self.inner, columns, "grid")), warps)
+
+
+def columns_in_threads(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
+    """Every thread holds 16 bytes of all rows.
+
+    When: there are a few rows (the answers of a token's experts), at least a warp's columns, and enough
+    programs and registers.  Why: warps lie side by side along the columns, nothing is exchanged, and a thread
+    has a load in flight for each row; narrower blocks leave warps over that share the rows, and meet at a
+    barrier after one load each.
+    """
+    shape, bound = reduced.shape, reduced.bound
+    vector = max(1, 16 // shape.widest)
+    least, most = hardware.warp * vector, FOUR_WARPS * vector
+    if bound is None or ceil_power(bound) * 16 > THREAD_BYTES or shape.points(reduced.inner) < least:
+        return None
+    rows = ceil_power(bound)
+    if rows * vector * shape.live_values * shape.widest // 4 > ROW_REGISTERS:  # 16 bits stay packed
+        return None
+    columns = segments(shape.points(reduced.inner), most, least)
+    while columns > least and reduced.programs(columns) < hardware.full_grid:
+        columns //= 2
+    if reduced.programs(columns) < hardware.full_grid:
+        return None
+    return reduced.tile(Axis(reduced.dims, rows, "resident"), columns, columns // least)
+
+
+def column_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
+    """Up to 128 columns a program, which holds all rows.
+
+    When: the block of ``column_looped`` covers the rows.  Why: they are read once.
+    """
+    columns, most = _block(reduced, hardware)
+    if reduced.bound is None or ceil_power(reduced.bound) > most:
+        return None
+    rows = Axis(reduced.dims, ceil_power(reduced.bound), "resident")
+    return reduced.tile(rows, columns, _warps(columns, rows))
+
+
+def scan_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
+    """A column a program, in registers, whatever it takes.
+
+    When: the kernel scans forward and in reverse.  Why: one loop cannot run both ways.  Raises ``NoTiling``
+    where the column is too long.
+    """
+    return scans_held(reduced.shape, reduced.dims, hardware) if both_ways(reduced.shape) else None
+
+
+def column_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile:
+    """Up to 128 columns a program, which loops over blocks of rows.
+
+    When: in all other cases.  Why: each row of a block is whole lines of memory, and accumulators stay in
+    registers.
+    """
+    columns, most = _block(reduced, hardware)
+    length = ceil_power(max(1, reduced.shape.points(reduced.dims)))
+    rows = Axis(reduced.dims, min(most, length), "looped")
+    return reduced.tile(rows, columns, _warps(columns, rows))
+
+
+def _block(reduced: ReducedColumns, hardware: Hardware) -> tuple[int, int]:
+    """Columns of a program, fewer than 128 where there would be too few programs, and the most rows of a
+    block: 2048 elements between them, fewer while their values need more than SMALL_REGISTERS.
+    """
+    columns = min(128, max(1, ceil_power(reduced.shape.points(reduced.inner))))
+    while columns > 32 and reduced.programs(columns) < hardware.full_grid:
+        columns //= 2
+    total = 8 * FOUR_WARPS * 2
+    while total > 512 and total // 256 * reduced.shape.live_values > SMALL_REGISTERS:
+        total //= 2
+    return columns, max(1, total // columns)
+
+
+def _warps(columns: int, rows: Axis) -> int:
+    return max(1, min(8, columns * rows.block // 256))

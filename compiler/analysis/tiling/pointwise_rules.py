@@ -1,0 +1,155 @@
+"""Rules for kernels that reduce nothing: flat, rows and columns, moved pieces, or transposed."""
+
+from ...base.hardware import Hardware
+from ...ir.sizes import ceil_power, floor_power
+from ...ir.tile import Axis, Tile
+from ..kernel.shape import KernelShape
+from .choice import (
+    FOUR_WARPS,
+    LARGE_REGISTERS,
+    elements_per_program,
+    full_accesses,
+    grid,
+    segments,
+)
+
+#: Bytes of a line of memory, which is read as a whole.
+_LINE_BYTES = 128
+
+
+def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """Tiles of 256 bytes a side; smaller where registers or programs would be too few, first along the other
+    operand's lines.
+
+    When: an access is contiguous along another long dim than the main access.  Why: both touch whole lines,
+    two at a time; Triton goes through shared memory in between.
+    """
+    crossed = _crossed_dims(shape)
+    if crossed is None:
+        return None
+    other, along, element_bytes = crossed
+    down = across = max(16, min(128, floor_power(256 // element_bytes)))
+    rest = tuple(d for d in shape.order if d not in (other, along))
+
+    def too_large() -> bool:
+        tiles = -(-shape.size(other) // down) * -(-shape.size(along) // across)
+        few = tiles * shape.points(rest) < hardware.full_grid
+        return few or down * across // 256 * shape.live_values > LARGE_REGISTERS
+
+    while across > 32 and too_large():
+        if down == across:
+            down //= 2
+        else:
+            across //= 2
+    warps = 8 if down * across >= 4096 else 4
+    return Tile((*grid(rest, 1), Axis((other,), down, "grid"), Axis((along,), across, "grid")), warps)
+
+
+def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """Two axes.
+
+    When: dims do not merge into one, the innermost ones have 128 points, and blocks cover them well or some
+    tensor has gaps.  Why: an operand of the rows or of the columns needs no division of lanes, and is loaded
+    once a tile.
+    """
+    groups = shape.merge(shape.order)
+    outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
+    if not outer or shape.points(inner) < FOUR_WARPS or _better_flat(shape, inner):
+        return None
+    total = _shrunk(_elements(shape), shape.points(shape.order), hardware)
+    columns = segments(shape.points(inner), min(total, 1024))
+    rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
+    return Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid")))
+
+
+def moved_pieces(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """Two lines of what lies together where it is read, of several neighbours, which lie together where they
+    are written.
+
+    When: one tensor over all dims is read and one written, and pieces of memory change places (heads brought
+    in front of tokens).  Why: each line is then read by one program, and written by one.
+    """
+    full = full_accesses(shape)
+    loads = [a for a in full if a.op.name == "fuse.load"]
+    dims = [d for d in shape.order if shape.size(d) > 1]
+    if len(loads) != 1 or len(full) != 2 or len(dims) < 2:
+        return None
+    steps = shape.steps(loads[0])
+    if not all(steps[d] for d in dims) or abs(steps[dims[-1]] or 0) != 1:
+        return None
+    read = sorted(dims, key=lambda d: -abs(steps[d] or 0))
+    if read == dims:
+        return None
+    most, inner = 2 * _LINE_BYTES // shape.widest, [read.pop()]
+    while len(read) > 1 and shape.points(tuple(inner)) < most:
+        inner.insert(0, read.pop())
+    total = _shrunk(elements_per_program(shape), shape.points(shape.order), hardware)
+    columns = min(total, most, ceil_power(shape.points(tuple(inner))))
+    outer, rest = read[-1], tuple(d for d in shape.order if d not in inner and d != read[-1])
+    rows = min(total // columns, ceil_power(shape.size(outer)))
+    return Tile((*grid(rest, 1), Axis((outer,), rows, "grid"), Axis(tuple(inner), columns, "grid")))
+
+
+def flat(shape: KernelShape, hardware: Hardware) -> Tile:
+    """All dims in one axis.
+
+    When: in all other cases.  Why: every access is as wide as it gets, and only the last program has masked
+    lanes.
+    """
+    block = _shrunk(_elements(shape), shape.points(shape.order), hardware)
+    return Tile((Axis(shape.order, block, "grid"),))
+
+
+def _better_flat(shape: KernelShape, inner: tuple[str, ...]) -> bool:
+    """Whether rows of known length make poor tiles (they start at odd addresses, or no block covers them
+    well) while the tensors that all dims address are whole: flat, these are accessed 16 bytes at a time, and
+    only the indices of per-row or per-column operands cost a division.
+    """
+    if not all(shape.kernel.dims[d].is_constant for d in shape.order):
+        return False
+    columns = segments(shape.points(inner), 1024)
+    covered = -(-shape.points(inner) // columns) * columns
+    if shape.aligned(inner) and covered * 32 <= shape.points(inner) * 33:
+        return False
+    return all(shape.is_whole(a) for a in full_accesses(shape))
+
+
+def _elements(shape: KernelShape) -> int:
+    """Elements of a program: two of a thread where most reads step over elements from one point to the next,
+    as those of a window with a stride do.  A thread reads one element at a time then, however many it has,
+    and what a warp reads at once spans as many lines as a thread has elements.
+    """
+    reads = [a for a in full_accesses(shape) if a in shape.kernel.loads]
+    steps = [shape.steps(a).get(shape.order[-1]) for a in reads]
+    skips = sum(step is not None and abs(step) > 1 for step in steps)
+    elements = elements_per_program(shape)
+    return min(elements, 2 * FOUR_WARPS) if 2 * skips > len(reads) else elements
+
+
+def _shrunk(block: int, points: int, hardware: Hardware) -> int:
+    """Halved while there are too few programs for the chip: small tensors are limited by latency, not by
+    access width.
+    """
+    while block > FOUR_WARPS and -(-points // block) < hardware.full_grid:
+        block //= 2
+    return block
+
+
+def _crossed_dims(shape: KernelShape) -> tuple[str, str, int] | None:
+    """(contiguous dim of some load, contiguous dim of the main access, bytes) when they differ and both are
+    long enough to matter.
+    """
+    main = shape.main_access
+    if main is None:
+        return None
+    along = shape.contiguous_dim(main)
+    if along is None:
+        return None
+    for access in shape.accesses:
+        other = shape.contiguous_dim(access)
+        if other is None or other == along or access.op is main.op:
+            continue
+        moves_too = shape.steps(access).get(along) not in (0, 1)
+        if moves_too and min(shape.size(other), shape.size(along)) >= 16:
+            return other, along, shape.element_bytes(access)
+    return None

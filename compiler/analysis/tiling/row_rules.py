@@ -1,0 +1,371 @@
+"""Rules for kernels that reduce or scan rows, along which memory is contiguous.
+
+A row is held in registers where it fits, so that it is read once; else a loop streams it.  Sizes are by
+hints, bounds are proven.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...base.hardware import Hardware
+from ...ir.reductions import REDUCTION_OPS
+from ...ir.sizes import ceil_power, floor_power
+from ...ir.tile import Axis, Tile
+from ...mlir import ir
+from ..kernel.shape import KernelShape
+from .choice import (
+    FOUR_WARPS,
+    LARGE_REGISTERS,
+    NoTiling,
+    elements_per_program,
+    full_accesses,
+    grid,
+)
+from .row_parts import RowParts, row_parts
+
+#: A row in registers: above this, a program holds too much per thread.
+ROW_ELEMENTS, ROW_BYTES = 32768, 131072
+#: Rows above this take 32 warps, whose threads have 64 registers: few values may live then.
+_LONG_ROW, _LONG_ROW_VALUES = 16384, 3
+#: Programs of rows shorter than this are too short to keep memory busy alone: several rows share one.
+SHORT_ROW_BYTES = 2048
+#: Rows shorter than this are one program's: two warps meet at a barrier sooner than four that share two rows.
+_WARP_ROW_BYTES = 4096
+#: Rows of a program whose memory is contiguous across rows: two sectors of 16 bits, a line of 32.
+_CROSSED_ROWS = 32
+#: Bytes of a row that one warp handles: 64 a thread.
+_WARP_BYTES = 2048
+#: Registers for values that a thread may hold before a row is looped over.
+ROW_REGISTERS = 128
+#: Elements of a row that a thread holds beside their positions, where the position of the largest is wanted.
+_POSITIONS = 16
+#: Of rows that a loop reads twice: bytes that the programs of an SM read at a time, the registers of a thread
+#: for them, of 64, and up to how many programs: with more, the small blocks of other loops serve as well.
+_READ_BYTES, _STREAM_REGISTERS, _FEW_PROGRAMS = 65536, 48, 4
+#: Bytes of a thread's loads that are in flight at once: 16 of 16 bytes, 64 registers.
+THREAD_BYTES = 256
+
+
+def reduces_rows(shape: KernelShape) -> bool:
+    """Whether memory is contiguous along a reduced dim, judged by the access over the most points that has
+    one.
+    """
+    candidates = [a for a in shape.accesses if shape.kernel.op_dims[a.op] & set(shape.reduced)]
+    candidates.sort(key=lambda a: -shape.points(tuple(sorted(shape.kernel.op_dims[a.op]))))
+    for access in candidates:
+        along = shape.contiguous_dim(access)
+        if along is not None:
+            return along in shape.reduced
+    return True
+
+
+@dataclass
+class ReducedRow:
+    """The rows of a kernel that reduces one class of ``dims``: how many elements a row has by hints
+    (``length``), at most (``bound``, None where no number is known), and as a power of two (``width``).
+    """
+
+    shape: KernelShape
+    dims: tuple[str, ...]
+    bound: int | None
+    length: int
+    width: int
+
+    @staticmethod
+    def of(shape: KernelShape) -> "ReducedRow":
+        """Of a kernel with one class of reduced dims."""
+        [dims] = shape.reduced_classes
+        bound = shape.bound(dims)
+        return ReducedRow(shape, dims, bound, max(1, shape.points(dims)), ceil_power(bound or 1))
+
+    @cached_property
+    def may_be_held(self) -> bool:
+        """Whether registers are the place for a row, if they are enough: a long row that is read once gains
+        nothing by them.
+        """
+        if self.bound is None or self.width > ROW_ELEMENTS or self.bound * self.shape.widest > ROW_BYTES:
+            return False
+        return self.width <= _LONG_ROW or self.shape.rereads
+
+    @cached_property
+    def filled(self) -> int:
+        """Lanes that have work: what there is, where that is less than seven eighths of the block.  Lanes
+        that are idle in all threads are left out by the compiler.
+        """
+        assert self.bound is not None
+        few = self.shape.aligned(self.dims) and self.bound * 8 < self.width * 7
+        return self.bound if few else self.width
+
+    def held(self, rows: int, warps: int) -> Tile:
+        """Programs of ``rows`` rows in registers."""
+        return Tile((*grid(self.shape.parallel, rows), Axis(self.dims, self.width, "resident")), warps)
+
+    def looped(self, block: int, warps: int, rows: int = 1) -> Tile:
+        """Programs that loop over blocks of ``rows`` rows."""
+        return Tile((*grid(self.shape.parallel, rows), Axis(self.dims, block, "looped")), warps)
+
+
+# --- rows in registers ------------------------------------------------------------------------------------
+def crossed_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """32 rows a program, whose threads hold 256 bytes each.
+
+    When: some tensor over all dims is contiguous across the rows (a transposed operand), a tile of 32 rows
+    fits in registers, and the chip is full of such programs.  Why: each access is of whole sectors, and most
+    of each reduction happens in the thread.
+    """
+    shape = row.shape
+    across = [
+        a
+        for a in full_accesses(shape)
+        if shape.contiguous_dim(a) in shape.parallel and shape.size(shape.contiguous_dim(a) or "") >= 16
+    ]
+    if not across or row.bound is None:
+        return None
+    element = max(shape.element_bytes(a) for a in across)
+    elements = _CROSSED_ROWS * row.width
+    if elements > ROW_ELEMENTS or -(-shape.points(shape.parallel) // _CROSSED_ROWS) < hardware.full_grid:
+        return None
+    warps = max(1, min(hardware.max_warps, elements * element // (THREAD_BYTES * hardware.warp)))
+    registers = elements // (warps * hardware.warp) * shape.live_values * element // 4  # 16 bits stay packed
+    return None if registers > LARGE_REGISTERS else row.held(_CROSSED_ROWS, warps)
+
+
+def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """Several rows a program, a warp for 64 bytes a thread as for longer rows; up to four warps where the
+    chip is not full.
+
+    When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.
+    """
+    if not row.may_be_held or (row.bound or 0) * row.shape.widest >= SHORT_ROW_BYTES:
+        return None
+    shape = row.shape
+    wanted = rows = max(1, elements_per_program(shape) // row.width)
+    while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
+        rows //= 2
+    full = rows == wanted
+    rows = min(rows, ceil_power(shape.points(shape.parallel)))
+    lanes = _WARP_BYTES // shape.widest if full else hardware.warp * 4
+    return row.held(rows, max(1, min(4, floor_power(rows * row.width // lanes))))
+
+
+def row_of_two_warps(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A row a program, of two warps.
+
+    When: its block has less than 4 KB.  Why: two warps meet at a barrier sooner than four that share two
+    rows.
+    """
+    if not row.may_be_held or row.width * row.shape.widest >= _WARP_ROW_BYTES:
+        return None
+    return _in_vectors(row.held(1, 2), row.shape)
+
+
+def long_row_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A loop of 16 warps over a row that registers could hold.
+
+    When: the row has more than 16384 elements of 16 bits, is read in vectors, needs few registers, and there
+    are rows for several programs of each multiprocessor.  Why: a program that holds such a row has all
+    registers of a multiprocessor, and nobody reads while it writes; three programs read theirs again from the
+    cache.
+    """
+    shape = row.shape
+    if not _is_long(row) or not shape.aligned(row.dims) or shape.kernel.scans or _counts(shape):
+        return None
+    if shape.widest > 2 or shape.points(shape.parallel) < hardware.full_grid:
+        return None
+    return row.looped(8192, 16)
+
+
+def long_row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A row a program, in the registers of 32 warps.
+
+    When: the row has more than 16384 elements and few values live at once.  Why: it is read once, and the 64
+    registers that each thread then has are enough.
+    """
+    return row.held(1, 2 * hardware.max_warps) if _is_long(row) else None
+
+
+def _is_long(row: ReducedRow) -> bool:
+    return row.may_be_held and row.width > _LONG_ROW and row.shape.live_values <= _LONG_ROW_VALUES
+
+
+def searched_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A loop of four warps over blocks of 16 bytes a thread.
+
+    When: a row is only searched for its largest or smallest element, and a thread would hold more than 16
+    elements beside their positions.  Why: a loop keeps one pair of element and position for many.
+    """
+    if not row.may_be_held or not _finds_position(row.shape):
+        return None
+    if row.width // (row_warps(row.filled, row.shape, hardware) * hardware.warp) <= _POSITIONS:
+        return None
+    return row.looped(FOUR_WARPS * max(1, 16 // row.shape.widest), 4)
+
+
+def row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A row a program, in registers.
+
+    When: registers hold all values that live at once.  Why: the row is read once, whatever reads it again.
+    """
+    if not row.may_be_held:
+        return None
+    warps = row_warps(row.filled, row.shape, hardware)
+    if row.filled // (warps * hardware.warp) * row.shape.live_values > LARGE_REGISTERS:
+        return None
+    return _in_vectors(row.held(1, warps), row.shape)
+
+
+def scan_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A row a program, in registers, whatever it takes.
+
+    When: the kernel scans forward and in reverse.  Why: one loop cannot run both ways.  Raises ``NoTiling``
+    where the row is too long.
+    """
+    return scans_held(row.shape, row.dims, hardware) if both_ways(row.shape) else None
+
+
+def scans_held(shape: KernelShape, dims: tuple[str, ...], hardware: Hardware) -> Tile:
+    """Programs that hold all of ``dims``.  Raises ``NoTiling``."""
+    bound = shape.bound(dims)
+    if bound is None or ceil_power(bound) > 4 * ROW_ELEMENTS:
+        raise NoTiling(
+            f"forward and reverse scans over {list(dims)} must hold the whole axis, "
+            f"whose extent is {bound or 'not bounded'}"
+        )
+    axis = Axis(dims, ceil_power(bound), "resident")
+    return Tile((*grid(shape.parallel, 1), axis), hardware.max_warps)
+
+
+def both_ways(shape: KernelShape) -> bool:
+    """Whether the kernel scans forward and in reverse."""
+    return len({ir.BoolAttr(op.attributes["reverse"]).value for op in shape.kernel.scans}) > 1
+
+
+def row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
+    """How many warps hold ``width`` elements: one for 64 bytes a thread, four 16-byte accesses in flight.
+    More where values would not fit in registers; fewer, of 32 elements a thread, where each meets the others
+    three times, which takes about 40 instructions every time.
+    """
+    warps = min(max(floor_power(width * shape.widest // _WARP_BYTES), 1), hardware.max_warps)
+    if sum(REDUCTION_OPS[op.name].meetings for op in shape.kernel.reductions) >= 3:
+        warps = min(warps, floor_power(max(1, width // (32 * hardware.warp))))
+    while warps < hardware.max_warps:
+        if width // (warps * hardware.warp) * shape.live_values <= ROW_REGISTERS:
+            break
+        warps *= 2
+    return warps
+
+
+def _in_vectors(tile: Tile, shape: KernelShape) -> Tile:
+    """The tile of a row in registers, with fewer warps where that lets it be accessed in whole vectors
+    although it starts anywhere.
+    """
+    warps = tile.num_warps
+    while warps >= 1:
+        fewer = Tile(tile.axes, warps, tile.num_stages)
+        if isinstance(row_parts(shape.kernel, fewer), RowParts):
+            return fewer
+        warps //= 2
+    return tile
+
+
+# --- rows in loops ----------------------------------------------------------------------------------------
+def few_rows_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """As many programs for each multiprocessor as three quarters of its share of the cache hold rows, with 32
+    warps between them that read 64 KB at a time.
+
+    When: a loop reads rows twice, in vectors, and more programs than four would exceed the cache.  Why: the
+    second read finds the row in the cache.
+    """
+    shape, dims, length = row.shape, row.dims, row.length
+    if not shape.rereads or shape.kernel.scans or not shape.aligned(dims):
+        return None
+    loads = [a for a in shape.kernel.loads if set(dims) <= shape.kernel.op_dims[a.op]]
+    point = max(1, sum(shape.element_bytes(a) for a in loads))
+    held = hardware.l2_bytes * 3 // 4 // hardware.sm_count
+    programs = max(1, floor_power(held // (length * point)))
+    warps, block = 2 * hardware.max_warps // programs, floor_power(_READ_BYTES // programs // point)
+    threads = warps * hardware.warp
+    while block // threads * shape.live_values * shape.widest // 4 > _STREAM_REGISTERS:  # 16 bits stay packed
+        block //= 2
+    while _counts(shape) and length % block and not _hardly_masked(shape, dims, length, block):
+        block //= 2
+    if programs > _FEW_PROGRAMS or block < threads * max(1, 16 // shape.widest):
+        return None
+    return row.looped(block, warps)
+
+
+def unaligned_row_looped(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A loop over eight elements of a thread, or 32 bytes of them where a position is searched.
+
+    When: rows are long and do not start at multiples of 16 bytes.  Why: they are read an element at a time,
+    and eight loads of a thread are in flight.
+    """
+    shape = row.shape
+    if shape.aligned(row.dims) or row.length <= 8192:
+        return None
+    return row.looped(8192 // max(2, shape.widest) if _finds_position(shape) else 2048, 8)
+
+
+def counted_row_looped(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """A loop of half the block of ``row_looped``.
+
+    When: a fold counts its points, the block leaves a part of the row, and half of it does not.  Why: without
+    a mask a thread folds 16 bytes at once.
+    """
+    block = _streamed_block(row)
+    half = block // 2
+    counts = _counts(row.shape) and row.length % block != 0
+    if not counts or row.length % half or half < FOUR_WARPS * max(1, 16 // row.shape.widest):
+        return None
+    return row.looped(half, 4)
+
+
+def row_looped(row: ReducedRow, hardware: Hardware) -> Tile:
+    """A loop over 16 bytes for each of 256 threads, or over the row when it is shorter; several rows a
+    program where blocks are short.  Half of the threads where a position is searched in 16 bits: more
+    programs run at once then, and the last ones leave less idle.
+
+    When: in all other cases.  Why: the row is streamed, and accumulators stay in registers.
+    """
+    shape = row.shape
+    block = _streamed_block(row)
+    warps = max(1, min(8, block // (hardware.warp * 4)))
+    if shape.widest <= 2 and _finds_position(shape) and block == 256 * max(1, 16 // shape.widest):
+        block, warps = block // 2, 4
+    rows = 1
+    if shape.parallel and block < 256 and not shape.kernel.scans:
+        rows = min(256 // block, ceil_power(shape.points(shape.parallel)))
+        while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
+            rows //= 2
+    return row.looped(block, warps, rows)
+
+
+def _streamed_block(row: ReducedRow) -> int:
+    """16 bytes for each of 256 threads, or the row when it is shorter; less where registers would be too few,
+    and of rows that are read an element at a time.
+    """
+    shape = row.shape
+    block = min(256 * max(1, 16 // shape.widest), ceil_power(row.length))
+    if not shape.aligned(row.dims):
+        block = min(block, 512)
+    while block > 256 and block // 256 * shape.live_values > LARGE_REGISTERS:
+        block //= 2
+    return block
+
+
+def _counts(shape: KernelShape) -> bool:
+    """Whether a fold needs the number of points: without a mask a thread folds 16 bytes at once."""
+    return any(REDUCTION_OPS[op.name].counts for op in shape.kernel.reductions)
+
+
+def _finds_position(shape: KernelShape) -> bool:
+    """Whether rows are only searched for their largest or smallest element."""
+    return not shape.rereads and any(op.name == "fuse.argreduce" for op in shape.kernel.reductions)
+
+
+def _hardly_masked(shape: KernelShape, dims: tuple[str, ...], length: int, block: int) -> bool:
+    """Whether a loop whose fold counts its points leaves at most an eighth of its lanes idle, and out of no
+    vector a part: each thread then folds whole vectors.
+    """
+    covered = -(-length // block) * block
+    return covered * 7 <= length * 8 and length % shape.vector(dims) == 0

@@ -1,0 +1,101 @@
+"""Rules for kernels that reduce over different dims: each class of dims is an axis, and one of them may be
+walked along by a loop while the others are held.
+"""
+
+import math
+
+from ...base.hardware import Hardware
+from ...ir.sizes import ceil_power, floor_power
+from ...ir.tile import Axis, Tile
+from ..kernel.shape import KernelShape
+from .choice import NoTiling, grid
+from .row_rules import ROW_ELEMENTS, both_ways, row_warps
+
+#: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
+#: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
+_WALK_STAGES, _WALK_WARPS = 3, 8
+
+
+def warp_walks(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """Each program is a warp that walks over rows of its own.
+
+    When: a warp holds a row and the sums down the columns, and there are programs for every multiprocessor.
+    Why: no warp waits for another.
+    """
+    walked = shape.walked
+    if walked is None or shape.points(shape.parallel) < hardware.sm_count:
+        return None
+    [held] = [dims for dims in shape.reduced_classes if dims != walked]
+    row = Axis(held, ceil_power(shape.bound(held) or 1), "resident")
+    stages = _walk_stages(shape, row.block, hardware)
+    return Tile((*grid(shape.parallel, 1), Axis(walked, 1, "looped"), row), 1, stages)
+
+
+def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
+    """All classes are held, or one is looped over and the others are held.
+
+    When: in all other cases.  Why: a tile has one axis for each class, and one loop.  Raises ``NoTiling``
+    where two classes have no static bound, where what is held is too large, and where a loop would have to
+    scan forward and in reverse.
+    """
+    classes = shape.reduced_classes
+    looped = _looped_class(shape)
+    if looped is not None and both_ways(shape):
+        raise NoTiling(
+            "forward and reverse scans must hold the whole axis, "
+            f"and {[list(c) for c in classes]} do not fit together"
+        )
+    blocks = [ceil_power(shape.bound(dims) or 1) for dims in classes]
+    held = math.prod(block for i, block in enumerate(blocks) if i != looped)
+    if held > 2 * ROW_ELEMENTS:
+        raise NoTiling(f"reductions over {[list(c) for c in classes]} would hold {held} elements at once")
+    axes = [Axis(dims, block, "resident") for dims, block in zip(classes, blocks, strict=True)]
+    if looped is not None:
+        walked = classes[looped]
+        block = max(1, min(4096 // held, ceil_power(max(1, shape.points(walked)))))
+        axes[looped] = Axis(walked, block, "looped")
+    elements = math.prod(axis.block for axis in axes)
+    # at most 8 warps while a thread holds few elements: one program loads while the other's warps meet
+    warps = max(min(_WALK_WARPS, floor_power(elements // 512)), floor_power(elements // 1024), 1)
+    warps = min(warps, hardware.max_warps)
+    if looped is None and shape.parallel:
+        warps = row_warps(elements, shape, hardware)
+    stages = 1 if looped is None else _walk_stages(shape, elements, hardware)
+    return Tile((*grid(shape.parallel, 1), *axes), warps, stages)
+
+
+def _looped_class(shape: KernelShape) -> int | None:
+    """The number of the class that a loop walks along; None where all are held.  It is the one without a
+    static bound; else, if they do not fit together, the largest along which memory is not contiguous and
+    whose loop lets the others fit, so that rows are read as wholes.
+    """
+    classes = shape.reduced_classes
+    bounds = [shape.bound(c) for c in classes]
+    unbounded = [i for i, b in enumerate(bounds) if b is None]
+    if len(unbounded) > 1:
+        raise NoTiling(
+            f"reductions over {[list(classes[i]) for i in unbounded]} have no static bound, "
+            "and only one axis can be looped over"
+        )
+    if unbounded:
+        return unbounded[0]
+    total = math.prod(ceil_power(b or 0) for b in bounds)
+    if total <= ROW_ELEMENTS // 2:
+        return None
+    along = shape.contiguous_dim(shape.main_access) if shape.main_access is not None else None
+    fits = {
+        i: along not in c and total // ceil_power(bounds[i] or 1) <= ROW_ELEMENTS // 2
+        for i, c in enumerate(classes)
+    }
+    return max(range(len(classes)), key=lambda i: (fits[i], bounds[i] or 0))
+
+
+def _walk_stages(shape: KernelShape, elements: int, hardware: Hardware) -> int:
+    """Stages of a loop: all but one hold a block of every load at all reduced points in shared memory.  Two
+    would load what the next step waits for: where three do not fit, one.  A program alone on its
+    multiprocessor is better than two without them.
+    """
+    loads = [a for a in shape.kernel.loads if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
+    step = elements * sum(shape.element_bytes(a) for a in loads)
+    buffers = (_WALK_STAGES - 1) * step + step // 2  # a row of results passes through shared memory too
+    return _WALK_STAGES if buffers < hardware.shared_bytes else 1

@@ -1,0 +1,236 @@
+"""Which lanes of a tile exist, and the addresses of its elements."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ...analysis.tiling.row_start import RowStart
+from ...index import Expr, const, offset, simplify, step_by_one, sym
+from ...index.facts import is_indirect
+from ...ir.dialects import tt
+from ...ir.layout import TensorSpec
+from ...mlir import ir
+from ..tile_builder import Shape
+from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart
+from .tile_axes import Split
+from .tile_values import TileValues
+
+#: Elements of the widest vector: 16 of a byte.
+_VECTOR = 16
+
+
+class TileIndex(TileValues):
+    """Index expressions, with masks and addresses."""
+
+    _whole = False  #: see ``inside``
+
+    # --- lanes ----------------------------------------------------------------------------------------------
+    def whole_blocks(self, axis: int) -> range | None:
+        """The blocks of a looped axis of which every lane is a point, where some are not; None where the
+        extent is not known.
+        """
+        extent, block = self.extents[axis].constant, self.tile.axes[axis].block
+        if extent is None or block == 1 or self.exact(axis):
+            return None
+        if self._starts_early(axis) is not None:
+            return range(1, extent // block)
+        return range(extent // block)
+
+    @contextmanager
+    def inside(self, whole: bool) -> Iterator[None]:
+        """Within, the blocks of the looped axis are ``whole``: nothing along it is masked."""
+        outside, self._whole = self._whole, whole
+        try:
+            yield
+        finally:
+            self._whole = outside
+
+    def exact(self, axis: int) -> bool:
+        """Whether every lane of every block is a point of the axis."""
+        extent, block = self.extents[axis], self.tile.axes[axis].block
+        if self._whole and self.tile.axes[axis].kind == "looped":
+            return True
+        if self._starts_early(axis) is not None:
+            return False
+        part = self._part_of(axis)
+        if part is not None:
+            return part.points == part.block
+        if self.tile.axes[axis].kind == "resident":
+            return extent.constant == block
+        return block == 1 or self.tight.divides(self.points_of_block(axis), extent)
+
+    def lane_trips(self, axis: int) -> ir.Value:
+        """In how many blocks of a looped axis each lane is a point of it: ceil((extent - lane) / block), as
+        i32 or i64.
+        """
+        block, extent = self.tile.axes[axis].block, self.extents[axis]
+        trips = (
+            self.block_count(axis)
+            if self.exact(axis)
+            else (extent - Lane(axis).expr + (block - 1)).floordiv(block)
+        )
+        return self._sum(trips, 32 if self.fits(trips) else 64, {})
+
+    def axis_mask(self, axis: int, extent: Expr | None = None) -> ir.Value | None:
+        """Which lanes of an axis are points of it, or below ``extent``; None when all are.  A scalar for an
+        axis of block 1.
+        """
+        if self.exact(axis):
+            return None
+        key = ("mask", axis, str(extent), self._lanes_key())
+        found = self.builder.recall(key)
+        if found is not None:
+            return found
+        builder = self.builder
+        start = self._starts_early(axis)
+        if start is not None:
+            point = self._sum(self.position(axis), 32, {})  # below 0 is a large unsigned number
+            mask = builder.cmpi("ult", point, self._emit(self.extents[axis], 32))
+            return builder.remember(key, mask)
+        axis_, part = self.tile.axes[axis], self._part_of(axis)
+        extent = self.extents[axis] if extent is None else extent
+        extent = extent if part is None else const(part.points)
+        left = extent if axis_.kind == "resident" else extent - BlockNumber(axis).expr * axis_.block
+        width = 32 if self._bounded(extent + axis_.block) else 64
+        rest = self._emit(left, width)
+        lanes = self._lanes(axis, width) if axis_.block > 1 else builder.constant(0, f"i{width}")
+        return builder.remember(key, builder.cmpi("slt", lanes, rest))
+
+    def mask(self, axes: Sequence[int]) -> ir.Value | None:
+        """The conjunction of the masks of ``axes``."""
+        total = None
+        for axis in sorted(axes):
+            total = self.builder.both(total, self.axis_mask(axis))
+        return total
+
+    def reading_mask(self, axes: Sequence[int], spec: TensorSpec, coords: Sequence[Expr]) -> ir.Value | None:
+        """As ``mask``, for a load at ``coords``: where the tensor's rows are longer than the axis, the lanes
+        behind its end that fill a vector read what stands there.  Nobody uses it, and the mask of a vector is
+        then one bit: of 50257 columns in rows of 50304, eight are read at once instead of one by one.
+        """
+        total = None
+        for axis in sorted(axes):
+            start = self._starts_early(axis)
+            if start is not None and not self.exact(axis):
+                mask = self._vectors_of_row(start)
+            else:
+                mask = self.axis_mask(axis, self._longer_rows(axis, spec, coords))
+            total = self.builder.both(total, mask)
+        return total
+
+    def _vectors_of_row(self, start: RowStart) -> ir.Value:
+        """Lanes up to the end of the last vector that holds an element of the row.  Those in front of its
+        first element are the row before: the first row starts at a vector.
+        """
+        behind = self.extents[start.axis] + OfRowStart.PHASE.expr + (start.vector - 1)
+        end = behind.floordiv(start.vector) * start.vector
+        block = BlockNumber(start.axis).expr * self.tile.axes[start.axis].block
+        return self.builder.cmpi("slt", self._lanes(start.axis, 32), self._emit(end - block, 32))
+
+    def fills_vectors(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> bool:
+        """Whether a load at ``coords`` reads its axis, rows that are longer, 16 bytes at a time."""
+        if self._longer_rows(axis, spec, coords) is None:
+            return False
+        row = [s.constant for s in spec.strides[:-1]]
+        return spec.strides[-1].constant == 1 and all(
+            s is not None and s * spec.element_bytes % _VECTOR == 0 for s in row
+        )
+
+    def _longer_rows(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> Expr | None:
+        """The extent up to the end of a vector, if the axis is one dim, steps through one of the tensor's and
+        that has so many elements.
+        """
+        dims, extent = self.tile.axes[axis].dims, self.extents[axis].constant
+        if len(dims) != 1 or extent is None or any(is_indirect(n) for c in coords for n in c.symbols()):
+            return None
+        longer = -(-extent // _VECTOR) * _VECTOR
+        stepped = [(c, size) for c, size in zip(coords, spec.sizes, strict=True) if dims[0] in c.symbols()]
+        if longer == extent or len(stepped) != 1:
+            return None
+        [(coordinate, size)] = stepped
+        fits = coordinate == sym(dims[0]) and size.constant is not None and size.constant >= longer
+        return const(longer) if fits else None
+
+    # --- addresses ------------------------------------------------------------------------------------------
+    def pointer(
+        self,
+        base: ir.Value,
+        spec: TensorSpec,
+        coords: Sequence[Expr],
+        indices: Mapping[str, ir.Value],
+        shape: Shape,
+    ) -> ir.Value:
+        """Addresses of ``coords`` in a tensor: a scalar address plus vector offsets, 32 bits wide where every
+        offset provably fits.  A constant comes last: accesses that differ in it, as of the pixels of a
+        window, share an address, and have the constant in the instruction.
+        """
+        builder = self.builder
+        e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
+        if self.pairs is not None:
+            e = simplify(e + Lane(self.pairs).expr.mod(2), self.facts)
+        split = self._split(step_by_one(e, [self._lane_names[i] for i in self.vector_axes]))
+        split = Split(self._at_a_vector(split.scalar), split.vectors)
+        width = 32 if self._vector_fits(split, spec) else 64
+        shift = split.scalar.shift if split.vectors else 0
+        ahead = split.scalar - shift
+        if ahead.constant != 0:
+            base = builder.elementwise("tt.addptr", [base, self._emit(ahead, 32 if self.fits(ahead) else 64)])
+        vector = self._vectors(split, width, indices)
+        if vector is None:
+            return builder.to(base, shape)
+        address = builder.elementwise("tt.addptr", [builder.to(base, shape), builder.to(vector, shape)])
+        if shift == 0:
+            return address
+        return builder.elementwise(
+            "tt.addptr", [address, self._emit(const(shift), 32 if self.fits(const(shift)) else 64)]
+        )
+
+    def _at_a_vector(self, scalar: Expr) -> Expr:
+        """The scalar part of an offset, in a row that starts anywhere: ``row - PHASE`` as ``ALIGNED``, or
+        ``row + AHEAD`` as ``FIRST``.  These are products by the elements of a vector, and Triton knows what a
+        product is a multiple of, not a difference.
+        """
+        phase, ahead = OfRowStart.PHASE, OfRowParts.AHEAD
+        if self.start is not None and scalar.coefficient(phase.symbol) == const(-1):
+            return scalar + phase.expr - self.lowered(self.start.row) + OfRowStart.ALIGNED.expr
+        part = self.part
+        if part is not None and not part.ends and scalar.coefficient(ahead.symbol) == const(1):
+            return scalar - ahead.expr - self.lowered(part.row.row) + OfRowParts.FIRST.expr
+        return scalar
+
+    def _vector_fits(self, split: Split, spec: TensorSpec) -> bool:
+        """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum is right
+        modulo 2**32, and for an element that exists it is what the whole offset, which lies in the tensor's
+        span, leaves after the scalar part.
+        """
+        total = const(0)
+        for _, e in split.vectors:
+            total = total + e
+        spare = 0
+        if any(is_indirect(n) for n in total.symbols()):
+            bounds = [
+                *self.facts.interval(spec.storage_elements - spec.offset),
+                *self.facts.interval(split.scalar),
+            ]
+            if any(b is None for b in bounds):
+                return False
+            spare = sum(abs(b) for b in bounds if b is not None)
+        return self.fits(total, spare)
+
+    def fours(self, e: Expr, axis: int) -> ir.Value | None:
+        """An expression over dims divided by 4, as i64, for every fourth lane of the last axis, where the
+        expression counts up with the lane from a multiple of 4; else None.
+        """
+        builder, block = self.builder, self.tile.axes[axis].block
+        lane = Lane(axis).expr
+        base = self.lowered(e) - lane
+        if block % 4 or Lane(axis).symbol in base.symbols() or not self.facts.divides(4, base):
+            return None
+        if not self.fits(base):
+            return None
+        i32 = ir.IntegerType.get_signless(32)
+        attributes = {"start": builder.attribute(0), "end": builder.attribute(block // 4)}
+        lanes = builder.create("tt.make_range", [tt.tile_type([block // 4], i32)], [], attributes).results[0]
+        lanes = builder.spread(lanes, (*[1] * (self.rank - 1), block // 4))
+        start = self._sum(base, 32, {})
+        quarter = builder.elementwise("arith.divsi", [start, builder.fill(4, start)])
+        return builder.cast("arith.extsi", builder.elementwise("arith.addi", [quarter, lanes]), "i64")

@@ -1,0 +1,226 @@
+"""Index expressions as values of tile code: integers of 32 bits where that is exact, else of 64."""
+
+from collections.abc import Mapping
+
+from ...analysis.tiling.row_start import RowStart
+from ...index import Expr, Facts, FloorDiv, Mod
+from ...index.facts import is_indirect
+from ...ir.dialects import tt
+from ...ir.tile import Tile
+from ...mlir import ir
+from ..tile_builder import Shape, TileBuilder, shape_of
+from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart
+from .tile_axes import RowPart, Split, TileAxes
+
+
+class TileValues(TileAxes):
+    """Emits index arithmetic.
+
+    ``blocks`` maps an axis to the i32 value of its block number once it is known (program ids at the start, a
+    loop's counter inside the loop).  ``sizes`` are the kernel's size arguments, by name.
+    """
+
+    def __init__(
+        self,
+        builder: TileBuilder,
+        tile: Tile,
+        dims: Mapping[str, Expr],
+        facts: Facts,
+        sizes: Mapping[str, ir.Value],
+        start: RowStart | None = None,
+        part: RowPart | None = None,
+        pairs: int | None = None,
+    ) -> None:
+        """``start``, ``part``, ``pairs``: of ``TileAxes``."""
+        super().__init__(tile, dims, facts, start, part, pairs)
+        self.builder, self.sizes = builder, sizes
+        self.blocks: dict[int, ir.Value] = {}
+
+    # --- lanes ----------------------------------------------------------------------------------------------
+    def _lanes_key(self) -> tuple[object, ...]:
+        """What a value of lanes depends on beside its expression."""
+        return tuple(self.vector_axes), self.part, self.pairs
+
+    def _lanes(self, axis: int, width: int) -> ir.Value:
+        """The lane vector of an axis, as i32 or i64."""
+        builder = self.builder
+        key = ("lanes", axis, width, self._lanes_key())
+        found = builder.recall(key)
+        if found is not None:
+            return found
+        if width != 32:
+            return builder.remember(key, builder.cast("arith.extsi", self._lanes(axis, 32), f"i{width}"))
+        block = self.tile.axes[axis].block
+        i32 = ir.IntegerType.get_signless(32)
+        attributes = {"start": builder.attribute(0), "end": builder.attribute(block)}
+        value = builder.create("tt.make_range", [tt.tile_type([block], i32)], [], attributes).results[0]
+        return builder.remember(key, builder.spread(value, self.shape((axis,))))
+
+    # --- expressions ----------------------------------------------------------------------------------------
+    def value(self, e: Expr, indices: Mapping[str, ir.Value], shape: Shape) -> ir.Value:
+        """The value of an expression over dims, sizes and ``indices`` as i64, computed as i32 where that is
+        exact.
+        """
+        e = self.lowered(e)
+        narrow = not any(is_indirect(n) for n in e.symbols()) and self.fits(e)
+        result = self._sum(e, 32 if narrow else 64, indices)
+        return self.builder.to(self.builder.cast("arith.extsi", result, "i64"), shape)
+
+    def is_zero(self, e: Expr) -> ir.Value:
+        """Where an expression over dims and sizes is 0."""
+        e = self.lowered(e)
+        value = self._sum(e, 32 if self.fits(e) else 64, {})
+        return self.builder.cmpi("eq", value, self.builder.fill(0, value))
+
+    def scalar(self, e: Expr) -> ir.Value:
+        """An expression over sizes as an i32 scalar; its value fits, what it is computed from may not."""
+        return self.builder.cast("arith.trunci", self._emit(e, 32 if self.fits(e) else 64), "i32")
+
+    # --- emission -------------------------------------------------------------------------------------------
+    def _vectors(self, split: Split, width: int, indices: Mapping[str, ir.Value]) -> ir.Value | None:
+        """The sum of the vector parts, small shapes first so that they are added before they are
+        broadcast.
+        """
+        total = None
+        parts = [self._emit(e, width, indices) for _, e in split.vectors]
+        for part in sorted(parts, key=lambda v: _size(shape_of(v))):
+            total = part if total is None else self.builder.elementwise("arith.addi", [total, part])
+        return total
+
+    def _sum(self, e: Expr, width: int, indices: Mapping[str, ir.Value]) -> ir.Value:
+        split = self._split(e)
+        vector = self._vectors(split, width, indices)
+        if vector is None:
+            return self._emit(split.scalar, width)
+        if split.scalar.constant == 0:
+            return vector
+        return self.builder.elementwise("arith.addi", [vector, self._emit(split.scalar, width)])
+
+    def _emit(self, e: Expr, width: int, indices: Mapping[str, ir.Value] | None = None) -> ir.Value:
+        """The value of e term by term."""
+        builder = self.builder
+        own = bool(indices) and any(is_indirect(n) for n in e.symbols())
+        key = ("index", e, width, self._lanes_key() if self._axes_in(e.symbols()) else ())
+        if not own:
+            found = builder.recall(key)
+            if found is not None:
+                return found
+        element = f"i{width}"
+        total: ir.Value | None = None
+        for monomial, c in e.terms:
+            part: ir.Value | None = None
+            for atom in sorted(monomial, key=lambda a: _size(self.shape(self._axes_of_atom(a)))):
+                factor = self._atom(atom, width, indices)
+                part = factor if part is None else builder.elementwise("arith.muli", [part, factor])
+            if part is None:
+                part = builder.constant(c, element)
+            elif c == -1:
+                part = (
+                    part
+                    if total is not None
+                    else builder.elementwise("arith.subi", [builder.fill(0, part), part])
+                )
+            elif c != 1:
+                part = builder.elementwise("arith.muli", [part, builder.fill(c, part)])
+            if total is None:
+                total = part
+            else:
+                total = builder.elementwise(
+                    "arith.subi" if c == -1 and monomial else "arith.addi", [total, part]
+                )
+        total = builder.constant(0, element) if total is None else total
+        return total if own else builder.remember(key, total)
+
+    def _axes_of_atom(self, atom: str | FloorDiv | Mod) -> tuple[int, ...]:
+        names = {atom} if isinstance(atom, str) else atom.num.symbols() | atom.den.symbols()
+        return self._axes_in(names)
+
+    def _atom(
+        self, atom: str | FloorDiv | Mod, width: int, indices: Mapping[str, ir.Value] | None
+    ) -> ir.Value:
+        builder = self.builder
+        if isinstance(atom, str):
+            return self._symbol(atom, width, indices or {})
+        num, den = self._sum(atom.num, width, indices or {}), self._sum(atom.den, width, indices or {})
+        floor = type(atom) is FloorDiv
+        if self.facts.nonnegative(atom.num):
+            return builder.elementwise("arith.divsi" if floor else "arith.remsi", [num, den])
+        rest = builder.elementwise("arith.remsi", [num, den])
+        below = builder.cmpi("slt", rest, builder.fill(0, rest))
+        if floor:
+            quotient = builder.elementwise("arith.divsi", [num, den])
+            return builder.elementwise(
+                "arith.subi", [quotient, builder.cast("arith.extui", below, f"i{width}")]
+            )
+        return builder.select(below, builder.elementwise("arith.addi", [rest, den]), rest)
+
+    def _symbol(self, name: str, width: int, indices: Mapping[str, ir.Value]) -> ir.Value:
+        builder = self.builder
+        element = f"i{width}"
+        if name in indices:
+            return builder.cast("arith.trunci", indices[name], element)
+        match self.symbols.get(name):
+            case Lane(axis):
+                return self._lanes(axis, width)
+            case BlockNumber(axis):
+                return builder.cast("arith.extsi", self.blocks[axis], element)
+            case OfRowStart() as symbol:
+                return self._of_start(symbol, width)
+            case OfRowParts() as symbol:
+                return self._of_part(symbol, width)
+        key = ("size", name, width)
+        found = builder.recall(key)
+        if found is not None:
+            return found
+        size = builder.create("arith.index_cast", [ir.Type.parse(element)], [self.sizes[name]]).results[0]
+        return builder.remember(key, size)
+
+    def _of_start(self, symbol: OfRowStart, width: int) -> ir.Value:
+        """Where a row starts, as a multiple of vectors and a rest."""
+        builder = self.builder
+        key = ("start", symbol, width)
+        found = builder.recall(key)
+        if found is not None:
+            return found
+        assert self.start is not None
+        row = self.lowered(self.start.row)
+        value = self._emit(row, 32 if self.fits(row) else 64)
+        vector = builder.fill(self.start.vector, value)
+        if symbol is OfRowStart.PHASE:
+            value = builder.elementwise("arith.remsi", [value, vector])
+        else:  # Triton knows what a product is a multiple of, not a difference
+            value = self._rounded_down(value, vector)
+        return builder.remember(key, self._of_width(value, width))
+
+    def _of_part(self, symbol: OfRowParts, width: int) -> ir.Value:
+        """The first multiple of vectors in a row, and how far it is from the row's start."""
+        builder = self.builder
+        key = ("part", symbol, width)
+        found = builder.recall(key)
+        if found is not None:
+            return found
+        assert self.part is not None
+        row, size = self.lowered(self.part.row.row), self.part.row.vector
+        value = self._emit(row, 32 if self.fits(row + size) else 64)
+        vector = builder.fill(size, value)
+        behind = builder.elementwise("arith.addi", [value, builder.fill(size - 1, value)])
+        first = self._rounded_down(behind, vector)
+        value = first if symbol is OfRowParts.FIRST else builder.elementwise("arith.subi", [first, value])
+        return builder.remember(key, self._of_width(value, width))
+
+    def _rounded_down(self, value: ir.Value, vector: ir.Value) -> ir.Value:
+        """The last multiple of ``vector`` that is not behind ``value``."""
+        quotient = self.builder.elementwise("arith.divsi", [value, vector])
+        return self.builder.elementwise("arith.muli", [quotient, vector])
+
+    def _of_width(self, value: ir.Value, width: int) -> ir.Value:
+        """An integer of 32 or 64 bits as one of ``width``."""
+        narrow = str(value.type) == "i64" and width == 32
+        return self.builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
+
+
+def _size(shape: Shape) -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total

@@ -1,0 +1,179 @@
+"""The compilation of one graph that Dynamo captured, where the program cache has nothing of it.
+
+In the order in which things happen: rewrites of the captured graph; AOTAutograd traces it.  Without gradients
+AOTAutograd asks for one graph to be compiled.  With gradients it asks for the joint graph to be cut, and then
+for the forward and the backward graph to be compiled.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch import config as functorch_config
+
+from ..base.options import Options
+from ..base.remarks import Remarks
+from ..frontend.autograd.decompositions import decomposition_table
+from ..frontend.autograd.min_cut import partition
+from ..frontend.autograd.stand_in import TrainingStep, training_step
+from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
+from ..rewrites.stages import CAPTURED, switched_on
+from .calling_convention import called_by_dynamo
+from .direct_call import (
+    differentiable_results,
+    has_subclasses,
+    needs_gradients,
+    plain_inputs,
+    share_storage,
+    written_inputs,
+)
+from .graph_compilation import compile_graph
+from .program import CompiledGraph
+from .program_cache import ProgramCache
+from .request import algorithms_of, where_it_runs
+
+
+def compile_captured(
+    gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options, key: str | None
+) -> Callable[..., Any]:
+    """What Dynamo calls instead of a graph that it captured.  ``key``: its name in the program cache, where
+    what becomes of it is linked; None where it has none.
+    """
+    compilation = CapturedCompilation(CapturedFacts.of(example_inputs), options, key)
+    return compilation.compile(gm, example_inputs)
+
+
+@dataclass(frozen=True)
+class CapturedFacts:
+    """What the inputs of a captured graph, and torch's modes around it, say before it is traced.
+
+    differentiated: autograd records the graph.  shared: two inputs lie in one storage, or may.  inputs: how
+    many there are; None where one is a container or a tensor subclass.
+    """
+
+    differentiated: bool
+    autocast: bool
+    shared: bool
+    inputs: int | None
+
+    @staticmethod
+    def of(example_inputs: Sequence[Any]) -> "CapturedFacts":
+        return CapturedFacts(
+            needs_gradients(example_inputs),
+            torch._C._is_any_autocast_enabled(),
+            share_storage(example_inputs),
+            plain_inputs(example_inputs),
+        )
+
+
+class CapturedCompilation:
+    """Compiles one captured graph: AOTAutograd calls the methods in the order in which they stand here.
+
+    AOTAutograd keeps it as long as the graph can run, so it must not keep the graph or its inputs.
+    """
+
+    def __init__(self, facts: CapturedFacts, options: Options, key: str | None) -> None:
+        self._facts, self._options, self._key = facts, options, key
+        #: What was rewritten before there was a graph to tell it: the first that is compiled does.
+        self._remarks = Remarks()
+        #: What Dynamo calls where none of AOTAutograd's wrappers is needed.
+        self._direct: Callable[..., Any] | None = None
+        #: From the cut until the forward graph is compiled.
+        self._backward_graph: torch.fx.GraphModule | None = None
+        #: The step and the key of the forward program, for the link to both programs.
+        self._stored_forward: tuple[TrainingStep, str] | None = None
+
+    def compile(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        """Rewrites the captured graph and hands it to AOTAutograd."""
+        kind = "forward" if self._facts.differentiated else "inference"
+        CAPTURED.run(gm, switched_on(self._options, kind=kind, on_gpu=False), self._remarks)
+        compiled = aot_autograd(
+            fw_compiler=self.compile_forward,
+            bw_compiler=self.compile_backward,
+            inference_compiler=self.compile_inference,
+            partition_fn=self.cut,
+            decompositions=decomposition_table(),
+            keep_inference_input_mutations=True,
+        )
+        how = {
+            "unlift_effect_tokens": True,  # a graph makes and collects its tokens itself
+            # While other threads compile the forward graph's kernels, the backward graph is lowered, and not
+            # when it first runs.  Not where a subclass is unwrapped: `keep_saved_tensors` cannot reach all
+            # metadata.
+            "force_non_lazy_backward_lowering": not has_subclasses(gm, example_inputs),
+        }
+        with functorch_config.patch(how):
+            wrapped: Callable[..., Any] = compiled(gm, example_inputs)
+        return wrapped if self._direct is None else self._direct
+
+    # --- without gradients
+    def compile_inference(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """The one graph of a captured graph without gradients."""
+        written = self._written_inputs(graph)
+        compiled = self._compile(graph, inputs, "inference", self._remarks)
+        if written is not None:
+            self._direct = called_by_dynamo(compiled.call, written)
+            if self._key is not None and compiled.key is not None and not self._facts.differentiated:
+                ProgramCache(self._options).link(self._key, compiled.key, written)
+        return compiled.call
+
+    def _written_inputs(self, graph: torch.fx.GraphModule) -> tuple[int, ...] | None:
+        """The inputs that ``graph`` writes to, where Dynamo may call it directly; else None."""
+        facts = self._facts
+        written = None if facts.autocast else written_inputs(graph, facts.inputs)
+        if written and (facts.shared or facts.differentiated):
+            return None  # AOTAutograd guards on what overlaps, and switches grad mode off
+        return written
+
+    # --- with gradients
+    def cut(
+        self, joint: torch.fx.GraphModule, joint_inputs: Sequence[Any], **given: Any
+    ) -> tuple[torch.fx.GraphModule, torch.fx.GraphModule]:
+        """The forward and the backward graph of the joint graph."""
+        _, on_gpu = where_it_runs(joint, self._options)
+        epilogues = self._options.library_epilogues(on_gpu)
+        forward, backward = partition(
+            joint, joint_inputs, epilogues=epilogues, remarks=self._remarks, **given
+        )
+        self._backward_graph = backward
+        return forward, backward
+
+    def compile_forward(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """The forward graph, and what has to be known of both graphs to store the step."""
+        step = self._training_step(graph)
+        compiled = self._compile(graph, inputs, "forward", self._remarks)
+        if step is not None and compiled.key is not None:
+            self._stored_forward = step, compiled.key
+        return compiled.call
+
+    def _training_step(self, forward: torch.fx.GraphModule) -> TrainingStep | None:
+        """What is stored of the step beside its programs; None where it cannot be stored."""
+        backward, self._backward_graph = self._backward_graph, None
+        if self._key is None or self._facts.autocast or backward is None:
+            return None
+        differentiable = differentiable_results(forward, self._facts.inputs)
+        return None if differentiable is None else training_step(forward, backward, differentiable)
+
+    def compile_backward(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """The backward graph; with it the step is complete, and linked to its two programs in the cache."""
+        keep_saved_tensors()
+        compiled = self._compile(graph, inputs, "backward", Remarks())
+        if self._key is not None and compiled.key is not None and self._stored_forward is not None:
+            step, forward = self._stored_forward
+            ProgramCache(self._options).link_training(self._key, step, forward, compiled.key)
+        return compiled.call
+
+    # --- each graph
+    def _compile(
+        self, graph: torch.fx.GraphModule, inputs: Sequence[Any], name: str, remarks: Remarks
+    ) -> CompiledGraph:
+        with algorithms_of(self._options):
+            kept = kept_strides(name, padded=self._options.output_strides == "padded")
+            compiled = compile_graph(graph, inputs, self._options, name=name, kept=kept, remarks=remarks)
+        report_strides(compiled.strides)
+        return compiled
+
+
+__all__ = ["compile_captured"]

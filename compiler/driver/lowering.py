@@ -1,0 +1,153 @@
+"""The passes of one compilation: which run, at which level they end, who watches them, what they took."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from ...passes.manager import Observer, PassManager
+from ...passes.observers import DumpIR
+from ...passes.pass_base import Pass
+from ...passes.pipeline import default_pipeline, level_ends
+from ...passes.pipeline_text import parse_pipeline
+from ..base.collector import collector_paused
+from ..base.hardware import hardware_named
+from ..base.options import OptionError, Options
+from ..base.timing import PassTime, Timing
+from ..frontend.importer.importer import ImportedGraph
+from ..runtime.cache.places import cache_folder
+from ..runtime.checks.numeric_check import NumericVerifier
+from ..runtime.gpu.kernel_timer import KernelTimer
+from ..runtime.gpu.load import hardware_name
+from ..verifier.verifier import VerificationError, verify_level
+from .program_cache import toolchain
+from .request import Request
+from .tiling_search import TilingSearch
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """What lowering a module took.  tuned: False where the time of ``autotune`` did not suffice, so that
+    another compilation may do better.
+    """
+
+    passes: tuple[PassTime, ...]
+    tuned: bool
+
+
+def lower(request: Request, imported: ImportedGraph, dump: Path | None) -> Lowered:
+    """Runs the passes on the imported module, in place, up to the level that is run.  ``dump``: the folder
+    that gets the IR after each.
+    """
+    module = imported.module
+    observers: list[Observer] = [] if dump is None else [DumpIR(dump)]
+    if request.options.verify == "numeric":
+        observers.append(
+            NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
+        )
+    with _search(request, dump) as search:
+        observers += [] if search is None else [search]
+        passes = _passes(request, search)
+        if dump is not None and not passes:
+            DumpIR(dump).before_any(module)
+        manager = _manager(request, passes, observers, search)
+        with _measured(request):
+            manager.run(module, request.remarks)
+    with _measured(request):
+        if request.options.pipeline is None and request.options.verify != "off":
+            verify_level(module, _level(request))
+    _account(manager.times, request.timing.part("passes"))
+    return Lowered(tuple(manager.times), search is None or search.complete)
+
+
+def _passes(request: Request, search: TilingSearch | None) -> list[Pass]:
+    options = request.options
+    if options.pipeline is not None:
+        return parse_pipeline(options.pipeline)
+    return default_pipeline(_level(request), hardware_of(request), _table(search), options.rounding)
+
+
+def _manager(
+    request: Request, passes: list[Pass], observers: list[Observer], search: TilingSearch | None
+) -> PassManager:
+    """Verifies after each pass, at the end of each level, or not at all, as the options say."""
+    options = request.options
+    ends: list[int] = []
+    if options.pipeline is not None:
+        ends = [len(passes) - 1]
+    elif options.verify == "levels":
+        ends = level_ends(_level(request), _table(search), options.rounding)
+    return PassManager(
+        passes,
+        options.verify in ("on", "numeric"),
+        observers,
+        checkpoints=ends if options.verify == "levels" else (),
+    )
+
+
+def _account(times: list[PassTime], timing: Timing) -> None:
+    """Adds the time of each pass, and of the verifier after it, to the branch of the passes."""
+    for time in times:
+        part = timing.add(time.name, time.run + time.verify)
+        if time.verify:
+            part.add("verify", time.verify)
+
+
+@contextmanager
+def _measured(request: Request) -> Iterator[None]:
+    """Counts what runs inside as time of the passes.  Where the verifier refuses the end of a level, the
+    error says how to learn which pass broke the module.
+    """
+    with request.timing.measured("passes"), collector_paused():
+        try:
+            yield
+        except VerificationError as error:
+            if request.options.verify == "levels":
+                error.add_note('options={"verify": "on"} names the pass after which the module is wrong')
+            raise
+
+
+def _search(request: Request, dump: Path | None) -> AbstractContextManager[TilingSearch | None]:
+    """What measures tiles, where the options ask for it and there is a GPU."""
+    if not (request.on_gpu and request.options.autotune):
+        return nullcontext()
+    return _tiling_search(request.options, dump, request.device)
+
+
+@contextmanager
+def _tiling_search(options: Options, dump: Path | None, device: str) -> Iterator[TilingSearch]:
+    """Its table lasts as long as the passes, or is part of the dump of the graph."""
+    index = torch.device(device).index or 0
+    identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
+    with TemporaryDirectory() as temporary:
+        place = Path(temporary) if dump is None else dump
+        timer = KernelTimer(index, options)
+        folder = cache_folder(options, ".tile")
+        yield TilingSearch(timer, place / "tiles.json", folder, identity, options.autotune_seconds)
+
+
+def _table(search: TilingSearch | None) -> str:
+    """The file with the measured tiles, "" where none are."""
+    return "" if search is None else str(search.table)
+
+
+def _level(request: Request) -> str:
+    """The level that is run."""
+    return "planned" if request.on_gpu else request.options.interpret_level
+
+
+def hardware_of(request: Request) -> str:
+    """The name of the hardware model.  Raises ``OptionError`` where the option names none."""
+    options = request.options
+    if options.hardware == "auto":
+        return hardware_name() if request.on_gpu else "generic"
+    try:
+        return hardware_named(options.hardware).name
+    except ValueError as error:
+        raise OptionError(f"option 'hardware': {error}") from None
+
+
+__all__ = ["Lowered", "hardware_of", "lower"]

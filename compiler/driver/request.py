@@ -1,0 +1,87 @@
+"""What the driver is asked to compile: one graph of AOTAutograd, the options, and where it will run."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..base.options import Options
+from ..base.remarks import Remarks
+from ..base.timing import Timing
+from ..fx.saved_strides import KeptStrides
+from ..runtime.cuda_graphs.trees import static_placeholders
+from ..runtime.deterministic import deterministic_algorithms
+
+
+@dataclass(frozen=True)
+class Request:
+    """One graph of AOTAutograd, and what is asked of the program that it becomes.
+
+    gm: functional, with metadata in ``meta["val"]``; rewrites change it in place.  name: "inference",
+    "forward" or "backward" ("graph" outside of AOTAutograd).  device: "cpu" or "cuda:0".  on_gpu: whether
+    kernels are launched there; else the interpreter runs them.  static: numbers of the placeholders whose
+    address never changes, for CUDA graphs.  kept: which results must have the strides of their metadata.
+    timing and remarks: get what happens from now on; remarks has what was done to the graph before.
+    """
+
+    gm: torch.fx.GraphModule
+    example_inputs: Sequence[Any]
+    options: Options
+    name: str
+    device: str
+    on_gpu: bool
+    static: frozenset[int]
+    kept: KeptStrides
+    timing: Timing
+    remarks: Remarks
+
+    @staticmethod
+    def of(
+        gm: torch.fx.GraphModule,
+        example_inputs: Sequence[Any],
+        options: Options,
+        name: str,
+        kept: KeptStrides,
+        timing: Timing,
+        remarks: Remarks,
+    ) -> "Request":
+        """Finds out where the graph runs, and what of it is static."""
+        device, on_gpu = where_it_runs(gm, options)
+        static = static_placeholders(gm, name) if options.cudagraphs else frozenset[int]()
+        return Request(gm, example_inputs, options, name, device, on_gpu, static, kept, timing, remarks)
+
+    @property
+    def placeholders(self) -> int:
+        """How many arguments the graph has."""
+        return len(self.gm.graph.find_nodes(op="placeholder"))
+
+
+def algorithms_of(options: Options) -> AbstractContextManager[None]:
+    """What rewrites and the importer find when they ask torch whether algorithms must be deterministic."""
+    return deterministic_algorithms() if options.deterministic else nullcontext()
+
+
+def where_it_runs(gm: torch.fx.GraphModule, options: Options) -> tuple[str, bool]:
+    """The device of a graph, captured by Dynamo or made by AOTAutograd, and whether it is launched there."""
+    device = graph_device(gm)
+    return device, runs_on_gpu(device, options)
+
+
+def runs_on_gpu(device: str, options: Options) -> bool:
+    """Whether a graph on ``device`` is launched; else the interpreter runs it."""
+    return device.startswith("cuda") and options.execute == "auto"
+
+
+def graph_device(gm: torch.fx.GraphModule) -> str:
+    """The device of the first CUDA tensor in a graph, "cuda:0" for example, else "cpu"."""
+    for node in gm.graph.nodes:
+        value = node.meta.get("val", node.meta.get("example_value"))
+        for tensor in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(tensor, torch.Tensor) and tensor.device.type == "cuda":
+                return f"cuda:{tensor.device.index or 0}"
+    return "cpu"
+
+
+__all__ = ["Request", "algorithms_of", "where_it_runs"]

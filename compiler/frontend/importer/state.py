@@ -1,0 +1,247 @@
+"""What is known while one FX graph is imported, and the questions that importing a node asks of it.
+
+The walk over the nodes (``walk.py``), extern calls, sub-graphs and, through ``Call``, the builders of ``ops``
+import this module; it imports none of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from ...base.errors import MissingValue, ReadAfterMutation, UnsupportedDtype, UnsupportedOp, UnsupportedValue
+from ...base.launch import line_text
+from ...base.remarks import Remarks
+from ...fx.collectives import reads_until
+from ...fx.frames import describe, user_line
+from ...fx.table import target_name
+from ...index import Expr, const
+from ...ir.dialects import fuse
+from ...ir.layout import TensorSpec
+from ...mlir import ir
+from .dtypes import BY_TORCH
+from .interface import Fallback
+from .module_builder import ModuleBuilder
+from .subgraph_calls import Subgraph
+from .symbols import SymbolTable
+from .values import HostObject, Number, PassedOn, Tensor
+
+
+@dataclass
+class MainArguments:
+    """The arguments that ``@main`` has so far; ``main_function.py`` adds them.
+
+    attributes: of each argument, in order.  positions: the number of each argument that is a tensor, and of
+    its new value once it is mutated.  fakes: the FX values of these tensors, by number.  constants: the
+    tensors that the FX module holds, by their paths in it; constant_tensors: the arguments that they are.
+    """
+
+    attributes: list[dict[str, ir.Attribute]] = field(default_factory=list)
+    positions: dict[ir.Value, int] = field(default_factory=dict)
+    fakes: dict[int, torch.Tensor] = field(default_factory=dict)
+    constants: dict[str, torch.Tensor] = field(default_factory=dict)
+    constant_tensors: dict[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass
+class ImportState:
+    """The state of one import of the graph ``gm`` into a module on ``device`` (``"cpu"``, ``"cuda:0"``).
+
+    strict: what would fall back is an error.  failed: the ops whose builder failed when this import was tried
+    before, and how.  objects: what extern ops take that MLIR cannot hold, by name.  outer_sizes: of a
+    sub-graph, the sizes that it takes from the graph around it, with their bounds; None otherwise.
+    """
+
+    gm: fx.GraphModule
+    context: ir.Context
+    device: str
+    strict: bool
+    failed: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, Any] = field(default_factory=dict)
+    outer_sizes: Mapping[str, dict[str, ir.Attribute]] | None = None
+    fallbacks: list[Fallback] = field(default_factory=list)
+    remarks: Remarks = field(default_factory=Remarks)
+
+    def __post_init__(self) -> None:
+        index = torch.device(self.device)
+        self.device = str(index) if index.type == "cpu" or index.index is not None else f"{index.type}:0"
+        self.builder = ModuleBuilder(self.context, self.device)
+        self.symbols = SymbolTable(self.builder)
+        self.arguments = MainArguments()
+        self.values: dict[fx.Node, Any] = {}  #: of the nodes that are imported: see ``values.py``
+        self.mutated: dict[int, ir.Value] = {}  #: argument of @main -> its new value
+        self.subgraphs: dict[Any, Subgraph] = {}  #: the sub-graphs that are imported already
+        #: what a node holds until it has run: a wait what the collective reads
+        self.held: dict[fx.Node, list[fx.Node]] = reads_until(self.gm.graph)
+        self._specs: dict[tuple[Any, ...], TensorSpec] = {}
+        self._devices: dict[torch.device, str | None] = {}
+        self._host_numbers: dict[ir.Value, Number] = {}
+
+    @contextmanager
+    def inside(self, block: ir.Block, sizes: dict[str, ir.Value]) -> Iterator[None]:
+        """While another function than ``@main`` is filled: ops go to ``block``, ``sizes`` are its arguments
+        for the size symbols, and no value that is computed in it is known outside.
+        """
+        outside = self.builder.main_point, self._host_numbers, self.values
+        self.builder.main_point = ir.InsertionPoint(block)
+        self._host_numbers, self.values = {}, dict(self.values)
+        try:
+            with self.symbols.inside(sizes):
+                yield
+        finally:
+            self.builder.main_point, self._host_numbers, self.values = outside
+
+    # Values of nodes.
+    def meta(self, node: fx.Node) -> Any:
+        """The node's fake value.  Raises MissingValue."""
+        if "val" in node.meta:
+            return node.meta["val"]
+        raise MissingValue(name=describe(node))
+
+    def resolve(self, argument: Any, *, keeps_tuples: bool = False) -> Any:
+        """An FX argument with nodes replaced by their values; all sequences are lists unless asked for."""
+        if isinstance(argument, fx.Node):
+            return self.current(argument)
+        if isinstance(argument, (list, tuple)):
+            resolved = [self.resolve(a, keeps_tuples=keeps_tuples) for a in argument]
+            return tuple(resolved) if keeps_tuples and isinstance(argument, tuple) else resolved
+        if isinstance(argument, dict):
+            return {k: self.resolve(v, keeps_tuples=keeps_tuples) for k, v in argument.items()}
+        if isinstance(argument, torch.SymInt):
+            return self.symbols.expr(argument)
+        return argument
+
+    def current(self, node: fx.Node) -> Any:
+        """The value that a node has now.  Raises UnsupportedValue for an argument that can only be returned,
+        ReadAfterMutation for a view of an argument that has changed since.
+        """
+        value = self.values[node]
+        if isinstance(value, PassedOn):
+            raise UnsupportedValue(name=describe(node), kind=value.kind)
+        is_argument = isinstance(value, Tensor) and value.value in self.arguments.positions
+        if isinstance(value, Tensor) and value.root in self.mutated and not is_argument:
+            raise ReadAfterMutation(name=describe(node), argument=f"argument {value.root}")
+        return value
+
+    def mutate(self, tensor: Tensor, value: Tensor) -> None:
+        """Records that the argument ``tensor`` ends up as ``value``; nodes after this one read the new
+        value.
+        """
+        argument = self.arguments.positions.get(tensor.value, tensor.root)
+        assert argument is not None
+        self.mutated[argument] = value.value
+        for node, current in self.values.items():
+            if current is tensor:
+                self.values[node] = value
+        self.arguments.positions[value.value] = argument
+
+    # Layouts and numbers.
+    def spec(
+        self,
+        fake: torch.Tensor,
+        user: str,
+        *,
+        fresh: bool = False,
+        origin: Expr | None = None,
+        argument: bool = False,
+    ) -> TensorSpec:
+        """Layout of ``fake``: its offset is 0 when ``fresh``, else relative to ``origin``.  ``argument``:
+        of ``@main``.
+        """
+        sizes, strides = tuple(fake.shape), fake.stride()
+        offset = const(0)
+        if not fresh:
+            offset = self.symbols.spell(fake.storage_offset()) - (0 if origin is None else origin)
+            self.symbols.require(offset, user)
+        static = all(type(n) is int for n in (*sizes, *strides))
+        key = (sizes, strides, offset, fake.dtype, fake.device) if static else None
+        known = None if key is None else self._specs.get(key)
+        if known is not None:
+            return known
+        if fake.device.type == "meta":
+            raise UnsupportedValue(name=user, kind="tensor on meta")
+        row = BY_TORCH.get(fake.dtype)
+        if row is None or fake.is_sparse or fake.layout != torch.strided or fake.is_quantized:
+            raise UnsupportedDtype(
+                name=user, dtype=fake.dtype if row is None else f"{fake.dtype} in {fake.layout} layout"
+            )
+        stride = self.symbols.stride if argument else self.symbols.expr
+        spec = TensorSpec(
+            tuple(self.symbols.expr(n, user) for n in sizes),
+            tuple(stride(n, user) for n in strides),
+            offset,
+            row.element,
+            self._device(fake.device),
+        )
+        if key is not None:
+            self._specs[key] = spec
+        return spec
+
+    def host_number(self, tensor: Tensor, location: ir.Location) -> Number:
+        """The element of a 0-d tensor on the host, ``f64`` or, for integers and bools, ``i64``: read once."""
+        known = self._host_numbers.get(tensor.value)
+        if known is None:
+            known = self._host_numbers[tensor.value] = _host_number(self.builder, tensor, location)
+        return known
+
+    def _device(self, device: torch.device) -> str | None:
+        if device not in self._devices:
+            text = str(device) if device.index is not None or device.type == "cpu" else f"{device.type}:0"
+            self._devices[device] = None if text == self.device else text
+        return self._devices[device]
+
+    # What the module cannot hold.
+    def host_object(self, name: str, value: Any) -> HostObject:
+        """Enters ``value`` into ``objects`` under ``name`` or, if that is taken by another, ``name_1``.."""
+        candidate, n = name, 0
+        while candidate in self.objects and self.objects[candidate] is not value:
+            n += 1
+            candidate = f"{name}_{n}"
+        self.objects[candidate] = value
+        return HostObject(candidate, value)
+
+    def fall_back(self, node: fx.Node, reason: str) -> None:
+        """Counts an unplanned extern call; raises UnsupportedOp when strict."""
+        target, where, line = target_name(node.target), describe(node), user_line(node)
+        if self.strict:
+            operands = (
+                ", ".join(
+                    _shape_of(v)
+                    for v in pytree.tree_leaves((node.args, node.kwargs))
+                    if isinstance(v, fx.Node)
+                )
+                or "nothing"
+            )
+            raise UnsupportedOp(op=target, operands=operands, reason=reason, location=where)
+        self.fallbacks.append(Fallback(target, reason, where))
+        self.remarks.add(
+            "import",
+            "missed",
+            "fallback",
+            f"{target} runs as itself: {reason}",
+            ops=(node.name,),
+            locations=() if line is None else (line_text(line),),
+        )
+
+
+def _host_number(builder: ModuleBuilder, tensor: Tensor, location: ir.Location) -> Number:
+    """The element of a 0-d host tensor as ``f64`` or, for integers and bools, ``i64``."""
+    dtype = torch.float64 if BY_TORCH[tensor.dtype].kind == "float" else torch.int64
+    type_ = builder.element_type(BY_TORCH[dtype].value)
+    with builder.context:
+        attributes = {
+            "fuse.extern": builder.string("aten._local_scalar_dense.default"),
+            "fuse.args": ir.ArrayAttr.get([fuse.Arg.get(builder.int64(0))]),
+            "fuse.kwargs": ir.DictAttr.get({}),
+        }
+    callee = builder.declare("host_scalar", [tensor.value.type], [type_], attributes, location)
+    return Number(builder.call(callee, [tensor.value], [type_], location)[0], dtype)
+
+
+def _shape_of(node: fx.Node) -> str:
+    value = node.meta.get("val")
+    return f"{value.dtype}{list(value.shape)}" if isinstance(value, torch.Tensor) else type(value).__name__

@@ -1,0 +1,112 @@
+"""The walk over the nodes of an FX graph, which imports one after the other.
+
+Every node goes one of four ways: its value is a size or a constant (no op), the table of lowerings builds
+kernels or a view, an extern call runs it as itself, or, for what only the host knows (sub-graphs, Triton
+kernels), it is an entry of ``objects``.
+
+The walk finds a builder in the table of ``fx/table.py`` and imports none, so that the builders of
+higher-order ops can import the walk: it takes them through their sub-graphs.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from ...base.errors import BuilderFailed, CompileError, UnsupportedDtype, UnsupportedSize, UnsupportedValue
+from ...fx.frames import describe
+from ...fx.graph_text import held
+from ...fx.table import KEPT_WHOLE, LOWERINGS, Refused, target_name
+from .call import Call
+from .extern import call_extern
+from .locations import location_of
+from .main_function import hold_constants, take_placeholders
+from .state import ImportState
+from .values import HostObject
+
+
+def import_nodes(state: ImportState, example_inputs: Sequence[Any] = ()) -> tuple[tuple[int, ...], Any]:
+    """Imports every node of ``state.gm`` in order: the numbers of the placeholders that are arguments of
+    ``@main``, and what the graph returns, as FX says it.
+    """
+    inputs = take_placeholders(state, example_inputs)
+    hold_constants(state)
+    outputs: Any = ()
+    for node in state.gm.graph.nodes:
+        if node.op == "call_function":
+            state.values[node] = import_node(state, node)
+        elif node.op == "get_attr" and node not in state.values:
+            state.values[node] = HostObject(str(node.target), held(state.gm, str(node.target)))
+        elif node.op == "output":
+            outputs = node.args[0]
+        elif node.op not in ("placeholder", "get_attr"):
+            raise UnsupportedValue(name=node.name, kind=f"{node.op} node")
+    return inputs, outputs
+
+
+def import_node(state: ImportState, node: fx.Node) -> Any:
+    """Emits the ops of a ``call_function`` node; its value (``values.py``).  Raises BuilderFailed for an
+    exception that the node's builder should not raise.
+    """
+    value = node.meta.get("val")
+    if node.target is operator.getitem:
+        return state.current(node.args[0])[node.args[1]]
+    if isinstance(value, (int, float, bool)) and not _has_effect(node):
+        return value
+    if isinstance(value, torch.SymInt) and not node.meta.get("unbacked_bindings"):
+        try:
+            return state.symbols.expr(value, describe(node))
+        except UnsupportedSize:
+            pass  # the op computes it when the program runs
+    location = location_of(node, state.context)
+    name = target_name(node.target)
+    if name.startswith(_QUANTIZED):
+        raise UnsupportedDtype(name=describe(node), dtype="a quantised type")
+    lowering = LOWERINGS.get(name)
+    if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
+        lowering = None  # the size of its result is known when it has run
+    if lowering is None:
+        if name not in KEPT_WHOLE and isinstance(node.target, torch._ops.OpOverload):
+            state.fall_back(
+                node, "it has no lowering" if name not in LOWERINGS else "its size depends on the data"
+            )
+        return call_extern(state, node, name, location)
+    if name in state.failed:
+        state.fall_back(node, state.failed[name])
+        return call_extern(state, node, name, location)
+    call = Call(state, node, location)
+    try:
+        if (
+            not lowering.view
+            and isinstance(value, torch.Tensor)
+            and _is_empty(value)
+            and not _has_effect(node)
+        ):
+            spec = call.result
+            return call.made(state.builder.empty(spec, location), value, spec)
+        return lowering.build(call)
+    except Refused as refusal:
+        call.abandon()
+        state.fall_back(node, str(refusal))
+        return call_extern(state, node, name, location)
+    except CompileError:
+        raise
+    except Exception as error:
+        raise BuilderFailed(op=name, error=f"{type(error).__name__}: {error}") from error
+
+
+#: Ops that make quantised tensors; the metadata calls them tensors of floats.
+_QUANTIZED = (
+    "aten.quantize_per_", "aten._make_per_", "aten._empty_affine_quantized",
+    "aten._empty_per_channel_affine_quantized",
+)  # fmt: skip
+
+
+def _is_empty(fake: torch.Tensor) -> bool:
+    return any(type(n) is int and n == 0 for n in fake.shape)
+
+
+def _has_effect(node: fx.Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable

@@ -1,0 +1,292 @@
+"""The attributes that the project gives to upstream ops: to modules, functions, arguments, calls, scalar ops.
+
+The attributes of the dialects' own ops are in their classes.  docs/dialect.md is written from both, and a
+test holds this table to the names that the code uses.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DiscardableAttribute:
+    """One attribute.  on: what carries it.  example: as it is written in IR.  meaning: one to three
+    sentences.  written, read: by whom, the verifier left out.  Texts are Markdown.
+    """
+
+    name: str
+    on: str
+    example: str
+    meaning: str
+    written: str
+    read: str
+
+
+_SYMBOL = "a size: an `index` argument, or a result of an extern declaration"
+
+#: In the order of what carries them: modules, arguments, functions, kernels, extern ops, scalar ops.
+ATTRIBUTES = (
+    DiscardableAttribute(
+        "fuse.device",
+        "a module",
+        'fuse.device = "cuda:0"',
+        "The device of every tensor whose type has no layout; `cpu` where it is missing.",
+        "the importer",
+        "`ir/layout.py`, launch plans, `fuse-run`",
+    ),
+    DiscardableAttribute(
+        "fuse.sym",
+        _SYMBOL,
+        'fuse.sym = "s0"',
+        "The name of the size in types, extents and coordinates.",
+        "the importer; passes that add a size to a kernel",
+        "all that reads sizes (`named_sizes` of `ir/kernel.py`)",
+    ),
+    DiscardableAttribute(
+        "fuse.min",
+        _SYMBOL,
+        "fuse.min = 2 : i64",
+        "The least number that the size may be; 0 where it is missing. A number that may be negative "
+        "has to say so.",
+        "the importer, from torch's bounds; passes copy it to kernels",
+        "the facts of the index algebra",
+    ),
+    DiscardableAttribute(
+        "fuse.max",
+        _SYMBOL,
+        "fuse.max = 4096 : i64",
+        "The largest number that the size may be; unknown where it is missing.",
+        "the importer, from torch's bounds; passes copy it to kernels",
+        "the facts of the index algebra",
+    ),
+    DiscardableAttribute(
+        "fuse.hint",
+        _SYMBOL,
+        "fuse.hint = 8 : i64",
+        "The size that the example had. Decisions may use it; no result may depend on it.",
+        "the importer",
+        "`ir/sizes.py`, for estimates and tiles; made inputs",
+    ),
+    DiscardableAttribute(
+        "fuse.multiple",
+        _SYMBOL,
+        "fuse.multiple = 16 : i64",
+        "The size is a multiple of this number. Triton is told of multiples of 16.",
+        "IR that is written by hand",
+        "`lower-to-tt`; made inputs",
+    ),
+    DiscardableAttribute(
+        "fuse.constant",
+        "an argument of `@main`",
+        'fuse.constant = "_tensor_constant0"',
+        "The argument is a tensor that the graph holds, by its name there.",
+        "the importer",
+        "people",
+    ),
+    DiscardableAttribute(
+        "fuse.storage",
+        "an argument of `@main`",
+        "fuse.storage = array<i64: 5, 30>",
+        "The element of its storage at which the example began, and the elements of that storage: for "
+        "arguments of"
+        " `as_strided`.",
+        "the importer",
+        "made inputs",
+    ),
+    DiscardableAttribute(
+        "fuse.mutates",
+        "the `return` of `@main`",
+        'fuse.mutates = {"1" = 0 : i64}',
+        "Result 1 is the new value of argument 0, in the storage of that argument; the caller does "
+        "not get it.",
+        "the importer",
+        "`deduplicate-results`, `reinplace-updates`, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.group",
+        "a call in `@main`",
+        "fuse.group = 0 : i64",
+        "Calls with equal numbers become one kernel. None is left at the level scheduled.",
+        "`fuse-vertical`, `fuse-horizontal`, `recompute-producers`",
+        "`materialize-fusion`",
+    ),
+    DiscardableAttribute(
+        "fuse.kernel",
+        "a function with a body",
+        "fuse.kernel",
+        "The function is a kernel: scalar code over named dims, or tile code once it has `fuse.grid`.",
+        "the importer; passes that make kernels",
+        "all passes on kernels",
+    ),
+    DiscardableAttribute(
+        "fuse.dims",
+        "a kernel, a launch",
+        'fuse.dims = {d0 = "s0", d1 = "64"}',
+        "The dims of a kernel and their extents, which are expressions over sizes.",
+        "the importer; passes that change dims",
+        "all that reads kernels (`ir/kernel.py`)",
+    ),
+    DiscardableAttribute(
+        "fuse.ties",
+        "a kernel, a launch",
+        "fuse.ties = array<i64: 1, 2>",
+        "For each tensor result the argument whose storage it takes over (destination passing).",
+        "the importer; passes that make kernels; `write-in-place` changes it",
+        "`ir/storage.py`, and through it all that asks for storage",
+    ),
+    DiscardableAttribute(
+        "fuse.tile",
+        "a kernel, a launch",
+        'fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"},'
+        ' {dims = ["d1"], block = 64 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}',
+        "How the dims are cut into blocks, and with how many warps and stages a program runs. Kinds: "
+        "`grid` (a program"
+        " for each block), `resident` (one block holds the axis), `looped` (a program loops over the "
+        "blocks).",
+        "`choose-tiling`, `autotune-tiling`; `combine-launches` keeps the warps",
+        "`apply-tiling`; `codegen/launches.py` (warps and stages)",
+    ),
+    DiscardableAttribute(
+        "fuse.grid",
+        "a tiled kernel, a launch",
+        'fuse.grid = ["(s0 + 3) floordiv 4"]',
+        "The numbers of programs along x, y and z, one to three expressions over sizes. A kernel that "
+        "has it is tiled.",
+        "`apply-tiling`, `combine-launches`",
+        "`lower-to-tt`, launch plans, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.traffic",
+        "a tiled kernel, a launch",
+        "fuse.traffic = {reads = array<i64: 2048, 0>, slots = 512 : i64, writes = array<i64: 0, 2048>}",
+        "What the scalar body said: bytes that are read and written of each argument, and the issue "
+        "slots of all"
+        " scalar operations at all their points. Estimates only.",
+        "`apply-tiling`",
+        "`analysis/cost/estimate.py`",
+    ),
+    DiscardableAttribute(
+        "fuse.launch",
+        "a declaration",
+        "fuse.launch = @k_tt",
+        "A call of the declaration launches this `tt.func`.",
+        "`lower-to-tt`",
+        "launch plans, `codegen/launches.py`, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.params",
+        "a launch",
+        'fuse.params = ["0:ptr", "1:ptr", "2:i32"]',
+        "For each parameter of the `tt.func` the argument of the call that it is, and how it is passed.",
+        "`lower-to-tt`",
+        "launch plans, `codegen/launches.py`, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.extern",
+        "a declaration",
+        'fuse.extern = "aten.mm.default"',
+        "A call of the declaration runs this operator or function of the host.",
+        "the importer",
+        "launch plans, the interpreter, `ir/storage.py`, estimates",
+    ),
+    DiscardableAttribute(
+        "fuse.args",
+        "an extern declaration",
+        "fuse.args = [#fuse.arg<0 : i64>, [4, 8], unit]",
+        "The positional arguments of the operator.",
+        "the importer",
+        "launch plans, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.kwargs",
+        "an extern declaration",
+        'fuse.kwargs = {device = #fuse.torch<"device:cuda:0">}',
+        "The keyword arguments of the operator.",
+        "the importer",
+        "launch plans, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.returns",
+        "an extern declaration",
+        "fuse.returns = array<i64: 0, 2>",
+        "Which leaves of what the operator returns are results, None counted; without it all that are "
+        "not None.",
+        "the importer",
+        "launch plans, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.mutated",
+        "an extern declaration",
+        "fuse.mutated = array<i64: 0>",
+        "The operands that the operator writes in place.",
+        "the importer",
+        "dependences, estimates, CUDA graphs, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.aliases",
+        "an extern declaration",
+        'fuse.aliases = {"0" = 1 : i64}',
+        "Result 0 shares the storage of operand 1.",
+        "the importer",
+        "`ir/storage.py`",
+    ),
+    DiscardableAttribute(
+        "fuse.held",
+        "an extern declaration",
+        "fuse.held = array<i64: 1>",
+        "Operands that the operator does not take but that must keep their contents until it runs, "
+        "and sizes that the"
+        " types of its results name.",
+        "the importer",
+        "the verifier; as operands, they are uses for all others",
+    ),
+    DiscardableAttribute(
+        "fuse.effect",
+        "a declaration of an extern op or a sub-graph, a control-flow function",
+        "fuse.effect",
+        "A call is never dead and keeps its order among calls with effects.",
+        "the importer",
+        "dependences, CUDA graphs",
+    ),
+    DiscardableAttribute(
+        "fuse.graph",
+        "a declaration",
+        "fuse.graph = @true_graph_0",
+        "A call of the declaration runs the `@main` of this nested module.",
+        "the importer",
+        "`ir/nesting.py`, launch plans, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.control_flow",
+        "a function with a body",
+        "fuse.control_flow",
+        "The function holds `scf`, which the host runs around sub-graphs.",
+        "the importer",
+        "launch plans, the interpreter",
+    ),
+    DiscardableAttribute(
+        "fuse.control_deps",
+        "a function with a body",
+        "fuse.control_deps",
+        "The function is an ordered group: its ops run after the tokens that the call takes.",
+        "the importer",
+        "`lower-control-deps`, which dissolves it",
+    ),
+    DiscardableAttribute(
+        "fuse.implicit",
+        "an `arith.truncf` of a kernel",
+        "fuse.implicit",
+        "The rounding is there only because an op of eager mode ends; it may be left out.",
+        "the importer, as `fx/roundings.py` says",
+        "`keep-float32`",
+    ),
+    DiscardableAttribute(
+        "fuse.coarse",
+        "a float op of a kernel",
+        "fuse.coarse",
+        "All that read the value read it rounded to 16 bits before `keep-float32` left out the "
+        "rounding: a short"
+        " approximation serves.",
+        "`keep-float32`",
+        "`analysis/kernel/precision.py`",
+    ),
+)

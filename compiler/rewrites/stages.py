@@ -1,0 +1,175 @@
+"""Which rewrites of FX graphs run: in which order, for what reason, and what switches each one on.
+
+A line for each, as ``passes/pipeline.py`` has one for each pass; ``docs/rewrites.md`` is generated from these
+tables and from the docstrings of the rewrites.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from torch.fx import GraphModule
+
+from ..base.options import Options
+from ..base.remarks import Remarks
+from .captured.attention import fuse_attention
+from .captured.attention_layout import lay_out_queries
+from .captured.attention_mask_layout import lay_out_masks
+from .captured.attention_masks import simplify_masks
+from .captured.batch_norms import keep_batch_norms
+from .graph.collective_waits import wait_for_all
+from .graph.concat_products import write_products_into_concats
+from .graph.effect_tokens import drop_tokens
+from .graph.embedding_gradients import compact_embedding_gradients
+from .graph.gathers import sink_gathers
+from .graph.mutating_calls import write_calls_in_place
+from .graph.one_hot import sum_one_hots
+from .graph.product_epilogues import fuse_epilogues
+from .graph.product_sums import add_products_in_place
+from .graph.repeats import repeat_elements
+from .graph.spelled_out_batch_norms import spell_out_batch_norms
+from .joint.equal_nodes import merge_equal_nodes
+from .joint.pool_offsets import save_offsets
+from .joint.relu_masks import recompute_relu_masks
+from .joint.saved_shapes import save_one_shape
+from .layouts.convolution_biases import split_bias
+from .layouts.convolutions import lay_out_convolutions
+from .layouts.gaps import close_gaps
+from .layouts.pad_products import pad_products
+from .layouts.patches import multiply_patches
+from .rewriting import Rewrite, Rewriting
+
+
+class Switch(Enum):
+    """What decides whether a rewrite runs at all; the value is what ``docs/rewrites.md`` says of it."""
+
+    ALWAYS = "always on"
+    ATTENTION = "option `attention`"
+    INFERENCE = "where no gradients are asked for"
+    EPILOGUES = "option `epilogues`"
+    SUMS = "option `epilogues`, but not in forward graphs of training"
+    LAYOUTS = "option `layouts`"
+
+
+def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switch]:
+    """The switches that are on for a graph.  ``kind``: "inference", "forward" or "backward"."""
+    library = options.library_epilogues(on_gpu)
+    holds = {
+        Switch.ALWAYS: True,
+        Switch.ATTENTION: options.attention,
+        Switch.INFERENCE: kind == "inference",
+        Switch.EPILOGUES: library,
+        Switch.SUMS: library and kind != "forward",  # a forward graph saves its sums for the backward graph
+        Switch.LAYOUTS: options.free_layouts(on_gpu),
+    }
+    return frozenset(switch for switch, on in holds.items() if on)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rewrite that runs where its switch is on, and the reason why it runs there."""
+
+    rewrite: Rewrite[Any]
+    switch: Switch
+    reason: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Rewrites of one graph, in the order in which they run.  ``graph``: which graph that is."""
+
+    name: str
+    graph: str
+    steps: tuple[Step, ...]
+
+    def run(self, gm: GraphModule, on: Collection[Switch], remarks: Remarks, subject: Any = None) -> None:
+        """Runs the rewrites whose switch is in ``on``; each that fires leaves a remark.  ``subject``: what
+        the rewrites take, by default ``gm``.
+        """
+        rewriting = Rewriting(gm, remarks)
+        for step in self.steps:
+            if step.switch in on:
+                rewriting.run(step.rewrite, gm if subject is None else subject)
+
+
+CAPTURED = Stage(
+    "captured",
+    "The graph that Dynamo captured, before AOTAutograd traces it (`driver/captured_compilation.py`).",
+    (
+        Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
+        Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),
+        Step(simplify_masks, Switch.ATTENTION, "a mask that is gone needs no layout"),
+        Step(lay_out_masks, Switch.ATTENTION, "what other masks are left"),
+        Step(keep_batch_norms, Switch.INFERENCE, "AOTAutograd would spell them out"),
+    ),
+)
+JOINT = Stage(
+    "joint",
+    "The joint graph, forward and backward in one, before the partitioner cuts it "
+    "(`frontend/autograd/min_cut.py`).",
+    (
+        Step(repeat_elements, Switch.ALWAYS, "upsampling saves no indices, and its gradient is no scatter"),
+        Step(sink_gathers, Switch.ALWAYS, "cross-entropy saves the logits instead of their log-softmax"),
+        Step(save_offsets, Switch.ALWAYS, "max pooling saves bytes"),
+        Step(recompute_relu_masks, Switch.ALWAYS, "before an epilogue hides what a ReLU reads"),
+        Step(fuse_epilogues, Switch.EPILOGUES, "the ReLU is saved and not the product"),
+        Step(save_one_shape, Switch.ALWAYS, "of what the rewrites before leave to be saved"),
+        Step(merge_equal_nodes, Switch.ALWAYS, "last: the rewrites before make equal nodes, too"),
+    ),
+)
+KEYED = Stage(
+    "keyed",
+    "Each graph of AOTAutograd, before the user's `fx_pass` and before its key is looked up in the program "
+    "cache (`driver/graph_compilation.py`).",
+    (Step(drop_tokens, Switch.ALWAYS, "neither an `fx_pass` nor the key has to know tokens"),),
+)
+GRAPH = Stage(
+    "graph",
+    "Each graph of AOTAutograd that is not in the program cache (`driver/graph_compilation.py`).",
+    (
+        Step(wait_for_all, Switch.ALWAYS, "first: all others ask until when operands are read"),
+        Step(repeat_elements, Switch.ALWAYS, "in inference there is no joint graph"),
+        Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
+        Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),
+        Step(compact_embedding_gradients, Switch.ALWAYS, "while the table and its rounding are two ops"),
+        Step(fuse_epilogues, Switch.EPILOGUES, "GELU as well, in inference"),
+    ),
+)
+LAYOUTS = Stage(
+    "layouts",
+    "The same graph, when its strides are chosen (`rewrites/layouts/choose.py`).",
+    (
+        Step(close_gaps, Switch.ALWAYS, "the strides of eager mode are wasteful here"),
+        Step(multiply_patches, Switch.LAYOUTS, "before the convolutions that are left are laid out"),
+        Step(split_bias, Switch.LAYOUTS, "before images get their strides, which the sum takes over"),
+        Step(pad_products, Switch.LAYOUTS, "products of patches as well"),
+        Step(lay_out_convolutions, Switch.LAYOUTS, "last: it walks the graph, and spreads all new strides"),
+    ),
+)
+IMPORTED = Stage(
+    "imported",
+    "The same graph, when its strides are final, before the import (`driver/compilation.py`).",
+    (
+        Step(spell_out_batch_norms, Switch.ALWAYS, "their strides are chosen now"),
+        Step(add_products_in_place, Switch.SUMS, "a product that is padded is a slice, and stays"),
+        Step(write_products_into_concats, Switch.ALWAYS, "products that were not added to a sum"),
+        Step(write_calls_in_place, Switch.ALWAYS, "last: the graph is not functional afterwards"),
+    ),
+)
+#: In the order in which they run.
+STAGES = (CAPTURED, JOINT, KEYED, GRAPH, LAYOUTS, IMPORTED)
+
+__all__ = [
+    "CAPTURED",
+    "GRAPH",
+    "IMPORTED",
+    "JOINT",
+    "KEYED",
+    "LAYOUTS",
+    "STAGES",
+    "Stage",
+    "Step",
+    "Switch",
+    "switched_on",
+]

@@ -1,0 +1,216 @@
+"""The body of a fused kernel: the instances of a plan, copied into one block.
+
+Not a pass: ``materialize-fusion`` decides what is copied and where.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.plan import FusionPlan, Instance, items
+from ...compiler.index import Expr, parse, simplify
+from ...compiler.ir.defining import is_true
+from ...compiler.ir.kernel import REDUCTIONS, Kernel, natural, over, string, strings
+from ...compiler.mlir import ir
+from ..pass_base import PassError
+from .kernels import DIMMED, WITHOUT_DIMS, kernel_body, rewrite_dims, vary
+
+NO_DIMS: frozenset[str] = frozenset()
+
+#: Attributes of a kernel, by name -> those of its copy, and the dims of the space that coordinates name.
+Placed = dict[tuple[str, ir.Attribute], tuple[ir.Attribute, frozenset[str]]]
+#: By the dims of an instance and the extents of the space.
+Rewrites = dict[Hashable, Placed]
+
+
+@dataclass
+class Body:
+    """Copies the instances of a plan into one block."""
+
+    graph: GroupGraph
+    plan: FusionPlan
+    escaping: frozenset[int]
+    arguments: dict[int, ir.Value]
+    ip: ir.InsertionPoint
+    rewrites: Rewrites
+    done: set[int] = field(default_factory=set)
+    stored: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, result) -> the scalar
+    guards: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, read) -> its guard
+    results: dict[int, ir.Value] = field(default_factory=dict)
+    dims: dict[ir.Value, frozenset[str]] = field(default_factory=dict)
+
+    def emit(self, index: int) -> None:
+        """Copies one instance, and before each load of what another makes, that one."""
+        if index in self.done:
+            return
+        self.done.add(index)
+        instance = self.plan.instances[index]
+        member = self.plan.members[instance.member]
+        node = self.graph.deps.nodes[member.node]
+        assert node.callee is not None, "a member is a call of a kernel"
+        block = node.callee.regions[0].blocks[0]
+        values: dict[ir.Value, ir.Value] = {}
+        positions: dict[ir.Value, int] = {}
+        for argument, value in zip(block.arguments, member.operands, strict=True):
+            positions[argument] = len(positions)
+            if value in self.arguments:
+                values[argument] = self.arguments[value]
+        guard = self.guards[instance.guard] if instance.guard is not None else None
+        loads = 0
+        stores = {w.argument: w for w in member.summary.writes}
+        known = self.rewrites.setdefault((items(instance.dims), items(self.plan.extents)), {})
+        for op in kernel_body(node.callee):
+            name = op.name
+            if name == "func.return":
+                continue
+            operands = list(op.operands)
+            if name == "fuse.load":
+                values[op.results[0]] = self.load(op, index, loads, values, guard, known)
+                loads += 1
+            elif name == "fuse.store":
+                result = stores[positions[operands[0]]].result
+                self.stored[index, result] = values[operands[1]]
+                number = member.results[result]
+                if number in self.escaping:
+                    taken = [values[o] for o in operands]
+                    self.results[number] = self.copy(op, name, instance, taken, known).results[0]
+            else:
+                new = self.copy(op, name, instance, [values[o] for o in operands], known)
+                values.update(zip(op.results, new.results, strict=True))
+
+    def load(
+        self,
+        op: ir.Operation,
+        index: int,
+        position: int,
+        values: dict[ir.Value, ir.Value],
+        extra: ir.Value | None,
+        known: Placed,
+    ) -> ir.Value:
+        """The value of a load: a copy of it, or what the group stored there."""
+        instance = self.plan.instances[index]
+        operands = list(op.operands)
+        guard = values[operands[1]]
+        if extra is not None:
+            guard = self.binary("arith.andi", guard, extra, op.location)
+        source = instance.sources.get(position)
+        if source is None:
+            taken = [guard if i == 1 else values[o] for i, o in enumerate(operands)]
+            return self.copy(op, "fuse.load", instance, taken, known).results[0]
+        self.guards[index, position] = guard
+        self.emit(source)
+        member = self.plan.members[instance.member]
+        number = member.operands[member.summary.reads[position].argument]
+        maker = self.plan.members[self.plan.instances[source].member]
+        value = self.stored[source, maker.results.index(number)]
+        if value.type != op.results[0].type:
+            raise PassError(
+                f"a tensor is stored as {value.type} and loaded as {op.results[0].type}", op.location
+            )
+        if is_true(guard):
+            return value
+        other = values[operands[2]]
+        select = ir.Operation.create(
+            "arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip
+        )
+        return self.note(select).results[0]
+
+    def copy(
+        self,
+        op: ir.Operation,
+        name: str,
+        instance: Instance,
+        operands: list[ir.Value],
+        known: Placed,
+    ) -> ir.Operation:
+        """A copy of an operation with other operands, over the dims of the space.  ``known``: attributes that
+        were rewritten for equal instances.
+        """
+        new = op.clone(self.ip)
+        taken, dims = new.operands, NO_DIMS
+        for i, operand in enumerate(operands):
+            taken[i] = operand
+            dims |= self.dims.get(operand, NO_DIMS)
+        if not name.startswith(WITHOUT_DIMS):
+            dims |= self.place(new, instance, known)
+        if name in REDUCTIONS or name == "fuse.scan":
+            for i in range(len(new.operands)):
+                if name != "fuse.dot":
+                    new.operands[i] = self.spread(new, new.operands[i], over(new))
+            return self.note(new)
+        if name == "fuse.store" and string(op.attributes["mode"]) != "set":
+            self.repeat(op, new, instance)
+            return self.note(new)
+        for result in new.results:
+            self.dims[result] = dims
+        return new
+
+    def place(
+        self,
+        new: ir.Operation,
+        instance: Instance,
+        known: Placed,
+    ) -> frozenset[str]:
+        """Rewrites the attributes of ``new`` over the dims of the space; gives those that it names."""
+        attributes, dims = new.attributes, NO_DIMS
+        found = [(key, attributes[key]) for key in DIMMED if key in attributes]
+        if any(each not in known for each in found):
+            rewrite_dims(
+                new, lambda e: self.expression(e, instance), lambda names: self.crossed(names, instance)
+            )
+            for key, old in found:
+                known[key, old] = attributes[key], _named(attributes, key) & self.plan.extents.keys()
+        for key, old in found:
+            attributes[key], named = known[key, old]
+            dims |= named
+        return dims
+
+    def repeat(self, old: ir.Operation, new: ir.Operation, instance: Instance) -> None:
+        """``new``, a store that accumulates, runs as often as ``old`` did."""
+        func = old.parent.operation
+        points = self.plan.image(instance, Kernel.of(func).op_dims[old])
+        named = {s for text in strings(new.attributes["at"]) for s in parse(text).symbols()}
+        held = [self.dims.get(v, frozenset()) for v in list(new.operands)[2:]]
+        new.operands[1] = self.spread(new, new.operands[1], points.difference(named, *held))
+
+    def expression(self, e: Expr, instance: Instance) -> Expr:
+        return simplify(e.subs(instance.dims), self.plan.facts)
+
+    def crossed(self, names: Sequence[str], instance: Instance) -> list[str]:
+        found = {s for n in names for s in instance.dims[n].symbols() if s in self.plan.extents}
+        return sorted(found, key=natural)
+
+    def spread(self, op: ir.Operation, value: ir.Value, dims: Iterable[str]) -> ir.Value:
+        """``value``, in front of ``op``, as a value of all ``dims``, also where fusion made it a constant
+        along one.
+        """
+        for dim in sorted(set(dims) - self.dims.get(value, frozenset()), key=natural):
+            made = vary(value, dim, op)
+            for made_op in made:
+                self.note(made_op)
+            value = made[-1].results[0]
+        return value
+
+    def binary(self, name: str, a: ir.Value, b: ir.Value, location: ir.Location) -> ir.Value:
+        return self.note(ir.Operation.create(name, [a.type], [a, b], loc=location, ip=self.ip)).results[0]
+
+    def note(self, op: ir.Operation) -> ir.Operation:
+        """Records the dims of an operation's results."""
+        attributes = op.attributes
+        dims = frozenset().union(*[self.dims.get(v, NO_DIMS) for v in op.operands])
+        for key in ("at", "expr"):
+            if key in attributes:
+                dims |= _named(attributes, key) & self.plan.extents.keys()
+        if op.name in REDUCTIONS:
+            dims -= set(over(op))
+        for result in op.results:
+            self.dims[result] = dims
+        return op
+
+
+def _named(attributes: ir.OpAttributeMap, key: str) -> frozenset[str]:
+    """What the coordinates in an attribute name; what is crossed is no coordinate."""
+    if key == "over":
+        return NO_DIMS
+    texts = strings(attributes[key]) if key == "at" else (string(attributes[key]),)
+    return frozenset().union(*[parse(text).symbols() for text in texts])

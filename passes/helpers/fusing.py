@@ -1,0 +1,158 @@
+"""What vertical and horizontal fusion share: try pairs of groups in order of score, remember refusals, report
+them.
+
+Not a pass.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import inf
+
+from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.rules import Candidate, Limits, Refusal, judge
+from ...compiler.analysis.fusion.score import Gain
+from ...compiler.analysis.program.dependences import Node
+from ...compiler.base.hardware import Hardware
+from ...compiler.base.remarks import Remarks
+from ..analysis_manager import AnalysisManager
+from ..pass_base import PassError
+
+Pair = tuple[int, int]
+#: The pairs of groups that might merge, of which one is among those given; each with the first group first.
+Candidates = Callable[[GroupGraph, Iterable[int]], Iterable[Pair]]
+#: An additional rule: None, or why the pair must stay apart.
+Extra = Callable[[Candidate], Refusal | None]
+
+
+@dataclass
+class Fuser:
+    """Merges the best pair of groups, again and again.
+
+    ``refused`` are the pairs that were judged, by their names and numbers of members: a group only grows.
+    """
+
+    pass_name: str
+    graph: GroupGraph
+    limits: Limits
+    hardware: Hardware
+    extra: Extra | None = None
+    merging: Callable[[int, int], None] | None = None  #: told of each merge before it is made
+    refused: dict[tuple[int, int, int, int], Refusal] = field(default_factory=dict)
+    gains: list[tuple[int, Gain]] = field(default_factory=list)  #: a node of each merge, and what it saved
+    _microseconds: dict[int, float] = field(default_factory=dict)  #: by bytes, with a launch
+
+    def run(self, candidates: Candidates) -> None:
+        """To a fixed point.  The best pair goes first: time saved, then nearness, then program order.
+
+        A merge changes what its neighbours save: a pair gets a better place when it saves more than it did.
+        """
+        contents, members = self.graph.contents, self.graph.members
+        queued: dict[Pair, float] = {}  #: what the best place of a pair says
+        waiting: list[tuple[float, int, int, int]] = []
+
+        def put(pair: Pair) -> None:
+            entry = self.score(*pair)
+            if entry[0] < queued.get(pair, inf):
+                queued[pair] = entry[0]
+                heapq.heappush(waiting, entry)
+
+        for pair in candidates(self.graph, self._groups()):
+            if pair not in queued:
+                put(pair)
+        while waiting:
+            score, _, first, second = heapq.heappop(waiting)
+            if queued.get((first, second)) == score:
+                del queued[first, second]
+            if first not in members or second not in members:
+                continue  # merged away; pairs with the group that took its nodes were added then
+            gone = contents(second)
+            if not self.attempt(first, second):
+                continue
+            for pair in candidates(self.graph, (first,)):  # the group that took both has this name
+                other = pair[pair[0] == first]
+                if pair not in queued or contents(other).meets(gone):
+                    put(pair)
+
+    def _groups(self) -> set[int]:
+        """The groups of kernels."""
+        return {self.graph.group_of[node] for node in self.graph.summaries}
+
+    def score(self, a: int, b: int) -> tuple[float, int, int, int]:
+        """The least goes first; the pair, the first group first, ends it."""
+        distance = self.graph.members[b][-1] - self.graph.members[a][0]
+        saved = self.graph.saved_bytes(a, b)
+        known = self._microseconds.get(saved)
+        if known is None:
+            known = self._microseconds[saved] = Gain(saved, launches=1).microseconds(self.hardware)
+        return (-known, distance, a, b)
+
+    def _key(self, a: int, b: int) -> tuple[int, int, int, int]:
+        members = self.graph.members
+        return a, len(members[a]), b, len(members[b])
+
+    def attempt(self, a: int, b: int) -> bool:
+        """Merges two groups if the rules allow it."""
+        key = self._key(a, b)
+        if key in self.refused:
+            return False
+        candidate = Candidate(self.graph, a, b, self.limits)
+        refusal, slots = judge(candidate)
+        if refusal is None and self.extra is not None:
+            refusal = self.extra(candidate)
+        if refusal is None:
+            if self.merging is not None:
+                self.merging(a, b)
+            self.gains.append((a, Gain(self.graph.saved_bytes(a, b), 1, slots)))
+            self.graph.merge(a, b)
+            return True
+        self.refused[key] = refusal
+        return False
+
+    def report(self, candidates: Candidates, remarks: Remarks) -> None:
+        """One remark for each pair that stays apart at the end, and one for each group."""
+        nodes = self.graph.deps.nodes
+        for a, b in sorted(set(candidates(self.graph, self._groups()))):
+            refusal = self.refused.get(self._key(a, b))
+            if refusal is not None:
+                last, first = self.graph.members[a][-1], self.graph.members[b][0]
+                self.missed((nodes[last], nodes[first]), refusal, remarks)
+        total: dict[int, Gain] = {}
+        for node, gain in self.gains:
+            group = self.graph.group_of[node]
+            total[group] = total.get(group, Gain()) + gain
+        for group, gain in sorted(total.items()):
+            fused = [nodes[m] for m in self.graph.members[group]]
+            names = tuple(n.name for n in fused)
+            remarks.add(
+                self.pass_name,
+                "passed",
+                "fused",
+                f"{len(names)} kernels become one",
+                ops=names,
+                locations=tuple(n.location for n in fused),
+                saved_bytes=gain.saved_bytes,
+                saved_launches=gain.launches,
+                recomputed_slots=gain.slots,
+                saved_us=round(gain.microseconds(self.hardware), 2),
+            )
+
+    def missed(self, pair: tuple[Node, Node], refusal: Refusal, remarks: Remarks) -> None:
+        """The remark of two calls that stay apart."""
+        remarks.add(
+            self.pass_name,
+            "missed",
+            refusal.rule,
+            f"{pair[0].name} and {pair[1].name} stay apart: {refusal.message}",
+            ops=tuple(n.name for n in pair),
+            locations=tuple(n.location for n in pair),
+            **dict(refusal.numbers),
+        )
+
+
+def groups_of(analyses: AnalysisManager) -> GroupGraph:
+    """The groups that the ``fuse.group`` of the calls say.  Raises PassError without a ``@main``."""
+    try:
+        return analyses.get(GroupGraph)
+    except ValueError as error:
+        raise PassError(str(error), analyses.module.operation.location) from error

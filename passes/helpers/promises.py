@@ -1,0 +1,131 @@
+"""What Triton is promised of a tensor's address.  Helpers of ``lower-to-tt``, not a pass.
+
+Triton gives each thread as many neighbours as the best aligned access allows, and lays out all others of a
+kernel likewise.  A promise that no access can use therefore costs: the lanes of a warp then read elements
+that lie 16 bytes apart, and what they read is shuffled before it is stored.
+"""
+
+import math
+
+from ...compiler.ir.dialects import tt
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import ir
+
+#: Bytes of the widest access.
+_WIDEST = 16
+#: Ops that an address or a mask passes through, by the operand that it is.
+_SHAPES = ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape")
+
+
+def aligned(spec: TensorSpec) -> bool:
+    """Whether a tensor starts at a multiple of 16 bytes: allocations do, and so do some offsets."""
+    offset = spec.offset.constant
+    return offset is not None and offset * spec.element_bytes % _WIDEST == 0
+
+
+class Promises:
+    """What Triton is told of the addresses of one kernel, whose tile code is in ``block``."""
+
+    def __init__(self, block: ir.Block) -> None:
+        self._largest: list[ir.Operation] = []
+        self._wholes: dict[ir.Value, int] = {}
+        self._read(block)
+        self._widest = max((_element_bytes(op) for op in self._largest), default=1)
+
+    def bytes_of(self, argument: ir.Value) -> int:
+        """The number of bytes that the address of a tensor argument is said to be a multiple of.
+
+        It is 16 for the widest elements of the kernel, and for narrower ones (a mask, an fp8 result) the
+        bytes of as many elements.  Where masks keep fewer neighbours together, as in rows of 4097 elements,
+        it is the bytes of so many.
+        """
+        spec = TensorSpec.of(argument.type)
+        if not aligned(spec):
+            return 1
+        promised = _WIDEST * spec.element_bytes // max(self._widest, spec.element_bytes)
+        together = self._wholes.get(argument)
+        return promised if together is None else min(promised, together * spec.element_bytes)
+
+    def _read(self, block: ir.Block) -> None:
+        """The loads and stores of the largest tiles, in loops where there are any (what happens once does not
+        matter then), and the most lanes that a tensor's accesses leave together."""
+        found: list[tuple[bool, int, ir.Operation]] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name in ("tt.load", "tt.store"):
+                in_loop = op.parent is not None and op.parent.name == "scf.for"
+                found.append((in_loop, math.prod(tt.shape_of(_tile(op).type)), op.operation))
+                argument = _argument(op.operands[0])
+                if argument is not None:
+                    self._wholes[argument] = max(self._wholes.get(argument, 1), _together(op.operation))
+            return ir.WalkResult.ADVANCE
+
+        block.owner.operation.walk(visit)
+        largest = max((where[:2] for where in found), default=(False, 0))
+        self._largest = [op for *where, op in found if tuple(where) == largest]
+
+
+def _tile(op: ir.Operation) -> ir.Value:
+    """What a load reads or a store writes."""
+    return op.results[0] if op.name == "tt.load" else op.operands[1]
+
+
+def _element_bytes(op: ir.Operation) -> int:
+    return max(1, getattr(tt.element_of(_tile(op).type), "width", 8) // 8)
+
+
+def _argument(pointer: ir.Value) -> ir.Value | None:
+    """The tensor argument that an address points into."""
+    while not isinstance(pointer.owner, ir.Block):
+        op = pointer.owner.operation
+        if op.name == "fuse.base":
+            return op.operands[0]
+        if op.name not in ("tt.addptr", *_SHAPES):
+            return None
+        pointer = op.operands[0]
+    return None
+
+
+def _together(op: ir.Operation) -> int:
+    """How many neighbouring lanes the mask of an access treats alike: a power of two up to 16."""
+    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+    masks = [v for v, kind in zip(op.operands, _kinds(segments), strict=True) if kind == _MASK[op.name]]
+    return min((_constancy(mask) for mask in masks), default=_WIDEST)
+
+
+#: Which operand of an access is its mask.
+_MASK = {"tt.load": 1, "tt.store": 2}
+
+
+def _kinds(segments: list[int]) -> list[int]:
+    return [number for number, count in enumerate(segments) for _ in range(count)]
+
+
+def _constancy(mask: ir.Value) -> int:
+    """How many neighbouring lanes of a mask are equal: lanes below a bound are, in groups that divide it."""
+    if isinstance(mask.owner, ir.Block) or tt.shape_of(mask.type)[-1:] in ([], [1]):
+        return _WIDEST
+    op = mask.owner.operation
+    if op.name == "arith.andi" or op.name in _SHAPES:
+        return min(_constancy(v) for v in op.operands)
+    if op.name == "arith.cmpi":
+        return _divisor(op.operands[1])
+    return _WIDEST
+
+
+def _divisor(bound: ir.Value) -> int:
+    """The largest power of two up to 16 that is known to divide an integer; 16 of what is not known."""
+    if isinstance(bound.owner, ir.Block):
+        return _WIDEST
+    op = bound.owner.operation
+    if op.name == "arith.constant":
+        value = op.attributes["value"]
+        splat = (
+            ir.DenseElementsAttr(value).get_splat_value()
+            if isinstance(bound.type, ir.RankedTensorType)
+            else value
+        )
+        return math.gcd(ir.IntegerAttr(splat).value, _WIDEST)
+    if op.name in ("arith.addi", "arith.subi"):
+        return min(_divisor(v) for v in op.operands)
+    return _divisor(op.operands[0]) if op.name in (*_SHAPES, "arith.extsi", "arith.trunci") else _WIDEST

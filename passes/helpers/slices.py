@@ -1,0 +1,177 @@
+"""Splits a call of a kernel into slices, their combination, and the rest.  Helpers of ``split-reductions``.
+
+``slice_sides.py`` says which ops go where, ``slice_kernels.py`` builds a kernel, and
+``slice_combining.py`` has the algebra of the combination.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...compiler.analysis.kernel.shape import KernelShape
+from ...compiler.analysis.tiling.slicing import Slicing
+from ...compiler.index import Expr, const, sym
+from ...compiler.ir.kernel import Kernel, natural
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import ir
+from .kernels import rewrite_dims, text_list
+from .program import Program
+from .slice_combining import Combining, neutrals
+from .slice_kernels import KernelPart, Original, SliceBuffer
+from .slice_sides import Sides
+
+
+def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, slicing: Slicing) -> None:
+    """Replaces ``call`` of ``kernel_func`` by calls of two or three new kernels."""
+    kernel = Kernel.of(kernel_func)
+    sides = Sides.of(kernel, slicing.reductions)
+    slice_dim = "d" + str(1 + max(natural(d)[1] for d in kernel.dims))
+    _Split(Original(program, call, kernel), slicing, sides, slice_dim).run()
+
+
+@dataclass(frozen=True)
+class _Split:
+    """One call being split.  ``slice_dim`` is the new dim that counts the slices."""
+
+    original: Original
+    slicing: Slicing
+    sides: Sides
+    slice_dim: str
+
+    def run(self) -> None:
+        original, slicing, kernel = self.original, self.slicing, self.original.kernel
+        name, call = kernel.name, original.call
+        extents = {**kernel.dims, self.slice_dim: const(slicing.count)}
+        workspaces = self._buffers("w", sliced=True)
+        with call.location:
+            self._allocate(workspaces)
+            slices = self._slices(f"{name}_slices", workspaces)
+            slices.finish({**extents, slicing.dim: slicing.length})
+            # A rest that runs along the slices would combine them at each point: a kernel does it once.
+            inline = not any(kernel.op_dims[op] & set(slicing.over) for op in self.sides.late)
+            needed = workspaces
+            if not inline:
+                needed = self._buffers("t", sliced=False)
+                self._allocate(needed)
+                combine = KernelPart(original, f"{name}_combine", ops=[], buffers=[*workspaces, *needed])
+                values = self._combine(combine, workspaces)
+                for buffer, value in zip(needed, values, strict=True):
+                    combine.store(buffer, value)
+                combine.finish(extents)
+            rest = KernelPart(
+                original, f"{name}_rest", ops=[*self.sides.late, *self.sides.kept], buffers=needed
+            )
+            values = self._combine(rest, needed) if inline else [rest.load(b) for b in needed]
+            for old, new in zip(self._results(), values, strict=True):
+                rest.values[old] = new
+            for op in self.sides.kept:
+                rest.load_stored(op)
+            for op in self.sides.late:
+                rest.copy(op)
+            rest.finish(extents)
+        for position, number in enumerate(kernel.ties):
+            call.results[position].replace_all_uses_with(original.stored[number])
+        original.program.erase_call(call)
+
+    def _results(self) -> list[ir.Value]:
+        """The results of the reductions that are split."""
+        return [result for op in self.slicing.reductions for result in op.results]
+
+    # --- buffers ------------------------------------------------------------------------------------------
+    def _buffers(self, prefix: str, *, sliced: bool) -> list[SliceBuffer]:
+        """One buffer for each result of the split reductions; ``sliced``: with an element for each slice.
+
+        Slices are innermost where rows are reduced, outermost where columns are.
+        """
+        kernel = self.original.kernel
+        shape = KernelShape.of(kernel)
+        device = next((kernel.spec(a.argument).device for a in (*kernel.stores, *kernel.loads)), None)
+        main = shape.main_access
+        columns = main is not None and shape.contiguous_dim(main) not in self.slicing.over
+        found = []
+        for i, value in enumerate(self._results()):
+            at = tuple(d for d in shape.order if d in kernel.value_dims[value])
+            if sliced:
+                at = (self.slice_dim, *at) if columns else (*at, self.slice_dim)
+            count = const(self.slicing.count)
+            sizes = tuple(count if d == self.slice_dim else kernel.dims[d] for d in at)
+            found.append(
+                SliceBuffer(f"{prefix}{i}", TensorSpec.contiguous(sizes, str(value.type), device), at)
+            )
+        return found
+
+    def _allocate(self, buffers: Sequence[SliceBuffer]) -> None:
+        original = self.original
+        for buffer in buffers:
+            names = buffer.spec.symbols
+            operands = [original.operand(original.kernel.symbols[n]) for n in names]
+            op = ir.Operation.create(
+                "fuse.empty",
+                [buffer.spec.type()],
+                operands,
+                {"syms": text_list(names)},
+                ip=ir.InsertionPoint(original.call),
+            )
+            buffer.value = op.results[0]
+
+    # --- the slices ---------------------------------------------------------------------------------------
+    def _slices(self, name: str, workspaces: Sequence[SliceBuffer]) -> KernelPart:
+        """The kernel that folds each slice."""
+        slicing, kernel = self.slicing, self.original.kernel
+        part = KernelPart(self.original, name, ops=self.sides.early, buffers=workspaces, tokens=True)
+        point = sym(self.slice_dim) * slicing.length + sym(slicing.dim)
+        inside = None if slicing.exact else self._inside(part, point)
+        stores = iter(workspaces)
+        for op in self.sides.early:
+            with op.location:
+                new = part.copy(op)
+                rewrite_dims(new, lambda e: e.subs({slicing.dim: point}), lambda names: names)
+                is_split = op in slicing.reductions
+                if is_split or slicing.dim in kernel.op_dims[op]:
+                    part.dims.add(self.slice_dim)
+                    if inside is not None:
+                        _guard(new, inside, is_split)
+                if is_split:
+                    for result in new.results:
+                        part.store(next(stores), result)
+        return part
+
+    def _inside(self, part: KernelPart, point: Expr) -> ir.Value:
+        """Whether a point of the last slice is one of the dim that is cut."""
+        position, extent = part.index(point), part.index(self.original.kernel.dims[self.slicing.dim])
+        less = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
+        i1 = ir.IntegerType.get_signless(1)
+        return part.create("arith.cmpi", [i1], [position, extent], predicate=less).results[0]
+
+    # --- the combination ----------------------------------------------------------------------------------
+    def _combine(self, part: KernelPart, workspaces: Sequence[SliceBuffer]) -> list[ir.Value]:
+        """The results of the reductions from those of their slices, in ``part``."""
+        slicing = self.slicing
+        part.runs += slicing.reductions
+        pieces = [part.load(b) for b in workspaces]
+        points = slicing.length
+        for dim in slicing.over:
+            if dim != slicing.dim:
+                points = points * self.original.kernel.dims[dim]
+        return Combining(part, slicing, self.slice_dim, points).results(pieces)
+
+
+def _guard(op: ir.Operation, inside: ir.Value, is_split: bool) -> None:
+    """Keeps points beyond the end out of memory, asserts and, of a reduction that is split, the fold."""
+    before = ir.InsertionPoint(op)
+    i1 = ir.IntegerType.get_signless(1)
+
+    def make(name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+        return ir.Operation.create(name, [type_], list(operands), attributes, ip=before).results[0]
+
+    if op.name in ("fuse.load", "fuse.store"):
+        position = 1 if op.name == "fuse.load" else 2
+        op.operands[position] = make("arith.andi", i1, op.operands[position], inside)
+    elif op.name == "fuse.device_assert":
+        op.operands[1] = make("arith.andi", i1, op.operands[1], inside)
+    elif op.name == "cf.assert":
+        true = make("arith.constant", i1, value=ir.BoolAttr.get(True))
+        op.operands[0] = make("arith.ori", i1, op.operands[0], make("arith.xori", i1, inside, true))
+    elif is_split:
+        for i, neutral in enumerate(neutrals(op)):
+            constant = make("arith.constant", op.operands[i].type, value=neutral)
+            op.operands[i] = make("arith.select", op.operands[i].type, inside, op.operands[i], constant)

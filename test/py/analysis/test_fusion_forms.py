@@ -1,0 +1,127 @@
+"""A verdict on two groups is kept by their form, which holds all that the rules read, and nothing else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+from fusion_modules import Graph
+
+from fuse_mlir.compiler.analysis.fusion.form import FusionTrial
+from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
+from fuse_mlir.compiler.analysis.fusion.plan import FusionPlan
+from fuse_mlir.compiler.analysis.fusion.rules import OF_FORMS, Candidate, Limits, judge, judge_form
+from fuse_mlir.compiler.analysis.program.dependences import Dependences, Node
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.mlir import ir
+
+
+@contextmanager
+def graph_of(g: Graph, *outputs: Any) -> Iterator[GroupGraph]:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(g.text(*outputs))  # lives while the graph does
+        yield GroupGraph.of(module)
+
+
+def pairs(graph: GroupGraph) -> list[Candidate]:
+    """Neighbouring kernels, in program order."""
+    kernels = sorted(graph.summaries)
+    return [Candidate(graph, a, b, Limits()) for a, b in pairwise(kernels)]
+
+
+def layers() -> tuple[Graph, list[Any]]:
+    """Three layers of the same kernels (exp, sum, add); in the last one others need the sum, too."""
+    g = Graph()
+    x = g.input(6, 5)
+    for _ in range(3):
+        e = g.pointwise("exp", x)
+        total = g.reduce("sum", e, (1,))
+        x = g.pointwise("add", e, total)
+    return g, [total, x]
+
+
+def test_layers_that_repeat_have_equal_forms_and_one_verdict() -> None:
+    g, outputs = layers()
+    with graph_of(g, *outputs) as graph:
+        first, between, _, second, *_ = pairs(graph)
+        assert first.form == second.form and hash(first.form) == hash(second.form)
+        assert first.form != between.form
+        one, other = judge(first), judge(second)
+        assert graph.verdicts == {first.form: one} == {second.form: other}
+
+
+def test_who_else_needs_a_value_is_part_of_a_form() -> None:
+    g, outputs = layers()
+    with graph_of(g, *outputs) as graph:
+        found = pairs(graph)
+        inner, last = found[1].form, found[7].form
+        assert inner != last and inner == last._replace(escaping=inner.escaping)
+        assert inner.escaping < last.escaping
+
+
+def test_limits_types_and_storages_are_part_of_a_form() -> None:
+    g, outputs = layers()
+    with graph_of(g, *outputs) as graph:
+        form = pairs(graph)[0].form
+        others = {
+            form._replace(limits=Limits(row=1)),
+            form._replace(types=tuple(reversed(form.types))),
+            form._replace(storages=tuple(0 for _ in form.storages)),
+        }
+        assert len(others) == 3 and form not in others
+
+
+def test_a_form_names_its_kernels_and_not_the_graphs() -> None:
+    g, outputs = layers()
+    with graph_of(g, *outputs) as graph:
+        for candidate in pairs(graph):
+            members = candidate.form.members
+            assert [m.name for m in members] == ["{0}", "{1}"] and [m.node for m in members] == [0, 1]
+            for member, node in zip(members, candidate.nodes, strict=True):
+                real = graph.member(node)
+                assert member.summary is real.summary
+                assert (len(member.operands), len(member.results)) == (len(real.operands), len(real.results))
+                assert len(member.roots) == len(real.roots)
+
+
+def reached(start: Any) -> list[Any]:
+    """What can be had of an object by items, and by attributes of the project's objects."""
+    seen: dict[int, Any] = {}
+    waiting = [start]
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen[id(item)] = item
+        if isinstance(item, (tuple, list, set, frozenset)):
+            waiting += item
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif type(item).__module__.startswith("fuse_mlir"):
+            slots = [name for c in type(item).__mro__ for name in getattr(c, "__slots__", ())]
+            waiting += [*getattr(item, "__dict__", {}).values(), *(getattr(item, n, None) for n in slots)]
+    return list(seen.values())
+
+
+def test_no_way_leads_from_a_trial_to_the_graph() -> None:
+    g, outputs = layers()
+    with graph_of(g, *outputs) as graph:
+        trial = FusionTrial(pairs(graph)[0].form)
+        for rule in OF_FORMS:
+            assert rule(trial) is None
+        found = reached(trial)
+        assert any(isinstance(item, FusionPlan) for item in found)  # the walk reaches what there is
+        assert not [
+            item
+            for item in found
+            if isinstance(item, (GroupGraph, Dependences, Node, Candidate, ir.Operation, ir.Module, ir.Value))
+        ]
+
+
+def test_a_form_is_judged_without_its_graph() -> None:
+    g, outputs = layers()
+    with graph_of(g, *outputs) as graph:
+        candidate = pairs(graph)[0]
+        form, expected = candidate.form, judge(candidate)
+    del candidate, graph
+    assert judge_form(form) == expected

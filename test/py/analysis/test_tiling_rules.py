@@ -1,0 +1,277 @@
+"""The table of tiling rules: a kernel for each rule of ``row_rules``, ``column_rules``, ``walk_rules`` and
+``pointwise_rules``, and what the table promises.
+"""
+
+import inspect
+from dataclasses import replace
+
+import pytest
+from tiling_cases import NORM, SOFTMAX, Case, parsed, tensor
+
+from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
+from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, TilingRule
+from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES, choose
+from fuse_mlir.compiler.base.hardware import hardware_named
+from fuse_mlir.compiler.ir.kernel import Kernel, string
+from fuse_mlir.compiler.ir.tile import Axis, Tile
+
+LOAD = "load x[d0, d1] -> v\n"
+COPY = LOAD + "store v -> o[d0, d1]"
+MAXIMA = LOAD + "fold max v[d1] -> m : f32\nstore m -> a[d0]"
+COLUMNS = LOAD + "fold max v[d0] -> m : f32\nstore m -> b[d1]"
+CENTRED = LOAD + "fold max v[d0] -> m : f32\n%q = arith.subf %v, %m : f32\nstore q -> o[d0, d1]"
+#: The gradient of a norm: each row is reduced, and what comes of it is summed down the columns.
+ROWS_AND_COLUMNS = (
+    LOAD
+    + "fold sum v[d1] -> m : f32\n%q = arith.subf %v, %m : f32\nfold sum v[d0] -> c : f32\n"
+    + "store q -> o[d0, d1]\nstore c -> b[d1]"
+)
+SEARCH = (
+    LOAD
+    + '%i = "fuse.index"() {expr = "d1"} : () -> i64\n'
+    + '%m, %w = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)\n'
+    + "store m -> a[d0]"
+)
+COUNTED = LOAD + '%m, %k = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)\nstore m -> a[d0]'
+SCAN = '%{0} = "fuse.scan"(%v) {{kind = "sum", over = "{1}", reverse = {2}}} : (f32) -> f32\n'
+
+
+def scans(over):
+    both = SCAN.format("f", over, "false") + SCAN.format("g", over, "true")
+    return LOAD + both + "%q = arith.addf %f, %g : f32\nstore q -> o[d0, d1]"
+
+
+#: 20 values that live at once, and their sum.
+MANY = "".join(f"%z{n} = arith.mulf %{f'z{n - 1}' if n else 'v'}, %v : f32\n" for n in range(20))
+SUM = "".join(f"%y{n} = arith.addf %{f'y{n - 1}' if n else 'm'}, %z{n} : f32\n" for n in range(20))
+
+
+def dynamic(dim, body):
+    """A kernel over 4096 rows of 1024, of which one size is a symbol without a bound."""
+    sizes = {d: "s0" if d == dim else n for d, n in (("d0", 4096), ("d1", 1024))}
+    hint = {"s0": 4096 if dim == "d0" else 1024}
+    return replace(matrix(*sizes.values(), body), sizes=hint)
+
+
+def matrix(m, n, body, element="f32", strides=None):
+    """A kernel over m rows of n."""
+    sizes = {"o": (m, n), "a": (m,), "b": (n,)}
+    stored = {name: tensor(*s, element=element) for name, s in sizes.items() if f"-> {name}[" in body}
+    x = tensor(m, n, element=element, strides=strides)
+    return Case({"d0": str(m), "d1": str(n)}, {"x": x}, stored, body.replace("f32", element))
+
+
+HEADS = Case(
+    {"d0": "64", "d1": "16", "d2": "512", "d3": "64"},
+    {"x": tensor(64, 512, 16, 64, element="bf16")},
+    {"o": tensor(64, 16, 512, 64, element="bf16")},
+    "load x[d0, d2, d1, d3] -> v\nstore v -> o[d0, d1, d2, d3]",
+)
+BIAS = Case(
+    {"d0": "4096", "d1": "768"},
+    {"x": tensor(4096, 768), "y": tensor(768)},
+    {"o": tensor(4096, 768)},
+    LOAD + "load y[d1] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0, d1]",
+)
+#: ``ROWS_AND_COLUMNS`` of 1024 slices of 16 rows.
+SLICES = Case(
+    {"d0": "1024", "d1": "16", "d2": "768"},
+    {"x": tensor(1024, 16, 768)},
+    {"o": tensor(1024, 16, 768), "b": tensor(1024, 768)},
+    "load x[d0, d1, d2] -> v\nfold sum v[d2] -> m : f32\n%q = arith.subf %v, %m : f32\n"
+    "fold sum v[d1] -> c : f32\nstore q -> o[d0, d1, d2]\nstore c -> b[d0, d2]",
+)
+#: Rule, a kernel that it decides on an H200, and the tile.
+KERNELS = {
+    "scalar": (
+        Case({}, {"x": tensor()}, {"o": tensor()}, "load x[] -> v\nstore v -> o[]"),
+        "; 1 warps, 1 stages",
+    ),
+    "flat": (matrix(4096, 1024, COPY), "d0*d1 grid 1024; 4 warps, 1 stages"),
+    "rows-and-columns": (BIAS, "d0 grid 4, d1 grid 256; 4 warps, 1 stages"),
+    "moved-pieces": (HEADS, "d0 grid 1, d2 grid 16, d1*d3 grid 128; 4 warps, 1 stages"),
+    "transposed": (matrix(4096, 4096, COPY, strides="1,4096"), "d0 grid 64, d1 grid 64; 8 warps, 1 stages"),
+    "warp-walks": (SLICES, "d0 grid 1, d1 looped 1, d2 resident 1024; 1 warps, 3 stages"),
+    "several-reductions": (
+        matrix(4096, 4096, ROWS_AND_COLUMNS),
+        "d0 looped 1, d1 resident 4096; 8 warps, 3 stages",
+    ),
+    "crossed-rows": (
+        matrix(65536, 256, SOFTMAX, "bf16", strides="1,65536"),
+        "d0 grid 32, d1 resident 256; 2 warps, 1 stages",
+    ),
+    "short-rows": (matrix(65536, 128, SOFTMAX), "d0 grid 8, d1 resident 128; 2 warps, 1 stages"),
+    "row-of-two-warps": (matrix(65536, 512, SOFTMAX), "d0 grid 1, d1 resident 512; 2 warps, 1 stages"),
+    "long-row-read-again": (
+        matrix(4096, 32000, SOFTMAX, "bf16"),
+        "d0 grid 1, d1 looped 8192; 16 warps, 1 stages",
+    ),
+    "long-row-resident": (matrix(4096, 32000, SOFTMAX), "d0 grid 1, d1 resident 32768; 32 warps, 1 stages"),
+    "searched-row": (matrix(4096, 8192, SEARCH, "bf16"), "d0 grid 1, d1 looped 1024; 4 warps, 1 stages"),
+    "row-resident": (matrix(4096, 4096, SOFTMAX), "d0 grid 1, d1 resident 4096; 8 warps, 1 stages"),
+    "scan-resident": (matrix(64, 65536, scans("d1")), "d0 grid 1, d1 resident 65536; 16 warps, 1 stages"),
+    "few-rows-read-again": (matrix(512, 131072, SOFTMAX), "d0 grid 1, d1 looped 16384; 32 warps, 1 stages"),
+    "unaligned-row-looped": (
+        matrix(1024, 50257, MAXIMA, "bf16"),
+        "d0 grid 1, d1 looped 2048; 8 warps, 1 stages",
+    ),
+    "counted-row-looped": (
+        matrix(256, 197 * 1024, COUNTED, "bf16"),
+        "d0 grid 1, d1 looped 1024; 4 warps, 1 stages",
+    ),
+    "row-looped": (matrix(1024, 131072, MAXIMA), "d0 grid 1, d1 looped 1024; 8 warps, 1 stages"),
+    "columns-in-threads": (
+        matrix(8, 4096 * 768, COLUMNS, "bf16"),
+        "d0 resident 8, d1 grid 1024; 4 warps, 1 stages",
+    ),
+    "column-resident": (matrix(16, 4096, CENTRED), "d0 resident 16, d1 grid 32; 2 warps, 1 stages"),
+    "column-looped": (matrix(4096, 4096, COLUMNS), "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
+}
+#: Further kernels: rule, kernel, tile.
+MORE = {
+    "a long row that is read once": (
+        "row-looped",
+        matrix(4096, 32000, MAXIMA, "bf16"),
+        "d0 grid 1, d1 looped 2048; 8 warps, 1 stages",
+    ),
+    "a row of unknown length": (
+        "row-looped",
+        dynamic("d1", SOFTMAX),
+        "d0 grid 1, d1 looped 512; 4 warps, 1 stages",
+    ),
+    "columns of unknown length": (
+        "column-looped",
+        dynamic("d0", COLUMNS),
+        "d0 looped 64, d1 grid 32; 8 warps, 1 stages",
+    ),
+    "columns of which many values live": (
+        "column-looped",
+        matrix(
+            8,
+            4096 * 768,
+            LOAD + MANY + "fold max z19[d0] -> m : f32\n" + SUM + "store y19 -> o[d0, d1]",
+            "bf16",
+        ),
+        "d0 looped 4, d1 grid 128; 2 warps, 1 stages",
+    ),
+    "columns that fill no warp": (
+        "column-resident",
+        matrix(8, 64, COLUMNS),
+        "d0 resident 8, d1 grid 32; 1 warps, 1 stages",
+    ),
+    "few columns": (
+        "columns-in-threads",
+        matrix(8, 65536, COLUMNS),
+        "d0 resident 8, d1 grid 128; 1 warps, 1 stages",
+    ),
+    "rows of unknown number beside columns": (
+        "several-reductions",
+        dynamic("d0", ROWS_AND_COLUMNS),
+        "d0 looped 4, d1 resident 1024; 8 warps, 3 stages",
+    ),
+    "rows of unknown length beside columns": (
+        "several-reductions",
+        dynamic("d1", ROWS_AND_COLUMNS),
+        "d0 resident 4096, d1 looped 1; 8 warps, 3 stages",
+    ),
+    "slices of few rows": (
+        "several-reductions",
+        matrix(16, 768, ROWS_AND_COLUMNS),
+        "d0 resident 16, d1 resident 1024; 16 warps, 1 stages",
+    ),
+    "rows of which shared memory holds no three": (
+        "several-reductions",
+        matrix(4096, 16384, ROWS_AND_COLUMNS, "f64"),
+        "d0 looped 1, d1 resident 16384; 16 warps, 1 stages",
+    ),
+}
+
+
+def shape_of(case):
+    """Keeps the module alive as long as the shape."""
+    module = parsed(case.text())
+    ops = [op.operation for op in module.body.operations]
+    [func] = [op for op in ops if string(op.attributes["sym_name"]) == "k"]
+    with module.context:
+        shape = KernelShape.of(Kernel.of(func))
+        shape.module = module
+    return shape
+
+
+def chosen(case):
+    shape = shape_of(case)
+    with shape.module.context:
+        return choose(shape, hardware_named("h200"))
+
+
+def text(tile):
+    axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in tile.axes)
+    return f"{axes}; {tile.num_warps} warps, {tile.num_stages} stages"
+
+
+@pytest.mark.parametrize("rule", KERNELS)
+def test_a_rule_decides_its_kernel(rule):
+    case, tile = KERNELS[rule]
+    choice = chosen(case)
+    assert (choice.rule, text(choice.tile)) == (rule, tile)
+
+
+@pytest.mark.parametrize(("rule", "case", "tile"), MORE.values(), ids=MORE)
+def test_a_rule_leaves_to_others_what_it_does_not_fit(rule, case, tile):
+    choice = chosen(case)
+    assert (choice.rule, text(choice.tile)) == (rule, tile)
+
+
+def test_of_two_classes_without_a_bound_one_can_be_looped_over():
+    sizes = {"s0": 4096, "s1": 1024}
+    with pytest.raises(NoTiling, match="only one axis can be looped over"):
+        chosen(replace(matrix("s0", "s1", ROWS_AND_COLUMNS), sizes=sizes))
+
+
+def test_columns_are_scanned_in_both_directions():
+    choice = chosen(matrix(4096, 64, scans("d0")))
+    assert choice.rule == "scan-resident"
+    assert choice.tile == Tile((Axis(("d1",), 1, "grid"), Axis(("d0",), 4096, "resident")), 16)
+
+
+def test_what_cannot_be_held_has_no_tile():
+    with pytest.raises(NoTiling, match="forward and reverse scans over"):
+        chosen(matrix(4, 1 << 18, scans("d1")))
+
+
+RULES = [rule for family in FAMILIES for rule in family.rules]
+
+
+def test_every_rule_has_a_kernel():
+    assert {rule.name for rule in RULES} == set(KERNELS)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_says_when_it_applies_and_why(rule):
+    told = inspect.getdoc(rule.tile)
+    assert told and "When: " in told and "Why: " in told
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_the_last_rule_of_a_family_always_applies(family):
+    """By its type: it gives a tile and not None."""
+    assert [inspect.signature(rule.tile).return_annotation for rule in family.rules[-1:]] == [Tile]
+
+
+def test_the_first_rule_that_gives_a_tile_decides():
+    tiles = [Tile((), num_warps=warps) for warps in (1, 2)]
+    rules = (
+        TilingRule("silent", lambda subject, hardware: None),
+        TilingRule("first", lambda subject, hardware: tiles[0]),
+        TilingRule("second", lambda subject, hardware: tiles[1]),
+    )
+    family = TilingFamily("made up", lambda shape: True, lambda shape: shape, rules)
+    choice = family.choice(None, hardware_named("generic"))
+    assert (choice.tile, choice.rule) == (tiles[0], "first")
+
+
+def test_norms_of_odd_rows_take_fewer_warps_for_vectors():
+    """``row_resident`` asks ``row_parts``: 4 warps hold a row of 4097 as two tiles, 8 would not."""
+    norm = NORM.replace("COUNT", "4097.0").replace("\nstore mean -> mu[d0]", "")
+    assert chosen(matrix(4096, 4097, norm, "bf16")).tile.num_warps == 4
+    assert chosen(matrix(4096, 4096, norm, "bf16")).tile.num_warps == 4

@@ -1,0 +1,117 @@
+"""Which tests see a rewrite of FX graphs fire, and which see it stay away.
+
+``docs/rewrites.md`` shows them; ``test/py/rewrites/test_stages.py`` checks that each rewrite has both.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RewriteTests:
+    """file: below ``test/py``.  fires, stays: functions of it, the rewrite fires or must not fire in."""
+
+    file: str
+    fires: str
+    stays: str
+
+
+#: The name of a rewrite -> its tests.
+TESTS = {
+    "attention": RewriteTests("rewrites/test_attention.py", "test_fires", "test_does_not_fire"),
+    "attention-layout": RewriteTests(
+        "rewrites/test_attention_layout.py",
+        "test_one_kernel_makes_the_query_and_none_merges",
+        "test_does_not_fire",
+    ),
+    "attention-masks": RewriteTests("rewrites/test_attention_masks.py", "test_causal", "test_left_alone"),
+    "attention-mask-layout": RewriteTests(
+        "rewrites/test_attention_mask_layout.py",
+        "test_a_mask_with_strided_keys_is_made_contiguous",
+        "test_left_alone",
+    ),
+    "batch-norms": RewriteTests(
+        "rewrites/test_batch_norms.py", "test_keywords_and_defaults", "test_what_is_left_alone"
+    ),
+    "repeats": RewriteTests(
+        "rewrites/test_repeats.py",
+        "test_upsampling_by_a_whole_number_is_a_view",
+        "test_other_sizes_are_read_at_indices",
+    ),
+    "gathers": RewriteTests(
+        "rewrites/test_gathers.py", "test_cross_entropy_reads_one_logit_of_a_row", "test_left_alone"
+    ),
+    "pool-offsets": RewriteTests(
+        "frontend/test_pools.py",
+        "test_a_byte_for_each_result_is_saved",
+        "test_places_that_are_results_stay",
+    ),
+    "relu-masks": RewriteTests("rewrites/test_relu_masks.py", "test_masks", "test_another_threshold_stays"),
+    "product-epilogues": RewriteTests(
+        "rewrites/test_product_epilogues.py",
+        "test_a_product_computes_the_activation_behind_it",
+        "test_left_alone",
+    ),
+    "saved-shapes": RewriteTests(
+        "rewrites/test_saved_shapes.py", "test_readers_of_two_shapes_read_one", "test_left_alone"
+    ),
+    "equal-nodes": RewriteTests(
+        "rewrites/test_equal_nodes.py",
+        "test_equal_calls_become_one_and_so_do_their_readers",
+        "test_what_is_not_merged",
+    ),
+    "effect-tokens": RewriteTests(
+        "rewrites/test_effect_tokens.py", "test_tokens_go", "test_effects_of_higher_order_ops_keep_theirs"
+    ),
+    "collective-waits": RewriteTests(
+        "rewrites/test_collective_waits.py", "test_a_collective_gets_a_wait", "test_left_alone"
+    ),
+    "one-hot": RewriteTests(
+        "rewrites/test_one_hot.py", "test_a_row_with_one_element_is_not_summed", "test_other_sums_stay"
+    ),
+    "embedding-gradients": RewriteTests(
+        "rewrites/test_embedding_gradients.py",
+        "test_it_goes_into_the_product_that_it_is_added_to",
+        "test_a_small_table_is_left",
+    ),
+    "gaps": RewriteTests(
+        "rewrites/test_gaps.py", "test_what_kernels_read_has_none", "test_where_the_gaps_stay"
+    ),
+    "patches": RewriteTests(
+        "rewrites/test_layouts.py",
+        "test_patches_are_multiplied",
+        "test_other_convolutions_are_not_multiplied",
+    ),
+    "convolution-biases": RewriteTests(
+        "rewrites/test_layouts.py",
+        "test_the_gradient_of_a_bias_is_a_sum_of_ours",
+        "test_the_gradient_of_a_float64_bias_is_left_to_torch",
+    ),
+    "pad-products": RewriteTests(
+        "rewrites/test_layouts.py", "test_sizes_of_the_products", "test_products_that_stay"
+    ),
+    "convolutions": RewriteTests(
+        "rewrites/test_layouts.py",
+        "test_images_stay_channels_last_between_convolutions",
+        "test_groups_of_several_channels_stay",
+    ),
+    "spelled-out-batch-norms": RewriteTests(
+        "rewrites/test_batch_norms.py",
+        "test_a_batch_norm_is_spelled_out",
+        "test_other_ops_are_not_spelled_out",
+    ),
+    "product-sums": RewriteTests(
+        "rewrites/test_product_sums.py",
+        "test_a_product_adds_to_what_nobody_needs_afterwards",
+        "test_left_alone",
+    ),
+    "concat-products": RewriteTests(
+        "rewrites/test_concat_products.py",
+        "test_products_are_written_where_they_lie",
+        "test_concatenations_that_stay",
+    ),
+    "mutating-calls": RewriteTests(
+        "rewrites/test_mutating_calls.py", "test_in_place", "test_calls_that_stay_functional"
+    ),
+}
+
+__all__ = ["TESTS", "RewriteTests"]
