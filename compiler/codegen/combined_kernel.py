@@ -1,9 +1,9 @@
 """Writes one tiled kernel that does the work of several: its programs are shared out among the parts.
 
-A *form* is a kernel with the calls of it that join.  Forms have consecutive ranges of program ids, found by a
-balanced tree of ``scf.if`` around one copy of each form's code; the calls of a form have ranges of equal
-length in it, and ``fuse.base_of`` takes the addresses of the call whose turn it is from all of them.  So the
-code grows with the number of different kernels, and a program takes few branches.
+A *form* is a kernel together with those calls of it that join the launch.  Each form has a consecutive range
+of program ids, which a balanced tree of ``scf.if`` finds; the code of each form is written once.  Within a
+form, each call has a range of equal length, and ``fuse.base_of`` selects the addresses of the call that a
+program belongs to.  So the code grows with the number of different kernels, and a program takes few branches.
 """
 
 import math
@@ -18,16 +18,17 @@ from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder
 from .tile_grid import program_id
 
-#: Operations of a tiled kernel that the combination writes itself.
+#: Operations of a tiled kernel that are not copied, because the combination writes its own.
 _REPLACED = ("fuse.base", "tt.get_program_id", "func.return")
 
 
 @dataclass(frozen=True)
 class Form:
-    """A tiled kernel, and for each of its calls the combination's argument for each argument of the kernel.
+    """A tiled kernel with its calls.  For each call, ``calls`` gives the number of the combination's argument
+    that stands for each argument of the kernel.
 
-    Calls of one form differ in tensors only: their other arguments are the same.  An argument of the kernel
-    is one argument of the combination for all calls, or one for each.
+    Calls of one form differ in tensors only; their other arguments are the same.  A tensor that all calls
+    share is one argument of the combination; otherwise each call has its own.
     """
 
     kernel: ir.Operation
@@ -57,7 +58,7 @@ class CombinedKernel:
         self.bases: dict[tuple[int, str], ir.Value] = {}
 
     def write(self, ties: Sequence[int]) -> Expr:
-        """Writes the body, which returns the arguments ``ties``; gives the number of programs."""
+        """Writes the body, which returns the arguments numbered ``ties``.  Returns the number of programs."""
         starts = [const(0)]
         for form in self.forms:
             starts.append(starts[-1] + form.programs * len(form.calls))
@@ -93,7 +94,7 @@ class CombinedKernel:
         halve(0, len(bounds))
 
     def _base(self, source: ir.Value, type_: ir.Type) -> ir.Value:
-        """The address of a tensor, taken in front of everything."""
+        """The address of a tensor, taken once at the start of the function."""
         key = (ir.BlockArgument(source).arg_number, str(type_))
         if key not in self.bases:
             with ir.InsertionPoint.at_block_begin(self.func.regions[0].blocks[0]):
@@ -101,7 +102,7 @@ class CombinedKernel:
         return self.bases[key]
 
     def _form(self, form: Form, program: ir.Value) -> None:
-        """One copy of a form's code, for program number ``program`` of all its calls together."""
+        """One copy of a form's code.  ``program`` numbers the programs of all its calls together."""
         builder = self.builder
         copied: dict[ir.Value, ir.Value] = {}
         own = list(form.kernel.regions[0].blocks[0].arguments)
@@ -110,7 +111,7 @@ class CombinedKernel:
         bases = _operations(form.kernel, "fuse.base")
         if len(form.calls) > 1:
             length = self.index.scalar(form.programs)
-            if form.programs.constant is None:  # a size may be 0: no program gets here, none divides by it
+            if form.programs.constant is None:  # a size may be 0; then no program runs this, but 0 divides
                 length = builder.elementwise("arith.maxsi", [length, builder.constant(1, "i32")])
             call = builder.elementwise("arith.divsi", [program, length])
             program = builder.elementwise("arith.remsi", [program, length])
@@ -131,7 +132,7 @@ class CombinedKernel:
                 copied.update(zip(op.results, new.results, strict=True))
 
     def _program_ids(self, form: Form, program: ir.Value, copied: dict[ir.Value, ir.Value]) -> None:
-        """The ids along the axes of a form's own grid, x fastest."""
+        """The program ids along the axes of a form's own grid; x varies fastest."""
         builder, grid, ids = self.builder, form.grid, []
         for extent in grid[:-1]:
             size = self.index.scalar(extent)
@@ -148,7 +149,7 @@ def _operations(kernel: ir.Operation, name: str) -> list[ir.Operation]:
 
 
 def _rename(op: ir.Operation, copied: dict[ir.Value, ir.Value]) -> None:
-    """Operands of ``op`` and of what is inside it become their copies."""
+    """Replaces operands of ``op``, and of the ops nested in it, by their copies."""
     for number, operand in enumerate(op.operands):
         if operand in copied:
             op.operands[number] = copied[operand]

@@ -1,4 +1,4 @@
-"""What a planned module asks Triton to compile: the TTIR of every launch, with its options and signature."""
+"""What Triton compiles of a planned module: the TTIR of every launch, with its options and signature."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ class KernelSource:
 
 
 def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
-    """The sources of all launches, by the name of the launch declaration, in module order; those of a
-    sub-graph follow, under its name, a dot, and theirs.
+    """The sources of all launches, by the name of the launch declaration, in module order.  Those of a
+    sub-graph follow; their names are the sub-graph's name, a dot, and the launch's name.
     """
     functions = {
         string(op.attributes["sym_name"]): op.operation

@@ -1,5 +1,5 @@
-"""Math functions that Triton cannot do on tiles and takes from libdevice: one table for code generation and
-for the interpreter.
+"""Math functions that Triton takes from libdevice because it has no tile op for them.  Code generation and
+the interpreter share this table.
 
 ``math`` ops and ``fuse.libm`` calls name a C function; libdevice's symbol is ``__nv_<name>`` for f64 and
 ``__nv_<name>f`` for f32.

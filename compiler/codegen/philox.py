@@ -1,8 +1,8 @@
 """``fuse.rand`` on tiles: Philox 4x32-10 (Salmon et al. 2011) in 32-bit arithmetic, then a float.
 
 Key: the seed's low and high word.  Counter words: counter low, counter high, offset low, offset high.
-Uniform takes the word ``counter % 4`` of the counter ``counter / 4``, so that four neighbours cost one call;
-normal is Box and Muller's (1958) transform of the first two words of its counter.
+Uniform takes word ``counter % 4`` of the call with counter ``counter / 4``, so that four neighbours share one
+call.  Normal is the transform of Box and Muller (1958) of the first two words of the counter's own call.
 """
 
 import math
@@ -15,7 +15,7 @@ from .tile_builder import TileBuilder, shape_of
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _INCREMENTS = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
-#: Maps 0 .. 2**31 - 1 to [0, 1): the largest float below 2**-31 that keeps the product below 1.
+#: Multiplying by it maps 0 .. 2**31 - 1 to [0, 1).  It is the largest float whose products stay below 1.
 _SCALE = 4.6566127342e-10
 _SMALLEST = 1.0e-7
 
@@ -60,7 +60,7 @@ def _xor(builder: TileBuilder, a: ir.Value, b: ir.Value, key: ir.Value) -> ir.Va
 
 
 def _uniform(builder: TileBuilder, word: ir.Value) -> ir.Value:
-    """[0, 1): negative words are folded onto the others by ``-word - 1``."""
+    """A float in [0, 1).  Negative words are mapped to nonnegative ones by ``-word - 1``."""
     negative = builder.cmpi("slt", word, builder.fill(0, word))
     folded = builder.elementwise("arith.subi", [builder.fill(-1, word), word])
     number = builder.cast("arith.sitofp", builder.select(negative, folded, word), "f32")
@@ -68,7 +68,7 @@ def _uniform(builder: TileBuilder, word: ir.Value) -> ir.Value:
 
 
 def uniform_of_fours(builder: TileBuilder, seed: ir.Value, offset: ir.Value, fours: ir.Value) -> ir.Value:
-    """Uniform numbers of four neighbours along the last axis for each lane of ``fours``: counter / 4."""
+    """Uniform numbers, four neighbours along the last axis for each lane of ``fours`` (counter / 4)."""
     words = philox(builder, seed, offset, fours)
     evens, odds = builder.join(words[0], words[2]), builder.join(words[1], words[3])
     all_four = builder.join(evens, odds)  # [.., 2, 2]: word 2 * i + j at [.., i, j]
@@ -78,7 +78,7 @@ def uniform_of_fours(builder: TileBuilder, seed: ir.Value, offset: ir.Value, fou
 
 
 def _word_of(builder: TileBuilder, operands: Sequence[ir.Value]) -> ir.Value:
-    """The word that a uniform number is made of, for any counter."""
+    """The word that gives the uniform number of any counter."""
     seed, offset, counter = operands
     words = philox(
         builder, seed, offset, builder.elementwise("arith.shrui", [counter, builder.fill(2, counter)])
@@ -91,7 +91,7 @@ def _word_of(builder: TileBuilder, operands: Sequence[ir.Value]) -> ir.Value:
 
 
 def rand(builder: TileBuilder, operands: Sequence[ir.Value], dist: str) -> ir.Value:
-    """f32 numbers; ``dist`` is ``uniform`` in [0, 1) or ``normal``.  Raises ValueError for another."""
+    """f32 numbers; ``dist`` is ``uniform`` (in [0, 1)) or ``normal``.  Raises ValueError for another."""
     if dist == "uniform":
         return _uniform(builder, _word_of(builder, operands))
     if dist != "normal":

@@ -1,5 +1,5 @@
-"""What the code of a kernel accesses, and where: its tensors, and the tiles along which loads and stores
-run.  ``TileKernel`` is the rest.
+"""The memory accesses of a kernel's tile code: its tensors, and the tiles over which loads and stores run.
+``TileKernel`` emits everything else.
 """
 
 from collections import ChainMap
@@ -27,15 +27,17 @@ from .tile_ops import from_memory, memory_element, to_memory
 from .tile_plan import KernelPlan
 from .tile_shift import elements, shifted_words, widened
 
-#: Rows of a tile that one thread has points in, at most, for which it reads an operand of the columns again.
+#: A thread reads an operand of the columns again for each row that it has points in, up to this many rows.
 _FEW_ROWS = 4
-#: Warps of a program of which many share an SM.
+#: Warps of a program, up to which many programs share an SM.
 _SMALL_PROGRAM = 4
 
 
 @dataclass
 class OtherLanes:
-    """Tiles of another shape: where they lie, and what was emitted of them."""
+    """Tiles of another shape than the kernel's main one: their index and lanes, and the values emitted so
+    far.
+    """
 
     index: TileIndex
     lanes: ReductionLanes
@@ -45,8 +47,8 @@ class OtherLanes:
 class TileAccesses:
     """The tiles of one kernel and its memory.
 
-    ``parts``: of a row of which a part is a tile, those parts (``RowParts``); ``doubled``: tiles with two
-    lanes for each point, for ``pairs`` of loads.
+    ``parts``: where a row is held as two tiles (``RowParts``), the tiles of each part.  ``doubled``: tiles
+    with two lanes for each point, for loads that are read as ``pairs``.
     """
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
@@ -69,7 +71,7 @@ class TileAccesses:
             self.doubled = self._tiles(replace(tile, axes=(*tile.axes[:-1], last)), pairs=len(tile.axes) - 1)
         self.values: MutableMapping[ir.Value, ir.Value] = {}
         self.bases: dict[int, ir.Value] = {}
-        self.words: dict[ir.Value, ir.Value] = {}  #: of what is shifted
+        self.words: dict[ir.Value, ir.Value] = {}  #: of a load's result, if ``shifted_words`` read it
         self.stage = 0
         self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
 
@@ -80,12 +82,12 @@ class TileAccesses:
         return OtherLanes(index, ReductionLanes(kernel, tile, self.plan, index, self.builder))
 
     def _emit_once(self, op: ir.Operation) -> None:
-        """The code of an op, for the tiles at hand."""
+        """Emits an op for the current tiles."""
         raise NotImplementedError
 
     @contextmanager
     def _within(self, part: OtherLanes) -> Iterator[None]:
-        """Within, tiles hold a part of the row."""
+        """Within the context, ``part`` gives the current tiles."""
         outside = self.index, self.lanes, self.values
         self.index, self.lanes, self.values = part.index, part.lanes, ChainMap(part.values, self.values)
         try:
@@ -101,7 +103,7 @@ class TileAccesses:
             self.values[scalar] = value
 
     def _bases(self) -> None:
-        """The address of every tensor that the kernel reads or writes, in front of all loops."""
+        """Takes the address of every tensor that the kernel reads or writes, before all loops."""
         for number in sorted({a.argument for a in (*self.kernel.loads, *self.kernel.stores)}):
             argument = self.kernel.arguments[number]
             element = ir.Type.parse(memory_element(self.kernel.spec(number).element))
@@ -109,7 +111,7 @@ class TileAccesses:
             self.bases[number] = self.builder.create("fuse.base", [pointer], [argument]).results[0]
 
     def _address(self, op: ir.Operation, first_index: int, axes: tuple[int, ...] | None = None) -> ir.Value:
-        """The addresses of an access, as a tile over ``axes``: by default those that it depends on."""
+        """The addresses of an access, as a tile over ``axes``; by default the axes that the op depends on."""
         number = ir.BlockArgument(op.operands[0]).arg_number
         coords = [parse(c) for c in strings(op.attributes["at"])]
         shape = self.index.shape(self.plan.axes[op] if axes is None else axes)
@@ -121,7 +123,7 @@ class TileAccesses:
         return {f"i{k}": self._operand(v) for k, v in enumerate(list(op.operands)[first:])}
 
     def _load_pair(self, even: ir.Operation, odd: ir.Operation) -> None:
-        """Two loads of neighbours as one."""
+        """Emits two loads of neighbouring elements as one load of twice the lanes."""
         builder = self.builder
         with self._within(self.doubled):
             self._guard_again(even.operands[1])
@@ -132,7 +134,7 @@ class TileAccesses:
             self._set(op, [half])
 
     def _guard_again(self, value: ir.Value) -> None:
-        """A guard, computed for the tiles at hand."""
+        """Emits the ops that compute a guard again, for the current tiles."""
         op = value.owner.operation
         if not self.plan.axes[op] or op in (v.owner.operation for v in self.doubled.values):
             return
@@ -168,10 +170,11 @@ class TileAccesses:
         return from_memory(builder, value, op.results[0].type)
 
     def _alone(self, op: ir.Operation) -> int | None:
-        """The axis of a load that depends on one axis of the tile, not the last: it is read as a vector and
-        made a tile afterwards.  A thread that holds 8 neighbours of a row would otherwise read the row's
-        number 8 times, and the numbers of several rows never at once (the weights of 8 rows of bf16: one
-        access instead of 64).  None where a tile says which of them are read.
+        """The axis of a load that is read as a vector and broadcast to a tile afterwards: a load that depends
+        on one axis of the tile, which is not the last one.  Otherwise a thread that holds 8 neighbours of a
+        row would read the row's number 8 times, and could not read the numbers of several rows at once (for
+        the weights of 8 rows in bf16: 64 accesses instead of one).  None if the load's guard or index is a
+        tile.
         """
         vectors = self.index.vector_axes
         own = [axis for axis in vectors if axis in self.plan.axes[op]]
@@ -180,10 +183,11 @@ class TileAccesses:
         return own[0] if all(not shape_of(self._operand(v)) for v in list(op.operands)[1:]) else None
 
     def _read_axes(self, op: ir.Operation, element_bytes: int) -> tuple[int, ...]:
-        """The axes of a load's tile: where a row of the tile is too short for all threads to read 16 bytes of
-        it, all axes.  Each thread then reads what belongs to its own points, once for each of its few rows;
-        a row that all share would be read in narrow pieces and handed round through shared memory.  Not where
-        something needs the row for itself, as a store of it does.
+        """The axes of a load's tile.  A load that depends on the last axis only is given all axes of the tile
+        where a row is too short for every thread to read 16 bytes of it.  Each thread then reads the elements
+        of its own points, once for each of its few rows.  A row shared by all threads would be read in narrow
+        pieces and exchanged through shared memory.  This does not apply where some op needs the row by
+        itself, such as a store of it.
         """
         own, vectors = self.plan.axes[op], self.index.vector_axes
         if self.tile.looped is not None or len(vectors) < 2 or set(own) & set(vectors) != {vectors[-1]}:
@@ -195,7 +199,9 @@ class TileAccesses:
         return tuple(sorted({*own, *vectors}))
 
     def _shared_row(self, op: ir.Operation) -> ir.Value | None:
-        """The whole vectors of a row in parts, of what starts at a vector where the row does not."""
+        """The whole vectors of a row in parts, for a load whose rows start at a vector though the stored row
+        does not.
+        """
         part = self.index.part
         if self.row is None or part is None or part.ends:
             return None
@@ -216,10 +222,10 @@ class TileAccesses:
         return None
 
     def _wide_row(self, op: ir.Operation) -> ir.Value | None:
-        """What ``arith.extf`` makes of a bfloat16 row that is shifted: from its words, an instruction for
-        each element instead of two.  Not in large programs: it takes 13 to 32 registers more, and of 8 warps
-        two programs share an SM then, not three (layer norm of 8193 columns 51.5 us instead of 44.0; of 4097,
-        with 4 warps, 41.1 instead of 42.7).
+        """The result of ``arith.extf`` on a bfloat16 row that was read by ``shifted_words``, computed from
+        its words: one instruction for each element instead of two.  Only in small programs, as it takes 13 to
+        32 more registers; with 8 warps, two programs then share an SM instead of three (layer norm of 8193
+        columns takes 51.5 us instead of 44.0; of 4097 columns, with 4 warps, 41.1 instead of 42.7).
         """
         words = self.words.get(op.operands[0])
         if (
@@ -240,15 +246,15 @@ class TileAccesses:
         store_value(builder, self._address(op, 3), value, mask, mode, self._evict(op))
 
     def _evict(self, op: ir.Operation) -> str:
-        """Where a row is looped over more than once: what a later loop reads again leaves the cache last,
-        what the last loop reads and writes leaves it first.
+        """The eviction policy of an access, where several loops run over a row.  What a later loop reads
+        again is evicted last; what is stored, or read by the last loop, is evicted first.
         """
         if len(self.loops) < 2 or not self.plan.in_loop(op):
             return "normal"
         return "first" if self.stage == self.loops[-1] or op.name == "fuse.store" else "last"
 
     def _active(self, op: ir.Operation, axes: Sequence[int] | None = None) -> ir.Value | None:
-        """Lanes, along ``axes`` or all, and programs in which a store or assert happens."""
+        """A mask of the lanes (along ``axes``, or all) and programs in which a store or assert happens."""
         builder = self.builder
         mask = self.index.mask(self.plan.axes[op] if axes is None else axes)
         for axis in self.plan.missing_grid_axes(op):

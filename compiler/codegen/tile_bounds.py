@@ -1,26 +1,26 @@
-"""What the ops in front of a tile value say of its size: bounds of what is not NaN."""
+"""Bounds of a float tile, from the ops that compute it.  They hold for the elements that are not NaN."""
 
 import math
 
 from ..ir.dialects import tt
 from ..mlir import ir
 
-#: Ops that change a tile's shape and no element.
+#: Ops that change a tile's shape, but none of its elements.
 _SHAPES = ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape")
 
 
 def at_least(value: ir.Value) -> float:
-    """A number that no element of a float tile is below."""
+    """A lower bound of all elements of a float tile."""
     return _bounds(value)[0]
 
 
 def at_most(value: ir.Value) -> float:
-    """A number that no element of a float tile exceeds."""
+    """An upper bound of all elements of a float tile."""
     return _bounds(value)[1]
 
 
 def splat_constant(value: ir.Value) -> float | None:
-    """The number that a float tile holds everywhere, where it is a constant."""
+    """The number that a float tile holds in every element, where that is a constant."""
     if isinstance(value.owner, ir.Block):
         return None
     op = value.owner.operation
@@ -51,7 +51,7 @@ def _bounds(value: ir.Value) -> tuple[float, float]:
         return 0.0, math.inf
     if op.name == "arith.addf":
         (low, high), (other_low, other_high) = map(_bounds, op.operands)
-        return low + other_low, high + other_high  # rounding keeps the order
+        return low + other_low, high + other_high  # rounding is monotonic
     if op.name == "math.absf":
         low, high = _bounds(op.operands[0])
         return max(low, -high, 0.0), max(-low, high)
@@ -64,5 +64,5 @@ def _bounds(value: ir.Value) -> tuple[float, float]:
 
 
 def _symbol(op: ir.Operation) -> str:
-    """The libdevice function that an op calls, or nothing."""
+    """The libdevice function that an op calls, or an empty string."""
     return ir.StringAttr(op.attributes["symbol"]).value if op.name == "tt.extern_elementwise" else ""

@@ -1,5 +1,5 @@
-"""Emits tile ops at MLIR's current insertion point, making shapes agree: the one place that knows about
-splats and broadcasts.
+"""Emits tile ops at MLIR's current insertion point and makes their shapes agree.  Splats and broadcasts are
+emitted here only.
 
 A *tile value* is a scalar or a ranked tensor of the kernel's full tile rank, with extent 1 along the axes
 that the value does not depend on. Shapes are tuples of extents, ``()`` for a scalar.
@@ -50,15 +50,13 @@ def is_float(type_: ir.Type) -> bool:
 
 
 class TileBuilder:
-    """Builds tile ops.  ``scope`` brackets a region: what was emitted and remembered inside it is forgotten
-    at its end.
-    """
+    """Builds tile ops.  ``scope`` brackets a region: values remembered inside it are forgotten at its end."""
 
     def __init__(
         self, coarse: Collection[ir.Operation] = (), beside_one: Collection[ir.Operation] = ()
     ) -> None:
-        """``coarse``: scalar ops whose result is rounded to 16 bits or fewer; ``beside_one``: those for which
-        an error relative to 1 serves (``analysis/kernel/precision.py``).
+        """``coarse``: scalar ops whose result is rounded to 16 bits or fewer.  ``beside_one``: ops whose
+        error only needs to be small relative to 1 (``analysis/kernel/precision.py``).
         """
         self._memo: list[dict] = [{}]
         self.coarse, self.beside_one = coarse, beside_one
@@ -66,7 +64,7 @@ class TileBuilder:
     # --- scopes -------------------------------------------------------------------------------------------
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Values remembered inside do not outlive the region that they were emitted in."""
+        """Values remembered inside are forgotten at the end of the region that they were emitted in."""
         self._memo.append({})
         try:
             yield
@@ -75,7 +73,7 @@ class TileBuilder:
 
     @property
     def nested(self) -> bool:
-        """Whether what is emitted now stands inside a region, as of a loop."""
+        """Whether the insertion point lies inside a region, such as a loop's."""
         return len(self._memo) > 1
 
     def recall(self, key: object) -> ir.Value | None:
@@ -109,7 +107,7 @@ class TileBuilder:
         attributes: Mapping[str, ir.Attribute] | None = None,
         regions: int = 0,
     ) -> ir.Operation:
-        """One op, as it is."""
+        """Creates one op, without adapting shapes."""
         return ir.Operation.create(
             name,
             results=list(results),
@@ -135,7 +133,7 @@ class TileBuilder:
         return self.remember(key, self.constant_of(attribute, shape))
 
     def constant_of(self, attribute: ir.Attribute, shape: Shape = ()) -> ir.Value:
-        """A constant given as a scalar attribute."""
+        """A constant, from a scalar attribute."""
         type_ = tt.tile_type(shape, attribute.type)
         if shape:
             attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
@@ -143,7 +141,7 @@ class TileBuilder:
 
     # --- shapes -------------------------------------------------------------------------------------------
     def to(self, value: ir.Value, shape: Shape) -> ir.Value:
-        """``value`` with ``shape``: splat or broadcast."""
+        """``value`` splat or broadcast to ``shape``."""
         have = shape_of(value)
         if have == shape:
             return value
@@ -159,7 +157,7 @@ class TileBuilder:
         return self.remember(key, self.create(name, [tt.tile_type(shape, element)], [value]).results[0])
 
     def spread(self, value: ir.Value, shape: Shape) -> ir.Value:
-        """A vector as a tile of ``shape``, which has one extent above 1."""
+        """A vector, reshaped to a tile of ``shape``, which has one extent above 1."""
         element = tt.element_of(value.type)
         have = list(shape_of(value))
         assert len(have) == 1
@@ -176,17 +174,17 @@ class TileBuilder:
         return value
 
     def alike(self, *values: ir.Value) -> list[ir.Value]:
-        """The values, all with their joined shape."""
+        """The values, broadcast to their joined shape."""
         shape = joined([shape_of(v) for v in values])
         return [self.to(v, shape) for v in values]
 
     def join(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """Two tiles along a new last axis."""
+        """Joins two tiles along a new last axis."""
         type_ = tt.tile_type([*shape_of(a), 2], tt.element_of(a.type))
         return self.create("tt.join", [type_], [a, b]).results[0]
 
     def split(self, value: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """The two halves of a tile along its last axis, of extent 2."""
+        """Splits a tile along its last axis, of extent 2."""
         type_ = tt.tile_type(shape_of(value)[:-1], tt.element_of(value.type))
         first, second = self.create("tt.split", [type_, type_], [value]).results
         return first, second
@@ -212,22 +210,22 @@ class TileBuilder:
         element: str | ir.Type,
         attributes: Mapping[str, ir.Attribute] | None = None,
     ) -> ir.Value:
-        """A conversion; nothing when the type is there already."""
+        """A conversion; ``value`` itself when it has the type already."""
         element = ir.Type.parse(element) if isinstance(element, str) else element
         if tt.element_of(value.type) == element:
             return value
         return self.elementwise(name, [value], element, attributes)
 
     def rounded(self, value: ir.Value) -> ir.Value:
-        """A tile of f32 rounded to bf16, in f32."""
+        """A tile of f32 rounded to bf16 and widened to f32 again."""
         return self._of_pairs(value, tt.ROUNDED_TEXT, tt.ROUNDED_CONSTRAINTS)
 
     def widened(self, value: ir.Value) -> ir.Value:
-        """A tile of bf16 in f32."""
+        """A tile of bf16, widened to f32."""
         return self._of_pairs(value, tt.WIDENED_TEXT, tt.WIDENED_CONSTRAINTS)
 
     def _of_pairs(self, value: ir.Value, text: str, constraints: str) -> ir.Value:
-        """What PTX for two elements at once makes of a tile: f32."""
+        """Applies PTX that works on two elements at once; the result is f32."""
         return self.create(
             "tt.elementwise_inline_asm",
             [tt.tile_type(shape_of(value), ir.F32Type.get())],
@@ -241,7 +239,7 @@ class TileBuilder:
         ).results[0]
 
     def extern(self, symbol: str, operands: Sequence[ir.Value], element: ir.Type | None = None) -> ir.Value:
-        """A libdevice function."""
+        """Calls a libdevice function."""
         empty = ir.StringAttr.get("")
         attributes = {
             "libname": empty,
@@ -270,12 +268,12 @@ class TileBuilder:
         )
 
     def select(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-        """``a`` where ``condition``, else ``b``."""
+        """``a`` where ``condition`` is true, else ``b``."""
         condition, a, b = self.alike(condition, a, b)
         return self.create("arith.select", [a.type], [condition, a, b]).results[0]
 
     def both(self, a: ir.Value | None, b: ir.Value | None) -> ir.Value | None:
-        """The conjunction of two masks; None is always true."""
+        """The conjunction of two masks; None stands for a mask that is always true."""
         if a is None or is_true(a):
             return None if b is not None and is_true(b) else b
         if b is None or is_true(b):
@@ -291,8 +289,8 @@ class TileBuilder:
     def load(
         self, pointer: ir.Value, mask: ir.Value | None, other: ir.Value | None, evict: str = "normal"
     ) -> ir.Value:
-        """Reads ``pointer`` where ``mask``, else ``other``; both broadcast to the pointer's shape.
-        ``evict``: whether its lines leave the cache ``first`` or ``last``.
+        """Reads ``pointer`` where ``mask`` is true, else gives ``other``; both broadcast to the pointer's
+        shape.  ``evict`` is the policy of the cache lines: ``normal``, ``first`` or ``last``.
         """
         shape = shape_of(pointer)
         mask = None if mask is None else self.to(mask, shape)
@@ -303,7 +301,7 @@ class TileBuilder:
         return op.result
 
     def store(self, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, evict: str = "normal") -> None:
-        """Writes where ``mask``; ``evict`` as in ``load``."""
+        """Writes where ``mask`` is true; ``evict`` as in ``load``."""
         shape = shape_of(pointer)
         op = tt.Store(pointer, self.to(value, shape), None if mask is None else self.to(mask, shape))
         if evict != "normal":
@@ -318,15 +316,15 @@ class TileBuilder:
 
 
 def exact_inverse(value: ir.Value) -> float | None:
-    """1 / ``value`` where that is a scalar constant and a power of two: a product with it is the quotient,
-    bit by bit.
+    """1 / ``value`` where ``value`` is a scalar constant and a power of two, else None.  A product with it
+    equals the quotient bit by bit.
     """
     constant = ordinary_constant(value)
     return None if constant is None or abs(math.frexp(constant)[0]) != 0.5 else 1.0 / constant
 
 
 def ordinary_constant(value: ir.Value) -> float | None:
-    """The number that a scalar constant is, where it is far from the ends of float32's range."""
+    """The number of a scalar constant, if it is far from both ends of float32's range; else None."""
     constant = _constant(value)
     if not isinstance(constant, ir.FloatAttr) or not 2.0**-100 <= abs(constant.value) <= 2.0**100:
         return None

@@ -8,14 +8,14 @@ from ..mlir import ir
 from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder
 
-#: CUDA's limit of a grid in y and z.
+#: CUDA's limit for y and z of a grid.
 _GRID_YZ = 65535
 
 
 def program_ids(tile: Tile, index: TileIndex, builder: TileBuilder) -> list[Expr]:
-    """Gives ``index`` the block of every grid axis; the grid, up to three expressions over sizes.  Blocks are
-    numbered so that the innermost axis runs fastest: programs that run together then read memory that lies
-    together.
+    """Tells ``index`` the block number of every grid axis.  Returns the grid: up to three expressions over
+    sizes.  Blocks are numbered so that the innermost axis varies fastest: programs that run at the same time
+    then read neighbouring memory.
     """
     axes = [i for i, axis in enumerate(tile.axes) if axis.kind == "grid"]
     counts = [index.block_count(i) for i in axes]

@@ -1,5 +1,5 @@
-"""Writes the tile code of one kernel: program ids, straight-line code between loops, and one loop per stage
-of the looped axis.
+"""Writes the tile code of one kernel: program ids, one loop over the looped axis for each stage, and
+straight-line code between these loops.
 """
 
 from collections.abc import Sequence
@@ -27,27 +27,27 @@ from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]
 
-#: Blocks from which on a loop is worth code of its own for the blocks at its ends, and where masks cost a
-#: fold that counts its points more than others.
+#: From this many blocks on, a loop gets separate code for its masked blocks.  The smaller number is for folds
+#: that count their points, as masks cost these more.
 _LONG_LOOP, _SHORT_LOOP = 8, 2
-#: Bits of the significands of f32 and of the types of 16 bits, the narrowest first.
+#: Bits of the significands of f32 and of the 16-bit types, the narrowest first.
 _F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
 
 class TileKernel(TileAccesses):
-    """Rewrites a kernel whose tile fits its dims.  Single use."""
+    """Rewrites a kernel to tile code.  Its tile fits its dims.  Single use."""
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         super().__init__(kernel, tile)
         self.rounding = Rounding(self.builder, self._operand)
         self.iteration: ir.Value | None = None
         self.carries: dict[ir.Operation, ir.Value] = {}
-        #: Of an operand and its mean, what is in scope with a mean: ``Welford.whole``'s further results.
+        #: By operand and mean: the mean that was emitted, and ``Welford.whole``'s further results.
         self.deviations: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, Sequence[ir.Value]]] = {}
 
     def rewrite(self) -> list[Expr]:
-        """Replaces the body by tile code and gives the grid: up to three expressions over sizes.  Raises
+        """Replaces the body by tile code.  Returns the grid: up to three expressions over sizes.  Raises
         ``TilingError``.
         """
         self._check_resident()
@@ -149,7 +149,7 @@ class TileKernel(TileAccesses):
         scans: list[ir.Operation],
         running: list[list[ir.Value]],
     ) -> list[ir.Value]:
-        """The code of one block, from the running tiles to those after it, and carries of scans."""
+        """Emits the code of one block.  Returns the running tiles after it, and the carries of scans."""
         assert self.iteration is not None
         for op, state in zip([*folded, *scans], running, strict=True):
             if op.name == "fuse.scan":
@@ -174,7 +174,7 @@ class TileKernel(TileAccesses):
         states: list[list[ir.Value]],
         carried: list[ir.Value],
     ) -> list[ir.Value]:
-        """The code of one block that masks cut, outside the loop."""
+        """Emits the code of one block with masked lanes, outside of the loop."""
         axis, outer = self.tile.looped, dict(self.values)
         assert axis is not None
         with self.builder.scope():
@@ -185,9 +185,9 @@ class TileKernel(TileAccesses):
         return carried
 
     def _whole_blocks(self, stage: int, body: list[ir.Operation], folded: list[ir.Operation]) -> range | None:
-        """The blocks of a long row of which every lane is a point, where a loop folds the others outside of
-        it: masks are a quarter of such a loop's instructions.  None where there are none, or few blocks, or
-        something is stored.
+        """The blocks without masked lanes of a long row, if a loop is to fold only these and the other blocks
+        are folded outside of it: masks are a quarter of such a loop's instructions.  None if there are no
+        such blocks or only few, or if the loop stores something.
         """
         axis = self.tile.looped
         assert axis is not None
@@ -200,12 +200,14 @@ class TileKernel(TileAccesses):
         return whole if plain and self.tile.num_stages == 1 else None
 
     def _counts(self, folded: list[ir.Operation]) -> bool:
-        """Whether a loop folds several elements of a thread with masks into what needs their number."""
+        """Whether a loop has a fold that needs the number of its points, and that folds several masked
+        elements in a thread.
+        """
         return any(REDUCTION_OPS[op.name].counts and self.lanes.of(op, masked=False).own > 1 for op in folded)
 
     def _again(self, stage: int, folded: list[ir.Operation], scans: list[ir.Operation]) -> bool:
-        """Whether a loop only stores what an earlier loop has read: it runs backwards, as what was read last
-        is still in the cache.
+        """Whether a loop only stores, from what an earlier loop has read.  It then runs backwards, as the end
+        of the row was read last and is still in the cache.
         """
         return stage > 0 and not folded and not scans
 
@@ -220,7 +222,7 @@ class TileKernel(TileAccesses):
 
     # --- ops ----------------------------------------------------------------------------------------------
     def _emit(self, op: ir.Operation) -> None:
-        """The code of an op; of one along a row in parts, for each part."""
+        """Emits an op.  Where a row is held in parts, an op along that row is emitted for each part."""
         if self.row is None or self.row.axis not in self.plan.axes[op] or op.name in REDUCTIONS:
             self._emit_once(op)
             return
@@ -264,8 +266,8 @@ class TileKernel(TileAccesses):
             self._set(op, [philox.uniform_of_fours(self.builder, operands[0], operands[1], fours)])
 
     def _fours(self, op: ir.Operation) -> ir.Value | None:
-        """The counter divided by 4, of each four neighbours that share it; None where lanes do not count up
-        from a multiple of 4.
+        """The counter divided by 4, for four neighbours that share one Philox call.  None where lanes do not
+        count up from a multiple of 4.
         """
         vectors = self.index.vector_axes
         if not vectors or isinstance(op.operands[2].owner, ir.Block):
@@ -306,7 +308,7 @@ class TileKernel(TileAccesses):
             self.deviations[op.operands[0], op.results[0]] = results[0], results[count:]
 
     def _deviation(self, op: ir.Operation) -> ir.Value | None:
-        """x - mean of a row in registers whose mean was corrected; None of other differences."""
+        """x - mean, for a row in registers whose mean was corrected; None for other differences."""
         mean, known = self.deviations.get((op.operands[0], op.operands[1]), (None, ()))
         if mean is None or self.values.get(op.operands[1]) != mean:
             return None
@@ -331,14 +333,14 @@ class TileKernel(TileAccesses):
         self._set(op, [prefix])
 
     def _fold_of(self, op: ir.Operation) -> Fold:
-        """The fold of a ``fuse`` reduction."""
+        """The fold of a reduction of the ``fuse`` dialect."""
         if op.name == "fuse.welford":
             return self._welford(op.operands[0])
         return _fold_of(op)
 
     def _welford(self, value: ir.Value) -> Welford:
-        """The fold of a value: of elements widened from 16 bits, f32 holds the sum of as many equal ones as
-        its bits besides count.
+        """The Welford fold of a value.  If its elements were widened from 16 bits, f32 has spare bits in its
+        significand, and the sum of as many equal elements as these bits can count is exact.
         """
         if str(value.type) == "f32":
             for name, bits in _SIGNIFICAND.items():
@@ -364,7 +366,7 @@ def _fold_of(op: ir.Operation) -> Fold:
 
 
 def _regroup(values: Sequence[ir.Value], like: Sequence[Sequence[ir.Value]]) -> list[list[ir.Value]]:
-    """``values`` cut into lists as long as those of ``like``."""
+    """``values`` cut into lists of the same lengths as those of ``like``."""
     groups, at = [], 0
     for group in like:
         groups.append(list(values[at : at + len(group)]))

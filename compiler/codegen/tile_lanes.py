@@ -1,4 +1,4 @@
-"""Where a reduction of a kernel happens: the ``Lanes`` of its fold."""
+"""The lanes that each reduction of a kernel folds (``Lanes``)."""
 
 import math
 
@@ -25,7 +25,9 @@ class ReductionLanes:
         self.index, self.builder = index, builder
 
     def of(self, op: ir.Operation, masked: bool = True) -> Lanes:
-        """Of a reduction or scan; not ``masked``: without the mask, for what is outside of the loop."""
+        """The lanes of a reduction or scan.  If not ``masked``, without the mask, for a block without masked
+        lanes.
+        """
         axes = self.plan.over_axes(op)
         positions = tuple(self.index.tile_axis(i) for i in axes if self.tile.axes[i].block > 1)
         mask = self.index.mask(axes) if masked else None
@@ -39,9 +41,10 @@ class ReductionLanes:
         )
 
     def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
-        """How many elements of a looped block a thread holds, and whether they lie apart: 16 bytes side by
-        side where rows are read so, fewer where pieces of them are; else one in each round of all threads.
-        One where the fold needs to know how many of them there are and masks leave some of them out.
+        """How many elements of a looped block a thread holds, and whether these lie apart in memory.  Where
+        rows are read in vectors of 16 bytes, or in narrower ones, a thread holds one vector, side by side.
+        Otherwise it holds one element of each round of all threads.  (1, False) where masks leave out some of
+        the thread's elements and the fold needs their number.
         """
         axis = self.tile.looped
         vectors = self.index.vector_axes
@@ -61,8 +64,8 @@ class ReductionLanes:
         return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
 
     def _holds_all_or_none(self, op: ir.Operation, own: int, threads: int) -> bool:
-        """Whether the mask of a reduction leaves out all of what a thread holds, or nothing of it: also of
-        whole blocks, whose results join those of the others.
+        """Whether the mask of a reduction keeps all elements of a thread or none of them.  Masks of all
+        blocks count, also where the current block has none: the results of all blocks are combined.
         """
         with self.index.inside(whole=False):
             masked = [i for i in self.plan.over_axes(op) if not self.index.exact(i)]
@@ -72,7 +75,9 @@ class ReductionLanes:
         return masked == [self.tile.looped] and threads == 1 and extent is not None and extent % own == 0
 
     def _read_in_vectors(self, axis: int) -> bool:
-        """Whether the rows of every load along an axis start at multiples of 16 bytes and go on behind it."""
+        """Whether, for every load along an axis, rows start at multiples of 16 bytes and are longer than the
+        axis, so that whole vectors are read.
+        """
         dims = set(self.tile.axes[axis].dims)
         loads = [a for a in self.kernel.loads if any(dims & set(c.symbols()) for c in a.coords)]
         return bool(loads) and all(
@@ -80,8 +85,8 @@ class ReductionLanes:
         )
 
     def _index_facts(self, op: ir.Operation) -> tuple[bool, bool]:
-        """Of the index that an argument of the extreme folds: whether 32 bits hold it, whether it grows along
-        the loop.
+        """Two facts about the index that a ``fuse.argreduce`` folds: whether it fits in 32 bits, and whether
+        it grows along the loop.
         """
         if op.name != "fuse.argreduce" or isinstance(op.operands[1].owner, ir.Block):
             return False, False
@@ -101,8 +106,8 @@ class ReductionLanes:
         return builder.cast("arith.sitofp", self.index.value(e, {}, ()), element)
 
     def seen(self, op: ir.Operation, element: ir.Type) -> ir.Value:
-        """How many points each lane has folded, as a float: along the looped axis ceil((extent - lane) /
-        block), elsewhere one or none.
+        """How many points each lane has folded, as a float: ceil((extent - lane) / block) along the looped
+        axis; along other axes 1, or 0 in masked lanes.
         """
         builder, axis = self.builder, self.tile.looped
         assert axis is not None
@@ -114,5 +119,5 @@ class ReductionLanes:
 
 
 def without_ones(shape: Shape) -> Shape:
-    """A shape; a scalar's where no extent is above 1."""
+    """``shape``, or that of a scalar where no extent is above 1."""
     return shape if any(extent > 1 for extent in shape) else ()

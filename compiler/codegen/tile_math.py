@@ -1,8 +1,9 @@
-"""Short sequences for float32 functions and quotients whose general form is too long: each says how exact it
-is, and where it may stand.
+"""Short instruction sequences for float32 functions and quotients.  Each says how accurate it is, and where
+it may be used.
 
-What issues most per element limits a kernel that computes; IEEE's quotient and libdevice's functions cost 12
-to 30 instructions and a branch for every element, whose blocks also keep ptxas from packing conversions.
+They matter where a kernel is limited by the instructions that it issues for each element.  IEEE's quotient
+and libdevice's functions cost 12 to 30 instructions and a branch for every element.  The basic blocks of
+these branches also keep ptxas from packing conversions.
 """
 
 import math
@@ -16,8 +17,8 @@ from .tile_builder import TileBuilder, ordinary_constant, shape_of
 #: erf(x) = 1 - (a1 t + .. + a5 t**5) exp(-x*x), t = 1 / (1 + p x), for x >= 0: Abramowitz and Stegun, 7.1.26.
 _ERF_P = 0.3275911
 _ERF_A = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-#: tanh(x) = x over(x*x) / under(x*x) up to _TANH_END, the least largest relative error of its form (fitted by
-#: reweighted least squares): 1.0e-5, as much as tanh(_TANH_END) is below 1.
+#: tanh(x) = x * over(x*x) / under(x*x) up to _TANH_END, fitted by reweighted least squares to the least
+#: maximum of the relative error: 1.0e-5, which is also 1 - tanh(_TANH_END).
 _TANH_END = 6.3
 _TANH_OVER = (0.999989945, 0.114258434, 1.47788013e-3)
 _TANH_UNDER = (1.0, 0.447525402, 1.73948025e-2, 5.39560662e-5)
@@ -36,23 +37,23 @@ def _minus(builder: TileBuilder, a: ir.Value) -> ir.Value:
 
 
 def _reciprocal(builder: TileBuilder, b: ir.Value) -> ir.Value:
-    """1 / b within a unit in the last place, in one instruction; 0 above 2**126."""
+    """1 / b, exact to a unit in the last place, in one instruction; 0 for b above 2**126."""
     return builder.extern("__nv_fast_fdividef", [builder.fill(1.0, b), b])
 
 
 # --- quotients --------------------------------------------------------------------------------------------
-#: Divisors from here on are no small numbers.
+#: Divisors of at least this size count as ordinary: not small.
 _ORDINARY = 2.0**-60
-#: Divisors from here on have a reciprocal of full precision.
+#: Divisors of at least this size have a reciprocal of full precision.
 _INVERTIBLE = 2.0**-100
 
 
 def coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a / b within 4 units in the last place, without a branch for every element: the IEEE form has one.
+    """a / b, exact to 4 units in the last place, without the branch for every element that the IEEE form has.
 
-    Where one divisor serves many elements they are multiplied by its reciprocal; a divisor whose reciprocal
-    could overflow is scaled up first, and so are they.  A divisor that is no small number needs no scaling:
-    above 2**126 it gives 0, where the quotient is less than ``a`` times 2**-126.
+    Where one divisor serves many elements, these are multiplied by its reciprocal.  A divisor whose
+    reciprocal could overflow is scaled up first, and so are the elements.  An ordinary divisor (``ordinary``)
+    needs no scaling: above 2**126 it gives 0, where the quotient is less than ``a`` times 2**-126.
     """
     if math.prod(shape_of(b)) >= math.prod(shape_of(a)):
         if ordinary(b):
@@ -73,8 +74,8 @@ def ordinary(b: ir.Value) -> bool:
 
 
 def quotient_by_ordinary(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a / b for ``ordinary`` b, as exact as IEEE's but for one rounding in a million: an approximate
-    quotient, corrected by what is left of ``a``.
+    """a / b for ``ordinary`` b.  An approximate quotient is corrected by the remainder, what it leaves of
+    ``a``.  The result is IEEE's, except for about one rounding in a million.
 
     A divisor above 2**126 gives 0, where IEEE's quotient is less than ``a`` times 2**-126.
     """
@@ -83,11 +84,13 @@ def quotient_by_ordinary(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.V
 
 
 def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a / b as IEEE has it where one divisor serves many elements: a product with its reciprocal, corrected
-    by what is left of ``a``.  Only a subnormal quotient may be off by a unit in its last place.
+    """a / b as IEEE has it, where one divisor serves many elements: the product with its reciprocal,
+    corrected by the remainder, what the product leaves of ``a``.  Only a subnormal quotient may be off, by a
+    unit in its last place.
 
-    A divisor near the ends of the range is scaled, and with it ``a``, so that its reciprocal is exact enough;
-    one below 0 is negated, and with it ``a``, so that a quotient of 0 has its sign.
+    A divisor near the ends of the range is scaled so that its reciprocal is accurate enough, and ``a`` is
+    scaled with it.  A negative divisor is negated, and ``a`` with it, so that a quotient of 0 has the right
+    sign.
     """
     constant = ordinary_constant(b)
     if constant is not None:
@@ -106,10 +109,12 @@ def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def _corrected(builder: TileBuilder, a: ir.Value, b: ir.Value, reciprocal: ir.Value) -> ir.Value:
-    """a * reciprocal, plus reciprocal times what that leaves of a: a / b rounded once where ``reciprocal`` is
-    1 / b within a unit in the last place, and b not below 0.  Infinities and NaN are the product's.
+    """a * reciprocal, plus the reciprocal times the remainder of ``a``.  This is a / b rounded once, if
+    ``reciprocal`` is 1 / b to a unit in the last place and b is not negative.  Infinities and NaN are those
+    of the product.
 
-    What is left has its sign turned, and turned back: so nothing left of a 0 adds nothing to its sign either.
+    The remainder is computed with its sign reversed, and reversed again.  So a remainder of 0 does not change
+    the sign of a quotient of 0.
     """
     guess = _times(builder, a, reciprocal)
     left = builder.elementwise("math.fma", [b, guess, _minus(builder, a)])
@@ -123,15 +128,15 @@ def _corrected(builder: TileBuilder, a: ir.Value, b: ir.Value, reciprocal: ir.Va
 
 # --- functions --------------------------------------------------------------------------------------------
 def exponential(builder: TileBuilder, x: ir.Value, flushes: bool) -> ir.Value:
-    """exp(x).  ``flushes``: results below 2**-126 may be 0, which saves 3 of 5 instructions."""
+    """exp(x).  If ``flushes``, results below 2**-126 may be 0, which saves 3 of 5 instructions."""
     if not flushes or str(tt.element_of(x.type)) != "f32":
         return builder.elementwise("math.exp", [x])
     return builder.extern("__nv_exp2f", [_times(builder, x, math.log2(math.e))])
 
 
 def erf(builder: TileBuilder, x: ir.Value, beside_one: bool) -> ir.Value:
-    """Within 3e-7 of the true value where that serves: half the instructions of libdevice's, which is as
-    accurate for small arguments as for large ones.
+    """erf(x).  If ``beside_one``, an absolute error of 3e-7 is allowed, which takes half the instructions of
+    libdevice's function; that one has a small relative error also for small arguments.
     """
     if not beside_one:
         return builder.elementwise("math.erf", [x])
@@ -144,8 +149,8 @@ def erf(builder: TileBuilder, x: ir.Value, beside_one: bool) -> ir.Value:
 
 
 def coarse_tanh(builder: TileBuilder, x: ir.Value) -> ir.Value:
-    """Within 2**-16 of the true value, relative to it: a rational function, without a branch and with one
-    special instruction; libdevice's takes up to 25 and two.
+    """tanh(x) with a relative error of up to 2**-16: a rational function, without a branch and with one
+    special-function instruction.  libdevice's function takes up to 25 instructions and two special ones.
     """
     ends = [builder.fill(-_TANH_END, x), builder.fill(_TANH_END, x)]
     nan = {"propagateNan": builder.attribute(0xFFFF)}
@@ -156,14 +161,14 @@ def coarse_tanh(builder: TileBuilder, x: ir.Value) -> ir.Value:
 
 
 def tanh_beside_one(builder: TileBuilder, x: ir.Value) -> ir.Value:
-    """Within 3e-7 of the true value, which is added to 1 next: 1 - 2 / (1 + exp(2x))."""
+    """tanh(x) with an absolute error of up to 3e-7, for a use that adds it to 1: 1 - 2 / (1 + exp(2x))."""
     power = exponential(builder, _times(builder, x, 2.0), True)
     part = _reciprocal(builder, _plus(builder, power, 1.0))
     return _plus(builder, _times(builder, part, -2.0), 1.0)
 
 
 def _polynomial(builder: TileBuilder, x: ir.Value, coefficients: Sequence[float]) -> ir.Value:
-    """The polynomial whose constant coefficient stands first."""
+    """A polynomial in x; the constant coefficient comes first."""
     total = builder.fill(coefficients[-1], x)
     for c in reversed(coefficients[:-1]):
         total = _plus(builder, _times(builder, total, x), c)

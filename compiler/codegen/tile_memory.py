@@ -1,4 +1,4 @@
-"""Stores by mode: plain, and atomic where several points may meet at one address."""
+"""Stores: plain ones, and atomic ones for modes in which several points may write to one address."""
 
 from ..ir.dialects import tt
 from ..mlir import ir
@@ -15,8 +15,8 @@ def store_value(
     mode: str,
     evict: str = "normal",
 ) -> None:
-    """Writes ``value`` where ``mask``.  ``mode``: set, add, min, max; ``evict`` as in ``TileBuilder.load``.
-    Raises ValueError where the hardware has no such atomic.
+    """Writes ``value`` where ``mask`` is true.  ``mode``: set, add, min or max; ``evict`` as in
+    ``TileBuilder.load``.  Raises ValueError where the hardware has no such atomic.
     """
     if mode == "set":
         builder.store(pointer, value, mask, evict)
@@ -44,8 +44,8 @@ def _atomic(
 def _float_extreme(
     builder: TileBuilder, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, mode: str
 ) -> None:
-    """Floats of one sign order as integers do: those with a clear sign bit as signed ones, the others
-    reversed, as unsigned ones.
+    """An atomic min or max of floats by integer atomics.  Floats without the sign bit are ordered as signed
+    integers; floats with it are ordered in reverse, as unsigned integers.
     """
     assert is_float(tt.element_of(value.type))
     bits = ir.IntegerType.get_signless(32 if str(tt.element_of(value.type)) == "f32" else 64)

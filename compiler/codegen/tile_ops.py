@@ -1,9 +1,10 @@
-"""Scalar ops on tiles: which keep their name, which need another op of Triton's, which become a libdevice
-function or a short sequence.
+"""Scalar ops on tiles.  Three tables say which ops Triton has under the same name, which need another op of
+Triton's, and which become a libdevice function or a short sequence.
 
 ``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square
-root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``), except for quotients that are rounded to 16 bits or
-fewer next (``analysis/kernel/precision.py``): there the about 10 instructions that IEEE costs are the limit.
+root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``).  The exception is a quotient that is rounded to 16
+bits or fewer next (``analysis/kernel/precision.py``): there the about 10 instructions of an IEEE quotient
+would limit the kernel's speed.
 """
 
 import math
@@ -89,11 +90,11 @@ _FP8 = ("f8E4M3FN", "f8E5M2")
 
 
 class NoTileForm(Exception):
-    """An op that has no form on tiles: one sentence."""
+    """An op has no form on tiles.  The message is one sentence."""
 
 
 def emit(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """Emits ``op`` (a scalar ``arith``, ``math`` or ``fuse.libm`` op) on tiles and gives its results.  Raises
+    """Emits ``op`` (a scalar ``arith``, ``math`` or ``fuse.libm`` op) on tiles.  Returns its results.  Raises
     ``NoTileForm``.
     """
     name = op.name
@@ -143,15 +144,16 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     if ordinary(operands[1]):
         return [quotient_by_ordinary(builder, *operands)]
     if math.prod(shape_of(operands[1])) < math.prod(shape_of(operands[0])) and not builder.nested:
-        # (a loop over long rows has no registers to spare for three numbers of a row)
+        # (not in a loop: one over long rows has no registers to spare for three numbers of a row)
         return [quotient_by_row(builder, *operands)]
     return [builder.elementwise("tt.precise_divf", operands)]
 
 
 def _fptosi(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """Of a number that was rounded to an integer and then clamped: clamped first, 1.5 * 2**23 is added, which
-    rounds in the same way, and the sum's last bits are the integer.  The two conversions that this saves take
-    a quarter of the speed of a sum each.  (A NaN gives some integer, as always.)
+    """Float to signed integer.  A number that was rounded to an integer and then clamped takes a shorter way:
+    it is clamped first, and 1.5 * 2**23 is added.  The addition rounds in the same way, and the low bits of
+    the sum are the integer.  This saves two conversions, each at a quarter of an addition's speed.  (A NaN
+    gives an unspecified integer, as in any conversion.)
     """
     rounded = _rounded_and_clamped(operands[0])
     if rounded is None or str(op.results[0].type) != "i32":
@@ -164,13 +166,13 @@ def _fptosi(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]
     return [builder.elementwise("arith.subi", [bits, builder.fill(_ROUNDS_BITS, bits)])]
 
 
-#: A float32 whose neighbours are integers, and its bits.
+#: A float32 near which a unit in the last place is 1, and its bits.
 _ROUNDS, _ROUNDS_BITS = 1.5 * 2.0**23, 0x4B400000
 
 
 def _rounded_and_clamped(value: ir.Value) -> tuple[ir.Value, float, float] | None:
-    """(x, low, high) of min(max(rint(x), low), high) in float32, for bounds that are integers and keep x +
-    1.5 * 2**23 exact.
+    """(x, low, high), if a value is min(max(rint(x), low), high) in float32 and the bounds are integers that
+    keep x + 1.5 * 2**23 exact; else None.
     """
     bounds = []
     for name in ("arith.minimumf", "arith.maximumf"):
@@ -192,7 +194,7 @@ def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
 
 
 def _negf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """-0.0 - x, which is -x for every x, zeros too."""
+    """-0.0 - x, which equals -x for every x, also for zeros."""
     return [builder.elementwise("arith.subf", [builder.fill(-0.0, operands[0]), operands[0]])]
 
 
@@ -205,7 +207,7 @@ def _extf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
 
 
 def widen(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
-    """A float as a wider one."""
+    """Converts a float to a wider float type."""
     source = str(tt.element_of(value.type))
     if source in _FP8:
         value = builder.cast("tt.fp_to_fp", value, "f32" if str(element) == "f64" else element)
@@ -219,8 +221,8 @@ def _truncf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]
 
 
 def narrow(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
-    """A float rounded to nearest even; f64 goes through f32, as PyTorch's conversions to the small floats
-    do.
+    """A float rounded to the nearest narrower one, ties to even.  f64 goes through f32, as in PyTorch's
+    conversions to the small float types.
     """
     if str(tt.element_of(value.type)) == "f64":
         value = builder.cast("arith.truncf", value, "f32")
@@ -230,8 +232,8 @@ def narrow(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
     rounding = {"rounding": builder.attribute(1)}
     size = builder.elementwise("math.absf", [value])
     if str(element) == "f8E4M3FN":
-        # The hardware saturates at 448; PyTorch up to 2.11 gives NaN above 464 (the tie goes to
-        # the even 448); later versions saturate too.
+        # The hardware saturates at 448.  PyTorch up to 2.11 gives NaN above 464 (464 itself is a tie that
+        # rounds to 448); later versions saturate too.
         # A comparison for each element would be packed into bits and unpacked; a sign is not.
         if at_most(size) > 464.0:
             room = builder.cast(
@@ -336,7 +338,7 @@ def _tanh(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
 
 
 def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """A size argument as an integer."""
+    """Converts a size argument to an integer."""
     element = op.results[0].type
     if not isinstance(op.operands[0].type, ir.IndexType) or not isinstance(op.operands[0].owner, ir.Block):
         raise NoTileForm(
@@ -376,22 +378,22 @@ assert not _TWICE, f"listed in two tables: {sorted(_TWICE)}"
 
 
 def from_memory(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
-    """A loaded value with the arithmetic type of the kernel's value: booleans are bytes in memory."""
+    """A loaded value in the kernel's arithmetic type; a boolean is a byte in memory."""
     if str(element) == "i1":
         return builder.cmpi("ne", value, builder.fill(0, value))
     return value
 
 
 def to_memory(builder: TileBuilder, value: ir.Value) -> ir.Value:
-    """The converse of ``from_memory``."""
+    """The inverse of ``from_memory``."""
     if str(tt.element_of(value.type)) == "i1":
         return builder.cast("arith.extui", value, "i8")
     return value
 
 
 def memory_element(element: str) -> str:
-    """How an element type of a tensor looks through a pointer: ``i1`` is a byte, unsigned integers are
-    signless.
+    """The element type that a pointer to a tensor has: ``i1`` is stored as a byte, and unsigned integers
+    become signless.
     """
     if element == "i1":
         return "i8"

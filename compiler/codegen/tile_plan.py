@@ -1,5 +1,5 @@
-"""What goes where in a tiled kernel: the axes and the stage of every op, and which ops each loop needs.
-Reads IR, changes nothing.
+"""The structure of a tiled kernel: the axes and the stage of every op, and which ops each loop contains.
+Reads IR and changes nothing.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ ASSERTS = ("fuse.device_assert", "cf.assert")
 
 
 class TilingError(Exception):
-    """A kernel and its tile do not fit together: one sentence, and the op it is about."""
+    """A kernel and its tile do not fit together.  The message is one sentence; ``location`` is the op's."""
 
     def __init__(self, message: str, location: ir.Location) -> None:
         super().__init__(message)
@@ -23,9 +23,9 @@ class TilingError(Exception):
 class KernelPlan:
     """Axes, loop membership and stage of the ops of a kernel's body.
 
-    An op is *in the loop* when it runs over the looped axis.  ``stage[op]`` is the number of reductions over
-    the looped axis that its operands depend on: an op in the loop belongs to loop number ``stage``, another
-    one stands between loop ``stage - 1`` and loop ``stage``.
+    An op is *in the loop* when it runs over the looped axis.  ``stage[op]`` is the length of the longest
+    chain of reductions over the looped axis among the ops that it depends on.  An op in the loop belongs to
+    loop ``stage``; any other op stands between loop ``stage - 1`` and loop ``stage``.
     """
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
@@ -65,7 +65,7 @@ class KernelPlan:
         return [op for op in self.ops if not self.in_loop(op) and self.stage[op] == stage]
 
     def roots(self, stage: int) -> list[ir.Operation]:
-        """What loop ``stage`` is there for: accumulated reductions, stores and asserts."""
+        """The ops that make loop ``stage`` necessary: accumulated reductions, stores and asserts."""
         wanted = (*STORES, *ASSERTS)
         return [
             op
@@ -74,7 +74,7 @@ class KernelPlan:
         ]
 
     def body(self, stage: int) -> list[ir.Operation]:
-        """All ops of loop ``stage`` in program order: the roots and whatever in-loop values they need."""
+        """All ops of loop ``stage`` in program order: its roots, and the in-loop ops that they depend on."""
         needed = set(self.roots(stage))
         for op in reversed(self.ops):
             if op in needed:
@@ -89,7 +89,7 @@ class KernelPlan:
         return [op for op in self.ops if op in needed]
 
     def missing_grid_axes(self, op: ir.Operation) -> tuple[int, ...]:
-        """Grid axes of more than one program that ``op`` does not run over."""
+        """Grid axes with more than one program that ``op`` does not run over."""
         return tuple(
             i
             for i, axis in enumerate(self.tile.axes)
@@ -97,13 +97,13 @@ class KernelPlan:
         )
 
     def missing_dims(self, op: ir.Operation) -> tuple[str, ...]:
-        """Dims of the op's own axes that ``op`` does not run over: it happens where they are 0."""
+        """Dims of the op's axes that ``op`` itself does not run over.  It is executed where these are 0."""
         own = self.kernel.op_dims[op]
         return tuple(d for i in self.axes[op] for d in self.tile.axes[i].dims if d not in own)
 
     def meets_only(self, op: ir.Operation, axes: Sequence[int]) -> bool:
-        """Whether what ``op`` gives, itself or computed with, reaches but ops over all of ``axes``: nothing
-        stores it, reduces it or reads at it for itself.
+        """Whether the result of ``op``, and whatever is computed from it, is only used by ops that run over
+        all of ``axes``.  False where an op over fewer axes stores it, reduces it or uses it as an index.
         """
         for use in (use for result in op.results for use in result.uses):
             user = use.owner.operation
@@ -153,7 +153,7 @@ class KernelPlan:
         return [a.op for a in self.kernel.loads if a.argument == argument]
 
     def _keep_old_contents(self) -> None:
-        """A store over contents that later loops load again waits for the last loop."""
+        """A store to a tensor that later loops load again is moved to the last loop."""
         for access in self.kernel.stores:
             if self.in_loop(access.op) and any(self.in_loop(op) for op in self._loads_of(access.argument)):
                 self.stage[access.op] = self.last
@@ -169,7 +169,7 @@ class KernelPlan:
                 )
 
     def _reached(self, op: ir.Operation) -> Sequence[int]:
-        """Axes of everything that depends on ``op``."""
+        """The axes of all ops that depend on ``op``."""
         reached = {op}
         axes: set[int] = set()
         for later in self.ops:

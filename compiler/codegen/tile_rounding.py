@@ -1,16 +1,17 @@
-"""Roundings that change nothing, left out.
+"""Leaves out roundings that change nothing, and emits the others in pairs.
 
-The graph says that a ReLU of bfloat16 is bfloat16; the largest of a window of such numbers is taken in
-float32.  Rounding to 16 bits and widening again costs as much as eight sums, for each element, and gives the
-number that was there: the largest, the smallest, the negated and the chosen of numbers of a narrow type is
-one of them.
+An example of the first: the graph says that a ReLU of bfloat16 gives bfloat16, and the maximum of a window of
+such numbers is taken in float32.  Rounding to 16 bits and widening again costs as much as eight additions for
+each element, and gives the number that was there before: a maximum, a minimum, a negation or a selection of
+numbers of a narrow type is itself a number of that type.
 
-Nor is anything rounded that is rounded to the same type again behind a ReLU: of two numbers the larger is the
-same before and after rounding, where the other one has the narrow type.
+A rounding is also left out where only a maximum, a minimum or a selection stands between it and another
+rounding to the same type.  The larger of two numbers is the same before and after rounding, if the other one
+already has the narrow type.
 
-What is rounded to bfloat16 and computed with in float32 next is rounded in pairs: one conversion of two
-numbers, which is as fast as a sum, instead of one of each at a quarter of the speed.  What is read as
-bfloat16 is widened in pairs, which takes two instructions instead of three.
+A value that is rounded to bfloat16 and then used in float32 is rounded in pairs: one conversion of two
+numbers, which is as fast as an addition, instead of two conversions at a quarter of that speed.  A value that
+is read as bfloat16 is widened in pairs, which takes two instructions instead of three.
 """
 
 import math
@@ -21,20 +22,21 @@ from ..ir.defining import defining_op
 from ..mlir import ir
 from .tile_builder import TileBuilder, shape_of
 
-#: Types whose numbers too large for them are infinite, in the order of all numbers.
+#: Types in which a number that is too large becomes an infinity, so that rounding keeps the order of all
+#: numbers.
 _NARROW = ("bf16", "f16")
-#: What is computed on pairs of 16 bits.
+#: Ops that the compiler can do on pairs of 16-bit numbers.
 _ARITHMETIC = ("arith.mulf", "arith.addf", "arith.subf")
-#: Results that are an operand, but for its sign.
+#: Ops whose result is one of their operands, except for its sign.
 _CHOOSE = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.negf", "math.absf")
-#: Through which a number of a narrow type stays one, in a narrow or a wide type.
+#: Ops through which a number of a narrow type stays one, whether it is held in a narrow or a wide type.
 _STAY_NARROW = (*_CHOOSE, "arith.select", "arith.truncf", "arith.extf")
 
 
 class Rounding:
-    """What the widened values of one kernel were before they were rounded.
+    """For the values of one kernel: which of their roundings can be left out or done in pairs.
 
-    tile: gives the tile of a scalar value that was emitted; which one that is varies from loop to loop.
+    tile: gives the tile that was emitted for a scalar value; it varies from loop to loop.
     """
 
     def __init__(self, builder: TileBuilder, tile: Callable[[ir.Value], ir.Value]) -> None:
@@ -42,8 +44,8 @@ class Rounding:
         self._exact: dict[tuple[ir.Value, ir.Type], bool] = {}
 
     def undone(self, op: ir.Operation) -> ir.Value | None:
-        """The tile of an ``arith.extf`` whose operand was rounded without a change that anybody sees; None
-        where it was not rounded, or changed.
+        """The tile of an ``arith.extf`` without the rounding before it, if leaving that out changes no
+        result; else None.
         """
         narrow, wide = op.operands[0], op.results[0].type
         rounding = defining_op(narrow, "arith.truncf")
@@ -54,9 +56,9 @@ class Rounding:
         return self._wide(narrow, wide)
 
     def in_pairs(self, op: ir.Operation) -> ir.Value | None:
-        """The tile of an ``arith.extf`` from bfloat16 to f32, in PTX for each two elements, whose operand was
-        read, or rounded for nothing else.  None where the compiler packs pairs by itself: for a store, and
-        for sums and products of numbers of 16 bits that are rounded, which it does on pairs of them.
+        """The tile of an ``arith.extf`` from bfloat16 to f32, as PTX on pairs of elements.  Its operand was
+        loaded, or rounded and used by such ops only.  None where the compiler packs pairs by itself: where a
+        sum or product of 16-bit numbers is rounded, it does the arithmetic on pairs.
         """
         if (str(op.operands[0].type), str(op.results[0].type)) != ("bf16", "f32"):
             return None
@@ -78,15 +80,15 @@ class Rounding:
         return self.builder.rounded(value) if shape_of(value) else None
 
     def _packed(self, rounding: ir.Operation, narrow: ir.Type) -> bool:
-        """Whether what is rounded is no sum or product, or one of numbers of the narrow type."""
+        """Whether a rounded value is not a sum or product, or is one of numbers of the narrow type."""
         source = rounding.operands[0]
         if not any(defining_op(source, name) for name in _ARITHMETIC):
             return True
         return all(self.is_exact(operand, narrow) for operand in source.owner.operation.operands)
 
     def _packed_next(self, value: ir.Value, narrow: ir.Type) -> bool:
-        """Whether a value, or what is chosen from it, is an operand of a sum or product of numbers of
-        ``narrow`` that is rounded.
+        """Whether a value, perhaps after a selection, is an operand of a sum or product that is rounded and
+        whose operands are all numbers of ``narrow``.
         """
 
         def packs(user: ir.Operation) -> bool:
@@ -97,8 +99,8 @@ class Rounding:
         return any(packs(use.owner.operation) for use in value.uses)
 
     def _rounded_again(self, value: ir.Value, narrow: ir.Type) -> bool:
-        """Whether all that becomes of a value is rounded to ``narrow``, and chosen before, at most, among
-        numbers that have this type.
+        """Whether every use of a value ends in a rounding to ``narrow``, with at most selections in between
+        whose other operands are numbers of this type.
         """
         uses = list(value.uses)
         return bool(uses) and all(self._keeps(use.owner.operation, value, narrow) for use in uses)
@@ -131,7 +133,9 @@ class Rounding:
         return self.builder.select(condition, *filled)
 
     def is_exact(self, value: ir.Value, narrow: ir.Type) -> bool:
-        """Whether each element of a float value is a number of a narrower type, an infinity or NaN."""
+        """Whether each element of a float value can be represented in a narrower type, infinities and NaN
+        too.
+        """
         key = value, narrow
         if key not in self._exact:
             self._exact[key] = self._is_exact(value, narrow)
@@ -161,7 +165,7 @@ def _is_rounded(op: ir.Operation) -> bool:
 
 
 def _holds(narrow: str, number: float) -> bool:
-    """Whether a 16-bit type has a number."""
+    """Whether a 16-bit type can represent a number."""
     if not math.isfinite(number):
         return True
     if narrow == "bf16":

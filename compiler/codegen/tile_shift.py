@@ -1,8 +1,9 @@
-"""Elements of 16 bits that start anywhere behind a multiple of 16 bytes, read in whole vectors.
+"""Reads 16-bit elements in whole vectors of 16 bytes, though they do not start at a multiple of 16 bytes.
 
-A thread that holds 8 neighbours of such elements would read each by itself, and the 32 threads of a warp four
-lines at a time.  It reads the two vectors that its own one meets instead, words of 4 bytes, and shifts: by
-four, two and one elements, as the bits of the distance say, which is the same for all threads.
+Read one by one, 8 neighbours would take a thread 8 accesses, and each access of a warp would touch four cache
+lines.  Instead a thread reads the two aligned vectors that its 8 elements overlap, as words of 4 bytes, and
+shifts them: by four, two and one elements, according to the bits of the distance, which is the same for all
+threads.
 """
 
 import math
@@ -20,9 +21,10 @@ _WORDS, _HALVES = 4, 2
 def shifted_words(
     builder: TileBuilder, address: ir.Value, distance: ir.Value, points: int, block: int
 ) -> ir.Value:
-    """``block`` elements from ``distance``, an i32 below 8, behind ``address``, which is a multiple of 16
-    bytes: words of two in the order of memory, [vectors, 2, 2].  Nobody uses those from ``points``, a
-    multiple of 8, on.  Of the memory behind ``address``, 8 elements more than ``points`` are read.
+    """Reads ``block`` elements that start ``distance`` elements behind ``address``.  ``address`` is a
+    multiple of 16 bytes, ``distance`` an i32 below 8.  Returns i32 words of two elements in memory order, of
+    shape [vectors, 2, 2].  Elements from ``points`` (a multiple of 8) on are undefined.  The last element
+    read is element ``points + 7`` behind ``address``.
     """
     behind = builder.elementwise("tt.addptr", [address, builder.constant(_WORDS * _HALVES, "i32")])
     words = _vectors(builder, address, points, block) + _vectors(builder, behind, points, block)
@@ -35,14 +37,14 @@ def shifted_words(
 
 
 def elements(builder: TileBuilder, words: ir.Value, element: ir.Type) -> ir.Value:
-    """The elements, of a type of 16 bits."""
+    """The words as elements of a 16-bit type."""
     upper = builder.elementwise("arith.shrui", [words, builder.fill(16, words)])
     both = builder.join(*(builder.cast("arith.trunci", half, "i16") for half in (words, upper)))
     return builder.cast("tt.bitcast", _flat(builder, both), element)
 
 
 def widened(builder: TileBuilder, words: ir.Value) -> ir.Value:
-    """The elements, numbers of bfloat16, as f32: an instruction for each."""
+    """The words of bfloat16 elements as f32, with one instruction for each element."""
     lower = builder.elementwise("arith.shli", [words, builder.fill(16, words)])
     upper = builder.elementwise("arith.andi", [words, builder.fill(-(1 << 16), words)])
     return builder.cast("tt.bitcast", _flat(builder, builder.join(lower, upper)), "f32")
@@ -71,13 +73,13 @@ def _vectors(builder: TileBuilder, address: ir.Value, points: int, block: int) -
 
 
 def _bit(builder: TileBuilder, value: ir.Value, bit: int) -> ir.Value:
-    """0 or 1."""
+    """One bit of an integer, as 0 or 1."""
     value = builder.elementwise("arith.shrui", [value, builder.fill(bit.bit_length() - 1, value)])
     return builder.elementwise("arith.andi", [value, builder.fill(1, value)])
 
 
 def _funnel(builder: TileBuilder, low: ir.Value, high: ir.Value, bits: ir.Value) -> ir.Value:
-    """Two words as one of 64 bits, shifted right; its lower word."""
+    """Joins two words to one of 64 bits, shifts it right by ``bits``, and returns the lower word."""
     wide = builder.cast("arith.extui", high, "i64")
     wide = builder.elementwise("arith.shli", [wide, builder.fill(32, wide)])
     wide = builder.elementwise("arith.ori", [wide, builder.cast("arith.extui", low, "i64")])

@@ -1,10 +1,10 @@
 """Prints a ``tt.func`` of the mirror as TTIR that Triton's own parser accepts (generic form, explicit
 locations).
 
-The mirror spells a few ops differently because Python-defined ops have a fixed arity and undotted names;
-nothing else changes here.
-Versions of Triton differ in spelling only; ``compiler/runtime/kernels/triton_version.py`` rewrites those when
-the text is handed over.
+The mirror (the dialects ``tt`` and others, defined in Python) spells a few ops differently, because ops
+defined in Python have a fixed arity and names without dots.  Nothing else is changed here.  Versions of
+Triton differ in spelling only; ``compiler/runtime/kernels/triton_version.py`` rewrites those when the text is
+handed over.
 """
 
 import re

@@ -1,3 +1,3 @@
-"""Reductions of tiles: what a fold keeps, how a block joins it, how lanes are combined.  ``fold.py`` is the
-interface.
+"""Reductions of tiles: what state a fold keeps, how it adds a block, how it combines lanes.  ``fold.py`` is
+the interface.
 """

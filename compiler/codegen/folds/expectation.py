@@ -1,9 +1,10 @@
-"""The fold of a sum weighted by a softmax, in one read: with m and s, the maximum and the sum of exponentials
-so far, t = sum(exp(x - m) * w) is rescaled as s is when m grows.
+"""The fold of a sum weighted by a softmax, which reads the row once.  With m and s, the maximum and the sum
+of exponentials so far, it keeps t = sum(exp(x - m) * w), and rescales t as s when m grows.
 
-Where w contains what a value lies below its own maximum (a log-softmax), t counts from the maxima so far: a
-maximum that grows by d takes d from each w, that is d * s from t.  Counted from 0, a common offset of the
-logits would be lost from the result only after the rounding.
+The weight w may contain x - m itself, how far a value lies below its own maximum (a log-softmax).  Then t is
+kept relative to the maxima so far: a maximum that grows by d takes d from each w, which is d * s from t.  If
+t were kept relative to 0, a common offset of the logits would cancel only in the result, after it had made
+the rounding errors large.
 """
 
 import math
@@ -20,8 +21,8 @@ from .reduce import Values, combine_kind, fold, reshaped
 
 @dataclass(frozen=True)
 class Expectation(Fold):
-    """sum(exp(x0 - m0) * w), m0, s0, m1, s1, ..: w adds up signs[k] * (xk - mk), and an operand without a
-    sign.  State: the sum, then the pairs.
+    """sum(exp(x0 - m0) * w), m0, s0, m1, s1, ...  The weight w is the sum of signs[k] * (xk - mk) over k,
+    plus the operands that have no sign.  State: the weighted sum, then the pairs (m, s).
     """
 
     signs: tuple[int, ...]
@@ -91,7 +92,7 @@ class Expectation(Fold):
         return state[1 + 2 * number : 3 + 2 * number]
 
     def _weight(self, builder: TileBuilder, below: Values, rest: Values) -> ir.Value:
-        """What each exponential is multiplied by, from how far values lie below their maxima."""
+        """The weight w of each exponential.  ``below``: x - m for each pair."""
         added = [*rest, *(v for sign, v in zip(self.signs, below, strict=True) if sign > 0)]
         taken = [v for sign, v in zip(self.signs, below, strict=True) if sign < 0]
         total = builder.fill(0.0, below[0]) if not added else added[0]
@@ -102,12 +103,13 @@ class Expectation(Fold):
         return total
 
     def _kept(self, builder: TileBuilder, state: Values, grown: Values, factor: ir.Value) -> ir.Value:
-        """The sum so far, counted from higher maxima, of which ``factor`` is left.  ``grown``: the old maxima
-        less the new ones, at least the lowest finite number: while the sum of exponentials is 0 nothing was
-        added, and 0 times infinity is not 0.
+        """The weighted sum so far, made relative to the new maxima.  ``factor`` is what rescaling leaves of
+        it.  ``grown``: the old maxima minus the new ones.  It is finite, at least the lowest finite number,
+        so that it may be multiplied by a sum of exponentials that is still 0 (0 times infinity would be NaN).
         """
         total, (_, weight) = state[0], self._pair(state, 0)
-        weight = builder.elementwise("arith.mulf", [weight, factor])  # first: a large product may be of 0
+        # The factor comes first: it may make a weight 0 whose product with ``grown`` would overflow.
+        weight = builder.elementwise("arith.mulf", [weight, factor])
         total = builder.elementwise("arith.mulf", [total, factor])
         for sign, less in zip(self.signs, grown, strict=True):
             if sign == 0:

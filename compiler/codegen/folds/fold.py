@@ -1,6 +1,7 @@
-"""A reduction of tiles is a ``Fold``: how many running tiles it keeps, what they start from, how one block of
-operands is added, and how they become the results.  It has two forms: over a whole axis at once, and
-accumulated over the iterations of a loop.  Masked lanes hold the neutral element before anything is folded.
+"""The interface of a reduction of tiles.  A ``Fold`` says how many running tiles it keeps, their first
+values, how one block of operands is added to them, and how they become the results.  It works in two ways:
+over a whole axis at once, and accumulated over the iterations of a loop.  Masked lanes get the neutral
+element before they are folded.
 """
 
 import math
@@ -11,21 +12,23 @@ from ...mlir import ir
 from ..tile_builder import Shape, TileBuilder
 from .reduce import Combine, Values, fold
 
-#: How many equal numbers, a power of two, have an exact sum if they are added one by one.
+#: So many equal numbers (a power of two) have an exact sum when they are added one by one.
 SHORT = 4
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where a reduction happens.  ``axes``: positions in tile shapes (none when all reduced axes have block
-    1); ``mask``: lanes that exist, None for all; ``shape``: of operands before the reduction; ``count``:
-    number of points folded, as an expression; ``size`` emits it as f32 or f64.
+    """The lanes that one reduction folds.
 
-    ``own``: how many elements of a looped block one thread holds along the last axis, 1 where that is not
-    known; ``apart``: they lie a thread count apart, not side by side.  ``narrow``: an index operand fits in
-    32 bits; ``ordered``: it grows from iteration to iteration.
-    ``even``: no block of the reduced axes has masked lanes, so that each lane folds as many points.
-    ``threads``: of a program.
+    ``axes``: positions in tile shapes; none when all reduced axes have block 1.  ``mask``: the lanes that are
+    points, None for all.  ``shape``: of the operands before the reduction.  ``size``: emits the number of
+    points folded, as f32 or f64.
+
+    ``own``: how many elements of a looped block one thread holds along the last axis; 1 where that is not
+    known.  ``apart``: these elements lie as far apart as there are threads, instead of side by side.
+    ``narrow``: an index operand fits in 32 bits.  ``ordered``: it grows from iteration to iteration.
+    ``even``: no block of the reduced axes has masked lanes, so that each lane folds the same number of
+    points.  ``threads``: of a program.
     """
 
     axes: tuple[int, ...]
@@ -41,7 +44,7 @@ class Lanes:
 
     @property
     def owned(self) -> Shape:
-        """The shape of a block with what one thread holds along an axis of its own."""
+        """The shape of a block in which the elements of one thread have an axis of their own."""
         if self.own == 1:
             return self.shape
         *outer, last = self.shape
@@ -49,35 +52,35 @@ class Lanes:
 
     @property
     def own_axis(self) -> int:
-        """The axis of ``owned`` along which one thread holds everything."""
+        """The axis of ``owned`` that holds the elements of one thread."""
         return len(self.shape) - 1 if self.apart else len(self.shape)
 
     @property
     def folded(self) -> Shape:
-        """``owned`` with what one thread holds folded into one."""
+        """``owned`` after each thread has folded its elements into one."""
         if self.own == 1:
             return self.shape
         return (*self.owned[: self.own_axis], 1, *self.owned[self.own_axis + 1 :])
 
     def tree(self, shape: Shape) -> bool:
-        """Whether a fold of a tile of ``shape`` along ``axes`` adds up to ``SHORT`` elements of a thread one
-        by one, and all threads as a tree.
+        """Whether a fold of a tile of ``shape`` along ``axes`` adds at most ``SHORT`` elements in each thread
+        one by one, and then adds the threads' sums as a tree.
         """
         alone = all(extent == 1 for i, extent in enumerate(shape) if i not in self.axes)
         return alone and math.prod(shape) <= SHORT * self.threads
 
 
-#: The operands of one of several parts of what is reduced, and where they lie.
+#: The operands of one part of a row that is reduced in parts, and the lanes of that part.
 Part = tuple[Values, Lanes]
 
 
 class Fold:
-    """One reduction.  Resident: ``whole``.  Looped: ``start`` before the loop, ``step`` in each iteration,
-    ``finish`` after it.
+    """One reduction.  Over a resident axis ``whole`` does all.  Over a looped axis ``start`` stands before
+    the loop, ``step`` in each iteration and ``finish`` after it.
     """
 
     def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
-        """One block's operands, with neutral elements in the lanes that do not exist."""
+        """One block's operands, with neutral elements in masked lanes."""
         raise NotImplementedError
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
@@ -85,7 +88,7 @@ class Fold:
         return self.finish(builder, self.prepare(builder, operands, lanes), lanes, None)
 
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
-        """Results from parts that hold the axis together."""
+        """Results from parts that together hold the axis completely."""
         raise NotImplementedError
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
@@ -101,14 +104,14 @@ class Fold:
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
-        """Results from the running tiles.  ``seen`` gives how many points each lane has folded."""
+        """Results from the running tiles.  ``seen`` emits how many points each lane has folded."""
         raise NotImplementedError
 
 
 def fold_parts(
     builder: TileBuilder, values: Sequence[Values], parts: Sequence[Part], combine: Combine
 ) -> Values:
-    """The values of each part, folded: each part by itself, then the results."""
+    """Folds the values of each part by themselves, then the results of all parts."""
     folded = [fold(builder, v, lanes.axes, combine) for v, (_, lanes) in zip(values, parts, strict=True)]
     total = folded[0]
     for other in folded[1:]:
@@ -117,6 +120,6 @@ def fold_parts(
 
 
 def filled(builder: TileBuilder, value: ir.Value, neutral: int | float, lanes: Lanes) -> ir.Value:
-    """A value of the block, with ``neutral`` in the lanes that do not exist."""
+    """A value of the block, with ``neutral`` in masked lanes."""
     value = builder.to(value, lanes.shape)
     return value if lanes.mask is None else builder.select(lanes.mask, value, builder.fill(neutral, value))

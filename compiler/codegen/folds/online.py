@@ -1,6 +1,6 @@
-"""Folds of a row that is read once: mean and squared deviations (Welford, Chan), maximum and sum of
-exponentials (online softmax).  In a loop each thread keeps a pair for what it holds of a block; the pairs are
-folded once, after it.
+"""Folds that read a row once: mean and squared deviations (Welford, Chan), maximum and sum of exponentials
+(online softmax).  In a loop each thread keeps one pair for all elements of a block that it holds.  After the
+loop the pairs of all threads are folded.
 """
 
 import math
@@ -17,23 +17,28 @@ from .reduce import Values, combine_kind, fold, fold_tree, reshaped
 
 @dataclass(frozen=True)
 class Welford(Fold):
-    """Mean and sum of squared deviations.  Whole: the mean, then the deviations from it, ``_corrected`` where
-    the sum of equal elements is not exact.  Looped: of what one thread holds of a block the mean, and the
-    deviations from it, which Chan's formula adds to the running pair (of one element that is Welford's
-    update); then all lanes at once, each with a mean and an m2 of its n points: a mean, and
+    """Mean and sum of squared deviations (m2).
+
+    Over a resident axis: the mean, then the deviations from it, with the correction of ``_corrected`` where
+    the sum of equal elements is not exact.
+
+    Over a looped axis: each step computes the mean and m2 of the elements of the block that one thread holds,
+    and Chan's formula adds them to the running pair (for one element that is Welford's update).  After the
+    loop the lanes are combined at once.  Each has a mean and an m2 of its n points; with their common mean M,
     M2 = sum(m2 + n*(mean - M)^2), corrected where the mean of equal lanes is not exact.
 
-    ``exact``: of how many equal elements, at most, all sums are exact.  A tree of a power of two has an
-    exact sum besides, as each of its sums is one element times a power of two; so have four, added one by
-    one: the sum of three is wrong by up to half a unit in the last place of four times the element, and
-    where it is just that half, the tie is rounded back.
+    ``exact``: up to this many equal elements, every sum is exact.  Two more kinds of sum of equal elements
+    are exact.  One is a tree over a power of two of them: each of its sums is one element times a power of
+    two.  The other is four added one by one: the sum of three is wrong by at most half a unit in the last
+    place of four times the element; where it is exactly half, the last addition is a tie and rounds back.
     """
 
     exact: int = 2
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
-        """Beside the results, where they are corrected: the deviations from the first mean, and what the mean
-        is more than that.  Their difference is x - mean, 0 for equal elements, and x is not needed for it.
+        """Returns the mean and m2.  Where these are corrected, two more values follow: the deviations from
+        the uncorrected mean, and the correction (corrected minus uncorrected mean).  Their difference is x -
+        mean.  It is 0 for equal elements, and x itself is no longer needed.
         """
         return self.of_parts(builder, [(operands, lanes)])
 
@@ -61,8 +66,8 @@ class Welford(Fold):
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
-        """The weight of a block is a quotient within two units in the last place: what it is wrong by is a
-        part of one deviation.
+        """The weight of a block is a quotient that is exact to two units in the last place.  Its error
+        changes the mean by a tiny part of one deviation only.
         """
         value = reshaped(builder, builder.to(operands[0], lanes.shape), lanes.owned)
         element = tt.element_of(value.type)
@@ -128,37 +133,40 @@ class Welford(Fold):
         return _corrected(builder, first, fold(builder, [weighted, squares], lanes.axes, _both), count)
 
     def _holds(self, points: float | None) -> bool:
-        """Whether sums of equal elements are exact; None: of an unknown number of them."""
+        """Whether sums of ``points`` equal elements are exact; ``points`` is None where it is not known."""
         return points is not None and points <= self.exact
 
 
-#: What is left of a sum of squares where nothing but rounding is: at least the error of two sums of squares
-#: and a product, for threads that add up 250 elements each.
+#: An m2 below this part of the sum of squares is rounding error only.  It is at least the error of two sums
+#: of squares and a product, for threads that add up 250 elements each.
 _ROUNDING = {"f32": 2.0**-14, "f64": 2.0**-43}
 
 
 def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Value) -> Values:
-    """Mean and m2 of n points from ``first``, near their mean, and the ``sums`` of the deviations from it and
-    of their squares: first + total / n and squares - total^2 / n, the corrected two-pass algorithm (Chan,
-    Golub and LeVeque 1983, Algorithms for computing the sample variance, eq. 1.7).  ``count``: n.
+    """The mean and m2 of n points, from a first approximation ``first`` of their mean and from ``sums``: the
+    sum ``total`` of the deviations from ``first``, and the sum ``squares`` of their squares.  The results are
+    first + total / n and squares - total^2 / n, the corrected two-pass algorithm (Chan, Golub and LeVeque
+    1983, Algorithms for computing the sample variance, eq. 1.7).  ``count``: n.
 
-    A thread adds up k elements in a row, a tree the threads; h is k and the tree's height, and u half a unit
-    in the last place of 1.  The first mean is wrong by up to h * u * mean(|x|), of equal elements c by
-    k / 4 * u * |c| (``folds/simple.py``).  Uncorrected, its square is added to the variance, whose
-    size it may exceed where the mean is far from 0, and deviations of equal elements are not 0.  With the
-    correction the mean is wrong by u * |mean| + h * u * mean(|x - first|), and m2 by 2 * h * u * squares.
+    Errors.  Each thread adds k elements one by one; a tree adds the threads.  Let h be k plus the height of
+    the tree, and u half a unit in the last place of 1.  The first mean is wrong by up to h * u * mean(|x|);
+    for equal elements c, by k / 4 * u * |c| (``folds/simple.py``).  Without the correction, the square of
+    that error is added to the variance, and may exceed it where the mean is far from 0; deviations of equal
+    elements are then not 0.  With it, the mean is wrong by u * |mean| + h * u * mean(|x - first|), and m2 by
+    2 * h * u * squares.
 
-    Of equal elements the deviations are exact and equal, some units of c; their mean is wrong by a part of
-    2 * h * u of that, so that first and it add up to c.  There m2 is a difference of equal numbers, wrong by
-    2 * h * u * squares: what is below that, or negative, becomes 0.  It is the m2 of a row whose elements
-    differ from these by less than half a unit in the last place.
+    Equal elements c have exact, equal deviations of a few units in the last place of c.  The mean of these is
+    wrong by a small part (2 * h * u) of itself, so that first plus it rounds to c.  Their m2 is a difference
+    of equal numbers, wrong by 2 * h * u * squares; so an m2 below that, or negative, becomes 0.  A row loses
+    its true m2 by this only if its elements differ by less than half a unit in the last place.
 
-    The mean itself is corrected where it is at least the standard deviation only.  Below, deviations cannot
-    tell it better: x - first drops the same bits of first from all x of one exponent, so that their mean is
-    wrong by up to u * mean(|x|), which is many units of a mean near 0.  The first mean is as good as its sum.
+    The mean is corrected only where it is at least the standard deviation.  Below that, the deviations cannot
+    improve it: x - first drops the same low bits of first for all x of one exponent, so that the mean of the
+    deviations is wrong by up to u * mean(|x|), which is many units of a mean near 0.  The first mean is then
+    as accurate as its sum.
 
-    A sum of deviations that is no number or infinite corrects nothing: the mean of a row is then as infinite
-    as its sum.
+    If the sum of deviations is NaN or infinite, nothing is corrected: the mean is the first mean, which is
+    infinite where the sum of the row is.
     """
     total, squares = sums
     finite = builder.cmpf("olt", builder.elementwise("math.absf", [total]), builder.fill(math.inf, total))
@@ -176,13 +184,13 @@ def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Va
 
 
 def _both(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
-    """Adds pairs, for two sums that are folded together."""
+    """Adds two pairs elementwise, to fold two sums together."""
     return [_plus(builder, a, b) for a, b in zip(left, right, strict=True)]
 
 
 def _all_held(builder: TileBuilder, lanes: Lanes) -> ir.Value:
-    """Of a block with a mask that leaves out all of what a thread holds or nothing: where it holds something,
-    as a tile of shape ``folded``.
+    """For a block whose mask keeps all elements of a thread or none: a tile of shape ``folded`` that is true
+    where it keeps them.
     """
     assert lanes.mask is not None
     mask = reshaped(builder, builder.to(lanes.mask, lanes.shape), lanes.owned)
@@ -207,9 +215,9 @@ def _times(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value, precise: bool = False) -> ir.Value:
-    """a / b, rounded once if ``precise``, else within two units in the last place.  It is no product with a
-    rounded inverse: Triton would contract that with a difference, and what is subtracted is then not what is
-    added later.
+    """a / b, rounded once if ``precise``, else exact to two units in the last place.  A product with a
+    rounded inverse would not do: Triton would contract it with a difference that follows, so that the number
+    subtracted there would not be the number added later.
     """
     inverse = exact_inverse(b)
     if inverse is not None:
@@ -221,10 +229,10 @@ def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value, precise: bool = Fals
 
 @dataclass(frozen=True)
 class Softmax(Fold):
-    """max and sum(exp(x - max)).  Looped: what one thread holds of a block shares a maximum and a sum, so
-    that the sum is rescaled once for all of it; exp is called once an element and once for the rescaling.
-    The maximum starts from the lowest finite number, so that an element of minus infinity adds nothing; a row
-    of nothing else gives (-inf, NaN), as exp(-inf + inf) does.
+    """max and sum(exp(x - max)).  In a loop, the elements of a block that one thread holds share a maximum
+    and a sum.  The sum is rescaled once for all of them: one exp for each element and one for the rescaling.
+    The maximum starts from the lowest finite number, so that an element of minus infinity adds nothing.  A
+    row of minus infinities gives (-inf, NaN), as exp(-inf + inf) does.
     """
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
@@ -280,8 +288,9 @@ class Softmax(Fold):
 
 
 def exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
-    """exp(x), where what is below 2**-126 may become 0: it is added to a sum of at least 1.  In f32 that
-    saves three of five instructions: libdevice's exp2 flushes, ``math.exp`` scales.
+    """exp(x) for x <= 0.  Results below 2**-126 may become 0, since they are added to a sum of at least 1.
+    In f32 this saves three of five instructions: libdevice's exp2 flushes to zero, ``math.exp`` rescales
+    instead.
     """
     if str(tt.element_of(x.type)) != "f32":
         return builder.elementwise("math.exp", [x])
@@ -290,7 +299,7 @@ def exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
 
 
 def lane_by_lane(builder: TileBuilder, state: Values, lanes: Lanes) -> Values:
-    """Running tiles of shape ``folded`` with the axes of the block."""
+    """Running tiles of shape ``folded``, reshaped to the axes of the block."""
     if lanes.own == 1:
         return state
     shape = (*lanes.shape[:-1], lanes.shape[-1] // lanes.own)

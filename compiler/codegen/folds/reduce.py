@@ -26,8 +26,8 @@ def combine_kind(kind: str) -> Combine:
 
 
 def fold_axis(builder: TileBuilder, values: Sequence[ir.Value], axis: int, combine: Combine) -> Values:
-    """``tt.reduce`` along one axis of the tile; results keep the rank (extent 1 there), or are scalars when
-    nothing else is left.
+    """``tt.reduce`` along one axis of the tile.  Results keep the rank, with extent 1 there; they are scalars
+    when no other axis has an extent above 1.
     """
     shape = shape_of(values[0])
     if not shape or shape[axis] == 1:
@@ -61,8 +61,8 @@ def fold_axis(builder: TileBuilder, values: Sequence[ir.Value], axis: int, combi
 
 
 def fold(builder: TileBuilder, values: Sequence[ir.Value], axes: Sequence[int], combine: Combine) -> Values:
-    """``fold_axis`` along several axes: all at once where nothing else is left, as each thread then folds
-    what it holds before threads exchange anything; else the innermost first.
+    """``fold_axis`` along several axes.  When these are all axes, they are folded at once: each thread folds
+    its elements before threads exchange anything.  Otherwise one by one, the innermost first.
     """
     result, shape = list(values), shape_of(values[0])
     long = [axis for axis, extent in enumerate(shape) if extent > 1]
@@ -74,8 +74,9 @@ def fold(builder: TileBuilder, values: Sequence[ir.Value], axes: Sequence[int], 
 
 
 def fold_tree(builder: TileBuilder, value: ir.Value, axis: int, combine: Combine) -> ir.Value:
-    """``fold_axis`` along an axis that one thread holds, as a tree: Triton folds what a thread holds one by
-    one.  The extent is a power of two.  The same number of operations, and the sum of equal numbers is exact.
+    """``fold_axis`` along an axis that one thread holds, of an extent that is a power of two, as a tree.
+    (Triton adds the elements of a thread one by one.)  The number of operations is the same, and the sum of
+    equal numbers is exact.
     """
     shape = shape_of(value)
     for left in range(shape[axis].bit_length() - 2, -1, -1):

@@ -1,5 +1,5 @@
-"""Folds by one scalar operation: sums, products, extremes with and without their index, and products that are
-summed.  NaN wins in all extremes.
+"""Folds by one scalar operation: sums, products, extremes with and without their index, and sums of products.
+Every extreme of a set with a NaN is NaN.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +20,13 @@ _BIG_INDEX = {"i32": (1 << 31) - 1, "i64": (1 << 63) - 1}
 class Simple(Fold):
     """sum, prod, max, min, any, all, xor.  Booleans are folded as i32.
 
-    A thread adds up k elements one by one (in registers what it holds of the tile, in a loop one of each
-    block, then those of a lane), a tree adds up the threads.  A sum is wrong by up to
-    (k + log2(threads)) * u * sum(|x|), where u is half a unit in the last place of 1 (Higham 2002, Accuracy
-    and Stability of Numerical Algorithms, section 4.2); of equal elements by k / 4 * u of it, as half of the
-    additions, all rounded alike, are of sums as long as the last.  Nothing is compensated: that takes three
-    more operations an element, and is wrong once a sum is infinite.
+    Each thread adds k elements one by one: the elements of a tile that it holds in registers, one element of
+    each block of a loop, then those of a lane.  A tree adds the threads.  With u, half a unit in the last
+    place of 1, a sum is wrong by up to (k + log2(threads)) * u * sum(|x|) (Higham 2002, Accuracy and
+    Stability of Numerical Algorithms, section 4.2).  A sum of equal elements is wrong by k / 4 * u of it:
+    half of the additions have sums in the last binade, and all of these round the same way.  There is no
+    compensated summation: it takes three more operations for each element, and gives NaN once a sum is
+    infinite.
     """
 
     kind: str
@@ -62,7 +63,7 @@ def _folded_type(element: ir.Type) -> ir.Type:
 
 @dataclass(frozen=True)
 class Boolean(Simple):
-    """A fold of i1 values: its result is i1 again."""
+    """A fold of i1 values; its result is i1 again."""
 
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
@@ -77,7 +78,7 @@ class Boolean(Simple):
 
 @dataclass(frozen=True)
 class Dot(Fold):
-    """sum(lhs * rhs) in the result's type."""
+    """sum(lhs * rhs), computed in the result's type."""
 
     element: ir.Type
 
@@ -111,8 +112,8 @@ class Dot(Fold):
 
 @dataclass(frozen=True)
 class ArgExtreme(Fold):
-    """argmax, argmin: value and smallest index of it; NaN wins.  Indices that were widened from i32 are
-    folded as i32.
+    """argmax, argmin: the extreme and the smallest index that has it.  A NaN counts as the extreme.  Indices
+    that were widened from i32 are folded as i32.
     """
 
     kind: str
@@ -141,8 +142,8 @@ class ArgExtreme(Fold):
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
-        """Takes the new pair where it is more extreme; as the first pair in any case, as an equal one where
-        its index is smaller, which a lane whose indices grow never sees.
+        """Takes the new pair where its value is more extreme, and in the first iteration.  Where the values
+        are equal it takes the pair with the smaller index; a lane whose indices grow keeps the old one.
         """
         (top, kept), (value, index) = state, self.prepare(builder, operands, lanes)
         if not lanes.narrow:
@@ -163,8 +164,8 @@ class ArgExtreme(Fold):
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
     ) -> Values:
-        """The extreme first, then the smallest index that has it: fewer instructions for each element than
-        folding pairs.
+        """Folds the values first, then the smallest index that has the extreme.  That takes fewer
+        instructions for each element than folding pairs.
         """
         value, index = state
         [top] = fold(builder, [value], lanes.axes, combine_kind(POSITION_KINDS[self.kind]))
@@ -175,7 +176,9 @@ class ArgExtreme(Fold):
 
 
 def _equal(builder: TileBuilder, value: ir.Value, top: ir.Value) -> ir.Value:
-    """Where ``value`` is the extreme ``top`` of a set that it belongs to: NaN wins, so a NaN is."""
+    """Where ``value`` equals ``top``, the extreme of a set that it belongs to.  If that is NaN, where it is
+    NaN.
+    """
     if not is_float(tt.element_of(value.type)):
         return builder.cmpi("eq", value, top)
     same, nan = builder.cmpf("oeq", value, top), builder.cmpf("uno", value, value)

@@ -1,7 +1,7 @@
 """What the symbols of an index expression on a tile stand for.
 
-The index algebra knows a symbol by its name.  The names given here begin with ``$``, which no dim and no size
-does; ``TileAxes.symbols`` finds the meaning of a name.
+The index algebra knows a symbol by its name only.  Names given here begin with ``$``, which no dim or size
+does; ``TileAxes.symbols`` maps each name to what it stands for.
 """
 
 from dataclasses import dataclass
@@ -30,19 +30,19 @@ class _OfAxis:
 
 
 class Point(_OfAxis):
-    """The point of an axis, before it is written as a block number and a lane.  No value is made of it."""
+    """The point of an axis.  It is replaced by a block number and a lane before any value is emitted."""
 
     letter = "a"
 
 
 class BlockNumber(_OfAxis):
-    """The number of an axis' block: a scalar.  It is a program id, a loop's counter, or 0."""
+    """The number of the current block of an axis, a scalar: a program id, a loop's counter, or 0."""
 
     letter = "b"
 
 
 class Lane(_OfAxis):
-    """The lane in an axis' block: a vector 0..B-1.  Expressions have none where B is 1."""
+    """The lane in a block of an axis: a vector 0..B-1.  Where B is 1, expressions contain no lane."""
 
     letter = "r"
 
@@ -62,17 +62,17 @@ class _OfRow(Enum):
 
 
 class OfRowStart(_OfRow):
-    """Of a row that is read from the multiple of 16 bytes in front of it (``RowStart``)."""
+    """For a row that is read from the last multiple of 16 bytes before it (``RowStart``)."""
 
-    ALIGNED = "$s"  #: that multiple
+    ALIGNED = "$s"  #: that multiple of 16 bytes
     PHASE = "$p"  #: how far behind it the row starts
 
 
 class OfRowParts(_OfRow):
-    """Of a row that is two tiles, its whole vectors and the elements at its ends (``RowParts``)."""
+    """For a row held as two tiles, its whole vectors and the elements at its ends (``RowParts``)."""
 
-    AHEAD = "$h"  #: how many elements stand in front of the first whole vector
-    FIRST = "$f"  #: where in the storage that vector is
+    AHEAD = "$h"  #: how many elements of the row precede its first whole vector
+    FIRST = "$f"  #: where in the storage that vector starts
 
 
 TileSymbol = Point | BlockNumber | Lane | OfRowStart | OfRowParts

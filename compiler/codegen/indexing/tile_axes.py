@@ -1,8 +1,8 @@
 """Where each axis of a tile lies: a kernel's dims as expressions over block numbers and lanes.
 
-The points of an axis of block B are ``block number * B + lane``.  Substituting ``dim = digits of that`` and
-simplifying does the strength reduction: a division of lanes disappears when the block divides the inner
-extent, and all that is free of lanes is scalar arithmetic.
+The points of an axis of block B are ``block number * B + lane``.  Each dim is a digit of the point, and is
+replaced by that expression.  Simplifying it is the strength reduction: a division of lanes disappears when
+the block divides the inner extent, and whatever contains no lane is scalar arithmetic.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class RowPart:
 
     @property
     def points(self) -> int:
-        """Lanes that are points of the row: the first ones."""
+        """How many lanes are points of the row; these are the first lanes."""
         return self.row.ends if self.ends else self.row.whole
 
     @property
@@ -39,7 +39,7 @@ class RowPart:
         return 2 * self.row.vector if self.ends else ceil_power(self.row.whole)
 
     def position(self, lane: Expr) -> Expr:
-        """The point of the row in a lane."""
+        """The point of the row that a lane holds."""
         ahead = OfRowParts.AHEAD.expr
         if not self.ends:
             return lane + ahead
@@ -47,7 +47,7 @@ class RowPart:
         return lane + (lane - ahead + more).floordiv(more) * self.row.whole
 
     def of(self, tile: Tile) -> Tile:
-        """The tile with this part of the row only."""
+        """``tile`` with only this part of the row."""
         axes = list(tile.axes)
         axes[self.row.axis] = replace(axes[self.row.axis], block=self.block)
         return replace(tile, axes=tuple(axes))
@@ -55,7 +55,9 @@ class RowPart:
 
 @dataclass(frozen=True)
 class Split:
-    """An expression as ``scalar + sum of vectors``, the vectors by the axes that they depend on."""
+    """An expression as ``scalar + sum of vectors``.  The vectors are keyed by the axes that they depend
+    on.
+    """
 
     scalar: Expr
     vectors: tuple[tuple[tuple[int, ...], Expr], ...]
@@ -76,8 +78,9 @@ class TileAxes:
         part: RowPart | None = None,
         pairs: int | None = None,
     ) -> None:
-        """``start``: along the looped axis rows are read early; ``part``: ``tile`` holds that part of a row;
-        ``pairs``: an axis that has two lanes for each point, and neighbours in memory for them.
+        """``start``: how rows along the looped axis are read from before their first element.  ``part``: the
+        part of a row that ``tile`` holds.  ``pairs``: an axis that has two lanes for each point, which are
+        neighbours in memory.
         """
         self.tile, self.start, self.part, self.pairs = tile, start, part, pairs
         self.extents = [axis.extent(dict(dims)) for axis in tile.axes]
@@ -102,10 +105,10 @@ class TileAxes:
         self.facts = facts.with_extents({s.symbol: e for s, e in bounds.items()})
 
     def _place(self, number: int, axis: Axis, dims: Mapping[str, Expr]) -> None:
-        """Writes the dims of an axis as digits of its point."""
+        """Writes each dim of an axis as a digit of the axis' point."""
         rest, inner = Point(number).expr, const(1)
         for position, name in reversed(list(enumerate(axis.dims))):
-            extent = const(1) if dims[name].constant == 0 else dims[name]  # no lane is inside then
+            extent = const(1) if dims[name].constant == 0 else dims[name]  # 0: every lane is masked anyway
             digit = rest if inner == const(1) else rest.floordiv(inner)
             self._dims[name] = digit if position == 0 else digit.mod(extent)
             inner = inner * extent
@@ -113,7 +116,7 @@ class TileAxes:
     # --- shapes ---------------------------------------------------------------------------------------------
     @property
     def rank(self) -> int:
-        """Axes of a full tile; those of block 1 are not there."""
+        """The number of axes of a full tile.  Axes of block 1 do not count."""
         return len(self.vector_axes)
 
     def tile_axis(self, axis: int) -> int:
@@ -128,7 +131,7 @@ class TileAxes:
 
     @contextmanager
     def alone(self, axis: int) -> Iterator[None]:
-        """Within, tiles have this axis and no other: of rank 1."""
+        """Within the context, tiles have this axis and no other: they are of rank 1."""
         whole, self.vector_axes = self.vector_axes, [axis]
         try:
             yield
@@ -171,12 +174,12 @@ class TileAxes:
 
     # --- expressions ----------------------------------------------------------------------------------------
     def lowered(self, e: Expr) -> Expr:
-        """An expression over dims as one over block numbers and lanes."""
+        """Rewrites an expression over dims to one over block numbers and lanes."""
         e = simplify(e.subs(self._dims), self.tight)
         return simplify(e.subs(self._points), self.facts)
 
     def _axes_in(self, names: Collection[str]) -> tuple[int, ...]:
-        """The axes of whose lanes a value made of these symbols depends."""
+        """The axes whose lanes a value made of these symbols depends on."""
         return tuple(i for i in self.vector_axes if self._lane_names[i] in names)
 
     def _split(self, e: Expr) -> Split:
@@ -186,7 +189,7 @@ class TileAxes:
             term = Expr({monomial: c})
             axes = self._axes_in(term.symbols())
             if any(is_indirect(n) for n in term.symbols()):
-                axes = (-1, *axes)  # the shape of a loaded index is its own
+                axes = (-1, *axes)  # -1: a loaded index has a shape of its own
             if axes:
                 vectors[axes] = vectors.get(axes, const(0)) + term
             else:
@@ -199,8 +202,8 @@ class TileAxes:
         return low is not None and high is not None and low > -_LIMIT and high < _LIMIT
 
     def fits(self, e: Expr, spare: int = 0) -> bool:
-        """Whether all parts of e, and what their divisions divide, fit in 31 bits whatever the order of
-        additions.
+        """Whether all terms of e, and the numerators of its divisions, fit in 31 bits in whatever order they
+        are added.
         """
         total = spare
         for monomial, c in e.terms:

@@ -1,4 +1,4 @@
-"""Which lanes of a tile exist, and the addresses of its elements."""
+"""Masks of the lanes that are points, and the addresses of a tile's elements."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart
 from .tile_axes import Split
 from .tile_values import TileValues
 
-#: Elements of the widest vector: 16 of a byte.
+#: Elements of the widest vector: 16 bytes of 1-byte elements.
 _VECTOR = 16
 
 
@@ -25,7 +25,7 @@ class TileIndex(TileValues):
 
     # --- lanes ----------------------------------------------------------------------------------------------
     def whole_blocks(self, axis: int) -> range | None:
-        """The blocks of a looped axis of which every lane is a point, where some are not; None where the
+        """The blocks of a looped axis without masked lanes.  None where no block has masked lanes, or the
         extent is not known.
         """
         extent, block = self.extents[axis].constant, self.tile.axes[axis].block
@@ -37,7 +37,7 @@ class TileIndex(TileValues):
 
     @contextmanager
     def inside(self, whole: bool) -> Iterator[None]:
-        """Within, the blocks of the looped axis are ``whole``: nothing along it is masked."""
+        """Within the context, if ``whole``, no lane of the looped axis is masked."""
         outside, self._whole = self._whole, whole
         try:
             yield
@@ -59,8 +59,8 @@ class TileIndex(TileValues):
         return block == 1 or self.tight.divides(self.points_of_block(axis), extent)
 
     def lane_trips(self, axis: int) -> ir.Value:
-        """In how many blocks of a looped axis each lane is a point of it: ceil((extent - lane) / block), as
-        i32 or i64.
+        """For each lane, the number of blocks of a looped axis in which it is a point: ceil((extent - lane) /
+        block), as i32 or i64.
         """
         block, extent = self.tile.axes[axis].block, self.extents[axis]
         trips = (
@@ -71,8 +71,8 @@ class TileIndex(TileValues):
         return self._sum(trips, 32 if self.fits(trips) else 64, {})
 
     def axis_mask(self, axis: int, extent: Expr | None = None) -> ir.Value | None:
-        """Which lanes of an axis are points of it, or below ``extent``; None when all are.  A scalar for an
-        axis of block 1.
+        """The lanes of an axis that are points of it (with ``extent``: points below that).  None when all
+        are.  A scalar for an axis of block 1.
         """
         if self.exact(axis):
             return None
@@ -83,7 +83,8 @@ class TileIndex(TileValues):
         builder = self.builder
         start = self._starts_early(axis)
         if start is not None:
-            point = self._sum(self.position(axis), 32, {})  # below 0 is a large unsigned number
+            # Compared as unsigned: a point before the row is negative, which is a large number.
+            point = self._sum(self.position(axis), 32, {})
             mask = builder.cmpi("ult", point, self._emit(self.extents[axis], 32))
             return builder.remember(key, mask)
         axis_, part = self.tile.axes[axis], self._part_of(axis)
@@ -103,9 +104,10 @@ class TileIndex(TileValues):
         return total
 
     def reading_mask(self, axes: Sequence[int], spec: TensorSpec, coords: Sequence[Expr]) -> ir.Value | None:
-        """As ``mask``, for a load at ``coords``: where the tensor's rows are longer than the axis, the lanes
-        behind its end that fill a vector read what stands there.  Nobody uses it, and the mask of a vector is
-        then one bit: of 50257 columns in rows of 50304, eight are read at once instead of one by one.
+        """The mask of a load at ``coords``.  It may be wider than ``mask``: where the tensor's rows are
+        longer than the axis, it keeps the lanes behind the end of the axis up to the end of a vector.
+        Nothing uses what these lanes read.  All elements of a vector then have the same mask bit, so that
+        they are read at once: of 50257 columns in rows of 50304, eight at a time instead of one.
         """
         total = None
         for axis in sorted(axes):
@@ -118,8 +120,8 @@ class TileIndex(TileValues):
         return total
 
     def _vectors_of_row(self, start: RowStart) -> ir.Value:
-        """Lanes up to the end of the last vector that holds an element of the row.  Those in front of its
-        first element are the row before: the first row starts at a vector.
+        """Lanes up to the end of the last vector that holds an element of the row.  Lanes before its first
+        element read the end of the row before; the first row has none, as it starts at a vector.
         """
         behind = self.extents[start.axis] + OfRowStart.PHASE.expr + (start.vector - 1)
         end = behind.floordiv(start.vector) * start.vector
@@ -127,7 +129,7 @@ class TileIndex(TileValues):
         return self.builder.cmpi("slt", self._lanes(start.axis, 32), self._emit(end - block, 32))
 
     def fills_vectors(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> bool:
-        """Whether a load at ``coords`` reads its axis, rows that are longer, 16 bytes at a time."""
+        """Whether a load at ``coords``, in rows that are longer than the axis, reads 16 bytes at a time."""
         if self._longer_rows(axis, spec, coords) is None:
             return False
         row = [s.constant for s in spec.strides[:-1]]
@@ -136,8 +138,8 @@ class TileIndex(TileValues):
         )
 
     def _longer_rows(self, axis: int, spec: TensorSpec, coords: Sequence[Expr]) -> Expr | None:
-        """The extent up to the end of a vector, if the axis is one dim, steps through one of the tensor's and
-        that has so many elements.
+        """The extent of an axis rounded up to the end of a vector.  None unless the axis is one dim that
+        steps through one dim of the tensor, and the latter has so many elements.
         """
         dims, extent = self.tile.axes[axis].dims, self.extents[axis].constant
         if len(dims) != 1 or extent is None or any(is_indirect(n) for c in coords for n in c.symbols()):
@@ -159,9 +161,10 @@ class TileIndex(TileValues):
         indices: Mapping[str, ir.Value],
         shape: Shape,
     ) -> ir.Value:
-        """Addresses of ``coords`` in a tensor: a scalar address plus vector offsets, 32 bits wide where every
-        offset provably fits.  A constant comes last: accesses that differ in it, as of the pixels of a
-        window, share an address, and have the constant in the instruction.
+        """The addresses of ``coords`` in a tensor: a scalar address plus vector offsets, which are 32 bits
+        wide where every offset provably fits.  A constant is added last.  Accesses that differ in the
+        constant only, as those of the pixels of a window, then share an address and have the constant in the
+        instruction.
         """
         builder = self.builder
         e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
@@ -185,9 +188,9 @@ class TileIndex(TileValues):
         )
 
     def _at_a_vector(self, scalar: Expr) -> Expr:
-        """The scalar part of an offset, in a row that starts anywhere: ``row - PHASE`` as ``ALIGNED``, or
-        ``row + AHEAD`` as ``FIRST``.  These are products by the elements of a vector, and Triton knows what a
-        product is a multiple of, not a difference.
+        """The scalar part of an offset, in a row that starts anywhere: ``row - PHASE`` becomes ``ALIGNED``,
+        and ``row + AHEAD`` becomes ``FIRST``.  These are products with the number of elements of a vector.
+        Triton derives alignment (divisibility) from a product, but not from a difference.
         """
         phase, ahead = OfRowStart.PHASE, OfRowParts.AHEAD
         if self.start is not None and scalar.coefficient(phase.symbol) == const(-1):
@@ -198,9 +201,9 @@ class TileIndex(TileValues):
         return scalar
 
     def _vector_fits(self, split: Split, spec: TensorSpec) -> bool:
-        """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum is right
-        modulo 2**32, and for an element that exists it is what the whole offset, which lies in the tensor's
-        span, leaves after the scalar part.
+        """Whether the vector part of an offset fits in 31 bits.  Where an index was loaded, the sum may wrap,
+        and is right modulo 2**32.  That is enough: for an element that exists, the whole offset lies in the
+        tensor's span, so the vector part is that offset minus the scalar part.
         """
         total = const(0)
         for _, e in split.vectors:
@@ -217,8 +220,8 @@ class TileIndex(TileValues):
         return self.fits(total, spare)
 
     def fours(self, e: Expr, axis: int) -> ir.Value | None:
-        """An expression over dims divided by 4, as i64, for every fourth lane of the last axis, where the
-        expression counts up with the lane from a multiple of 4; else None.
+        """An expression over dims divided by 4, as i64, for every fourth lane of the last axis.  None unless
+        the expression counts up with the lane, from a multiple of 4.
         """
         builder, block = self.builder, self.tile.axes[axis].block
         lane = Lane(axis).expr

@@ -1,4 +1,4 @@
-"""Index expressions as values of tile code: integers of 32 bits where that is exact, else of 64."""
+"""Index expressions as values of tile code: integers of 32 bits where these are wide enough, else of 64."""
 
 from collections.abc import Mapping
 
@@ -38,7 +38,7 @@ class TileValues(TileAxes):
 
     # --- lanes ----------------------------------------------------------------------------------------------
     def _lanes_key(self) -> tuple[object, ...]:
-        """What a value of lanes depends on beside its expression."""
+        """What a value over lanes depends on besides its expression."""
         return tuple(self.vector_axes), self.part, self.pairs
 
     def _lanes(self, axis: int, width: int) -> ir.Value:
@@ -58,8 +58,8 @@ class TileValues(TileAxes):
 
     # --- expressions ----------------------------------------------------------------------------------------
     def value(self, e: Expr, indices: Mapping[str, ir.Value], shape: Shape) -> ir.Value:
-        """The value of an expression over dims, sizes and ``indices`` as i64, computed as i32 where that is
-        exact.
+        """The value of an expression over dims, sizes and ``indices``, as i64.  It is computed in i32 where
+        that cannot overflow.
         """
         e = self.lowered(e)
         narrow = not any(is_indirect(n) for n in e.symbols()) and self.fits(e)
@@ -67,18 +67,18 @@ class TileValues(TileAxes):
         return self.builder.to(self.builder.cast("arith.extsi", result, "i64"), shape)
 
     def is_zero(self, e: Expr) -> ir.Value:
-        """Where an expression over dims and sizes is 0."""
+        """True where an expression over dims and sizes is 0."""
         e = self.lowered(e)
         value = self._sum(e, 32 if self.fits(e) else 64, {})
         return self.builder.cmpi("eq", value, self.builder.fill(0, value))
 
     def scalar(self, e: Expr) -> ir.Value:
-        """An expression over sizes as an i32 scalar; its value fits, what it is computed from may not."""
+        """An expression over sizes as an i32 scalar.  Its value fits; intermediate results may need i64."""
         return self.builder.cast("arith.trunci", self._emit(e, 32 if self.fits(e) else 64), "i32")
 
     # --- emission -------------------------------------------------------------------------------------------
     def _vectors(self, split: Split, width: int, indices: Mapping[str, ir.Value]) -> ir.Value | None:
-        """The sum of the vector parts, small shapes first so that they are added before they are
+        """The sum of the vector parts.  Small shapes come first, so that they are added before they are
         broadcast.
         """
         total = None
@@ -97,7 +97,7 @@ class TileValues(TileAxes):
         return self.builder.elementwise("arith.addi", [vector, self._emit(split.scalar, width)])
 
     def _emit(self, e: Expr, width: int, indices: Mapping[str, ir.Value] | None = None) -> ir.Value:
-        """The value of e term by term."""
+        """The value of e, emitted term by term."""
         builder = self.builder
         own = bool(indices) and any(is_indirect(n) for n in e.symbols())
         key = ("index", e, width, self._lanes_key() if self._axes_in(e.symbols()) else ())
@@ -176,7 +176,7 @@ class TileValues(TileAxes):
         return builder.remember(key, size)
 
     def _of_start(self, symbol: OfRowStart, width: int) -> ir.Value:
-        """Where a row starts, as a multiple of vectors and a rest."""
+        """``ALIGNED`` or ``PHASE`` of a row: its start as a multiple of vectors and a remainder."""
         builder = self.builder
         key = ("start", symbol, width)
         found = builder.recall(key)
@@ -188,12 +188,12 @@ class TileValues(TileAxes):
         vector = builder.fill(self.start.vector, value)
         if symbol is OfRowStart.PHASE:
             value = builder.elementwise("arith.remsi", [value, vector])
-        else:  # Triton knows what a product is a multiple of, not a difference
+        else:  # Triton derives divisibility from a product, not from a difference
             value = self._rounded_down(value, vector)
         return builder.remember(key, self._of_width(value, width))
 
     def _of_part(self, symbol: OfRowParts, width: int) -> ir.Value:
-        """The first multiple of vectors in a row, and how far it is from the row's start."""
+        """``FIRST`` or ``AHEAD``: where the first whole vector of a row starts, and how far into the row."""
         builder = self.builder
         key = ("part", symbol, width)
         found = builder.recall(key)
@@ -209,12 +209,12 @@ class TileValues(TileAxes):
         return builder.remember(key, self._of_width(value, width))
 
     def _rounded_down(self, value: ir.Value, vector: ir.Value) -> ir.Value:
-        """The last multiple of ``vector`` that is not behind ``value``."""
+        """``value`` rounded down to a multiple of ``vector``."""
         quotient = self.builder.elementwise("arith.divsi", [value, vector])
         return self.builder.elementwise("arith.muli", [quotient, vector])
 
     def _of_width(self, value: ir.Value, width: int) -> ir.Value:
-        """An integer of 32 or 64 bits as one of ``width``."""
+        """An integer of 32 or 64 bits, converted to ``width`` bits."""
         narrow = str(value.type) == "i64" and width == 32
         return self.builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
 
