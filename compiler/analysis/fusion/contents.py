@@ -1,24 +1,24 @@
-"""What a group of kernels makes, reads and computes.  Merging two groups merges this, without a look at the
-members.
+"""What a group of kernels writes, reads and computes.  The contents of two merged groups follow from those of
+the groups; their members need not be read again.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-#: Values with the nodes that use each, -1 among them where the storage must be written.
+#: For each value the nodes that use it.  -1 is among them where the storage must be written in any case.
 Users = Mapping[int, frozenset[int]]
 
 
 class Contents(NamedTuple):
-    """Values are numbers of ``Dependences``.
+    """Of one group.  Values are numbers of ``Dependences``.
 
-    made, read: values that members make, and those that they read.
-    used:       values that members take, whatever for.
-    loads:      value and coordinates of each different load of what the group does not make; each load at
-                loaded indices, which no coordinate tells, counts for itself.
-    kept:       values that others use too, or whose storage must be written.
+    made, read: values that members compute, and values that they load from.
+    used:       all operands of members, also those that are not loaded from.
+    loads:      (value, coordinates) of each different load of a value that the group does not make.  Loads at
+                loaded indices all count, as their coordinates do not tell whether they are the same.
+    kept:       values that nodes outside the group use, or whose storage must be written.
     devices:    where the members run, "" for the module's device.
-    ops:        scalar operations at one point.
+    ops:        scalar operations for one point.
     """
 
     made: frozenset[int]
@@ -31,7 +31,7 @@ class Contents(NamedTuple):
 
     @staticmethod
     def of(parts: Sequence["Contents"], group_of: Sequence[int], group: int) -> "Contents":
-        """Of several that make up one group."""
+        """The contents of ``group``, which is made up of several parts."""
         made = frozenset().union(*[part.made for part in parts])
         loads = frozenset().union(*[part.loads for part in parts])
         used = frozenset().union(*[part.used for part in parts])
@@ -49,7 +49,9 @@ class Contents(NamedTuple):
         )
 
     def meets(self, other: "Contents") -> bool:
-        """Whether one takes a value that the other takes or makes: else nothing is saved by merging both."""
+        """Whether one group uses a value that the other uses or makes.  If not, merging them saves
+        nothing.
+        """
         used = self.used
         return not (
             used.isdisjoint(other.used) and used.isdisjoint(other.made) and self.made.isdisjoint(other.used)
@@ -57,5 +59,5 @@ class Contents(NamedTuple):
 
 
 def all_in(nodes: frozenset[int], group_of: Sequence[int], a: int, b: int) -> bool:
-    """Whether all nodes belong to one of two groups; -1 belongs to none."""
+    """Whether all nodes belong to group ``a`` or ``b``; node -1 belongs to no group."""
     return -1 not in nodes and {group_of[node] for node in nodes} <= {a, b}

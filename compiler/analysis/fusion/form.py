@@ -1,10 +1,10 @@
-"""What two groups of kernels look like to the rules whose verdicts are kept: a form, and nothing else.
+"""The form of two groups of kernels: all that the rules whose verdicts are cached may read of them.
 
-A model repeats its layers, so the same question comes again with other calls.  A form leaves out which
-calls these are.  It has the kernels as summaries.  Of the values it has what a rule may ask: their types,
-which of them are equal, which share storage, which are needed by others.  A verdict is kept under the form.
-The rules that find it are given a ``FusionTrial``, which holds the form but neither the graph nor the
-module: what is not part of the key cannot be read.
+A model repeats its layers, so the same question is asked again about other calls.  A form leaves out which
+calls these are.  It has the summaries of the kernels.  Of the values it has what a rule may ask: their types,
+which of them are equal, which share storage, which are used elsewhere.  The form is the key of the cached
+verdict.  The rules that compute the verdict get a ``FusionTrial``, which holds the form, but neither the
+graph nor the module: so they cannot read anything that is not part of the key.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,14 +24,15 @@ from .plan import FusionPlan, Member, Refusal
 class Limits:
     """Parameters of the rules.
 
-    cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
-    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its
-                    readers apart.
-    cached:         bytes that a GPU's cache keeps: where it holds all that is read, half the ``rows`` do.
-    held:           fewest and most elements of a row whose column sums stay in one program's registers.
-    walked:         fewest rows for which that pays.
-    slices:         fewest and most slices that the rows are cut into (one or two programs each SM).
-    slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
+    cheap, loads:   a kernel with at most so many issue slots and loads for each point may always be
+    recomputed.  row, rows:      a reduction of more than ``row`` elements with fewer than ``rows`` results
+    does not merge
+                    with kernels that visit the elements again.
+    cached:         bytes that a GPU's L2 cache keeps.  If all that is read fits, half the ``rows`` are
+    enough.  held:           fewest and most elements of a row whose column sums stay in one program's
+    registers.  walked:         fewest rows for which that pays.  slices:         fewest and most slices that
+    the rows are cut into (one or two programs for each SM).  slots_per_byte: issue slots that take as long as
+    moving one byte (an H200 has about 7; fewer is safer).
     """
 
     accesses: int = 64
@@ -49,9 +50,9 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """What is known of the size symbols of a program: bounds (``facts``), and likely values (``hints``).
+    """What is known about the size symbols of a program: bounds (``facts``), and likely values (``hints``).
 
-    A program has one object, so comparing and hashing it costs nothing.
+    There is one object for each program, so comparing and hashing it is cheap.
     """
 
     facts: Facts
@@ -64,10 +65,10 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class ValueType:
-    """The type of values of a program, as fusion asks about it.
+    """The type of a value, with the properties that fusion asks for.
 
-    A program has one object for each different type, so comparing and hashing it costs nothing.  Everything
-    but ``type`` raises for values that are no tensors.
+    There is one object for each different type of a program, so comparing and hashing it is cheap.  For
+    values that are not tensors, all properties except ``type`` raise.
     """
 
     type: ir.Type
@@ -80,7 +81,7 @@ class ValueType:
 
     @cached_property
     def bytes(self) -> int:
-        """Bytes of the elements, of a likely size."""
+        """Bytes of the elements, with every size at its hint."""
         return self.sizes.estimate(self.spec.numel) * self.spec.element_bytes
 
     @cached_property
@@ -90,16 +91,16 @@ class ValueType:
 
 
 class FusionForm(NamedTuple):
-    """What the rules of forms may read of two groups that might merge.  Equal forms have equal verdicts.
+    """What the cached rules may read of two groups that might merge.  Equal forms have equal verdicts.
 
-    The kernels are in program order.  Values have numbers, in the order in which they first occur among the
+    The kernels are in program order.  Values are numbered in the order in which they first occur among the
     operands and results of the kernels; storages likewise.
 
-    kernels:  of each kernel its summary, and how many operands and results its call has.
+    kernels:  the summary of each kernel, and how many operands and results its call has.
     values:   the numbers of the operands and results of each kernel, one kernel after the other.
     storages: by value, the number of its storage.
     types:    by value.
-    escaping: values that the kernels make and others need.
+    escaping: values that the kernels make and that are used outside of both groups.
     """
 
     limits: Limits
@@ -112,7 +113,7 @@ class FusionForm(NamedTuple):
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """The kernels as calls of "{0}", "{1}", .. of the form's values, for planning."""
+        """The kernels as members for planning; their names are the placeholders "{0}", "{1}", .."""
         found, begin = [], 0
         for number, (summary, operands, results) in enumerate(self.kernels):
             middle, end = begin + operands, begin + operands + results
@@ -124,16 +125,16 @@ class FusionForm(NamedTuple):
         return tuple(found)
 
     def bytes_of(self, values: Iterable[int]) -> int:
-        """Bytes of tensors, of likely sizes."""
+        """Bytes of tensors, with every size at its hint."""
         return sum([self.types[v].bytes for v in values])
 
 
 @dataclass
 class FusionTrial:
-    """A form that rules are judging, and what a rule found out about it that later rules need.
+    """A form that rules are judging, and results of earlier rules that later ones need.
 
-    walks: the fused kernel reduces rows on its way down the columns; ``reduction_dims`` finds out.
-    slots: issue slots that are spent again; ``recompute`` counts them.
+    walks: the fused kernel walks down the columns and reduces rows on its way; set by ``reduction_dims``.
+    slots: issue slots that are spent again; counted by ``recompute``.
     """
 
     form: FusionForm
@@ -143,7 +144,7 @@ class FusionTrial:
 
     @property
     def planned(self) -> FusionPlan:
-        """The plan, which ``index_mismatch`` makes."""
+        """The plan that ``index_mismatch`` made."""
         assert self.plan is not None, "index_mismatch makes the plan and runs first"
         return self.plan
 
@@ -157,7 +158,7 @@ class FusionTrial:
 
 
 class Verdict(NamedTuple):
-    """Why two groups stay apart, None when they may merge; and the issue slots that merging spends again."""
+    """The refusal, None when two groups may merge; and the issue slots that merging them spends again."""
 
     refusal: Refusal | None
     slots: int

@@ -1,7 +1,7 @@
-"""Groups of kernel calls under construction: who must run before whom, what would be saved by merging two.
+"""Groups of kernel calls under construction: which group must run before which, what merging two would save.
 
-A group is a set of nodes of ``Dependences``, named by its first node.  Nodes that are not kernels are groups
-of one that never grow.
+A group is a set of nodes of ``Dependences``, named by its first node.  A node that is not a kernel is a group
+of its own, which never grows.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ from .plan import Member
 
 @dataclass
 class GroupGraph:
-    """The partition.
+    """The partition of the nodes into groups.
 
-    ``group_of[node]``; ``members[group]`` ascending.
+    ``group_of[node]`` is the group of a node; ``members[group]`` its nodes in ascending order.
     """
 
     deps: Dependences
@@ -89,11 +89,11 @@ class GroupGraph:
 
     @cached_property
     def order(self) -> GroupOrder:
-        """Who must run before whom.  ``materialize-fusion`` does not need it."""
+        """Which group must run before which.  ``materialize-fusion`` does not need it."""
         return GroupOrder(self.following, self.deps.predecessors(), self.group_of, self.members)
 
     def member(self, node: int) -> Member:
-        """A call for planning."""
+        """A call as planning takes it."""
         known = self._calls.get(node)
         if known is None:
             n = self.deps.nodes[node]
@@ -103,7 +103,7 @@ class GroupGraph:
         return known
 
     def merge(self, a: int, b: int) -> int:
-        """Makes two groups one, named by its first node; returns that name."""
+        """Merges two groups; returns the name of the merged one, its first node."""
         keep, gone = min(a, b), max(a, b)
         self.order.merge(a, b)
         self._join(keep, gone)
@@ -136,7 +136,7 @@ class GroupGraph:
         return self.order.reaches(a, b)
 
     def only_ordered(self, a: int, b: int) -> bool:
-        """Whether an order edge leads from one group to the other, and neither reads what the other makes."""
+        """Whether only an order edge joins two groups: neither reads what the other makes."""
         pairs = ((self.members[a], self.members[b]), (self.members[b], self.members[a]))
         linked = any(not self.ordered.get(n, _NONE).isdisjoint(last) for first, last in pairs for n in first)
         return linked and not self.shared(a, b)
@@ -169,7 +169,7 @@ class GroupGraph:
         )
 
     def escaping(self, a: int, b: int) -> frozenset[int]:
-        """Values made by two groups, or one, that others use, or whose storage is not a fresh
+        """Values made by the two groups (or one) that other nodes use, or whose storage is not a fresh
         ``fuse.empty``.
         """
         if a == b:
@@ -181,12 +181,12 @@ class GroupGraph:
         return frozenset(kept)
 
     def _passed(self, maker: Contents, values: frozenset[int], a: int, b: int) -> list[int]:
-        """Those of ``values`` that one of two groups makes for the other alone."""
+        """Those of ``values``, made by one of two groups, that nothing but the other group uses."""
         kept, group_of = maker.kept, self.group_of
         return [v for v in values if v in kept and all_in(kept[v], group_of, a, b)]
 
     def is_fresh(self, value: int) -> bool:
-        """Whether a destination is a ``fuse.empty`` itself."""
+        """Whether a destination is the result of a ``fuse.empty``."""
         return defining_op(self.deps.values[value], "fuse.empty") is not None
 
     def shared(self, a: int, b: int) -> frozenset[int]:
@@ -195,7 +195,7 @@ class GroupGraph:
         return (one.made & other.read) | (other.made & one.read)
 
     def touched_bytes(self, group: int) -> int:
-        """Bytes of all that a group makes or reads."""
+        """Bytes of all tensors that a group makes or reads."""
         contents = self.contents(group)
         return sum(map(self.bytes_of, contents.made | contents.read))
 
@@ -207,12 +207,12 @@ class GroupGraph:
         return known
 
     def bytes_of(self, value: int) -> int:
-        """Bytes of a tensor under the hints."""
+        """Bytes of a tensor, with every size at its hint."""
         return self.types[value].bytes
 
     @cached_property
     def types(self) -> list[ValueType]:
-        """By value, its type: equal types are one object."""
+        """The type of each value; equal types are one object."""
         known: dict[ir.Type, ValueType] = {}
         found = []
         for value in self.deps.values:
@@ -224,8 +224,8 @@ class GroupGraph:
         return found
 
     def saved_bytes(self, a: int, b: int) -> int:
-        """Bytes that merging saves: reads of what the other made or also reads, and writes of what then
-        nobody else needs.
+        """Bytes that merging two groups saves: reads of what the other one made or reads too, and writes of
+        values that nothing else uses.
         """
         known = self._contents
         one, other = known.get(a) or self.contents(a), known.get(b) or self.contents(b)
@@ -237,7 +237,7 @@ class GroupGraph:
         return sum(map(self.bytes_of, saved))
 
     def device(self, node: int) -> str:
-        """Where a kernel runs: the device of its first destination, "" for the module's."""
+        """The device of a kernel: that of its first destination, "" for the module's."""
         return self.types[self.deps.nodes[node].destinations[0]].device
 
     def assign(self) -> None:
@@ -254,7 +254,9 @@ class GroupGraph:
             number += len(nodes) > 1
 
     def state(self) -> Mapping[str, object]:
-        """What a pass keeps current that preserves the graph, see ``passes/analysis_manager.py``."""
+        """The state that a pass keeps up to date if it preserves the graph: see
+        ``passes/analysis_manager.py``.
+        """
         nodes = [(node.op, node.callee, node.name) for node in self.deps.nodes]
         return {
             "operations": nodes,
@@ -269,11 +271,12 @@ _NONE: frozenset[int] = frozenset()
 
 
 def summarise(kernel: ir.Operation) -> Summary | None:
-    """The summary of a scalar kernel; None for tile code and for kernels that store a tensor in several
-    steps, which never fuse.
+    """The summary of a scalar kernel.  None for kernels that never fuse: tile code, and kernels that store a
+    tensor in several steps.
 
-    A graph repeats its kernels, and several passes ask about kernels that none of them changes: a kernel is
-    known by its code, which takes less time than to read it.  Of floats in it a summary says nothing.
+    A graph repeats its kernels, and several passes ask about the same ones.  So summaries are cached by the
+    kernel's printed code; printing takes less time than reading the kernel.  Float constants are left out of
+    this key, as a summary says nothing about them.
     """
     if is_tiled(kernel):
         return None
@@ -300,9 +303,9 @@ def _read(kernel: ir.Operation) -> Summary | None:
         return None
 
 
-#: A constant's value and, kept, its type.
+#: In printed code, the value of a constant, and its type, which stays.
 _FLOATS = re.compile(rb"arith\.constant \S+ (: b?f\d\S*)")
 
-#: Kernels whose summaries are kept.
+#: Number of kernels whose summaries are kept.
 MAX_SUMMARIES = 1 << 15
 _summaries: dict[bytes, Summary | None] = {}

@@ -1,10 +1,10 @@
-"""A topological order of groups of nodes that stays one while groups merge.
+"""A topological order of groups of nodes, kept up to date while groups merge.
 
 ``position[group]`` is smaller than that of every group that must follow.  A path between two groups is
-searched only among the groups that lie between them in the order, so what is near costs little in a graph of
-any size.  A merge moves the groups between the two that depend on either: the rule for a new edge of Pearce
-and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs" (2006), for two nodes that
-become one.
+searched only among the groups that lie between them in the order, so a question about close groups is cheap
+in a graph of any size.  A merge moves the groups between the two that depend on either.  This is Pearce and
+Kelly's rule for a new edge ("A dynamic topological sort algorithm for directed acyclic graphs", 2006),
+applied to two nodes that become one.
 """
 
 import heapq
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class GroupOrder:
-    """The order.  ``following`` and ``preceding`` are by node; ``group_of`` and ``members`` belong to the
+    """The order.  ``following`` and ``preceding`` are by node.  ``group_of`` and ``members`` belong to the
     caller, who updates them after each ``merge``.
     """
 
@@ -25,7 +25,7 @@ class GroupOrder:
     position: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Orders the groups: of those that may be next, the one that began first."""
+        """Orders the groups.  Of several that may come next, the one with the first node comes first."""
         waiting = {g: len(set(self.before(g))) for g in self.members}
         ready = [g for g, count in waiting.items() if count == 0]
         heapq.heapify(ready)
@@ -36,18 +36,18 @@ class GroupOrder:
                 waiting[follower] -= 1
                 if waiting[follower] == 0:
                     heapq.heappush(ready, follower)
-        for group in sorted(self.members.keys() - self.position.keys()):  # groups that depend on each other
+        for group in sorted(self.members.keys() - self.position.keys()):  # groups on a cycle of dependences
             self.position[group] = len(self.position)
 
     def after(self, group: int) -> Iterator[int]:
-        """The groups that must follow at once, some several times."""
+        """The direct successors of a group, some several times."""
         for node in self.members[group]:
             for follower in self.following[node]:
                 if self.group_of[follower] != group:
                     yield self.group_of[follower]
 
     def before(self, group: int) -> Iterator[int]:
-        """The groups that must precede at once, some several times."""
+        """The direct predecessors of a group, some several times."""
         for node in self.members[group]:
             for earlier in self.preceding[node]:
                 if self.group_of[earlier] != group:
@@ -84,7 +84,9 @@ class GroupOrder:
         return None
 
     def merge(self, a: int, b: int) -> None:
-        """Makes room for one group in the place of two with none between them, ``min(a, b)`` by name."""
+        """Updates the order for a merge of two groups with none between them; ``min(a, b)`` names the
+        result.
+        """
         first, last = sorted((a, b), key=self.position.__getitem__)
         low, high = self.position[first], self.position[last]
         later = self._within(first, low, high, self.after) - {last}
@@ -93,11 +95,11 @@ class GroupOrder:
         moved += sorted(later, key=self.position.__getitem__)
         places = sorted([low, high, *(self.position[g] for g in (*later, *earlier))])
         del self.position[max(a, b)]
-        for group, place in zip(moved, places, strict=False):  # one place stays empty
+        for group, place in zip(moved, places, strict=False):  # there is one place more than groups
             self.position[group] = place
 
     def _within(self, start: int, low: int, high: int, step: Callable[[int], Iterator[int]]) -> set[int]:
-        """What ``step`` reaches from a group, of the groups in the places between."""
+        """The groups that ``step`` reaches from ``start`` through groups with positions in between."""
         found: set[int] = set()
         waiting = [start]
         while waiting:

@@ -1,9 +1,10 @@
-"""How many bytes live while each group of ``@main`` runs, and what merging two does to the most of them.
+"""How many bytes are alive while each group of ``@main`` runs, and by how much a merge would raise the peak.
 
-A group runs where its first node stands.  Storage lives from the group that writes it first to the one that
-uses it last; arguments of ``@main`` live always and do not count.  Merging moves the later group up to the
-earlier one: its results live longer, the storage that dies with it dies sooner.  Where the later one has to
-wait for a third, the earlier one moves down to that place, and it is the other way round for it.
+A group runs at the place of its first node.  Storage is alive from the first group that writes it to the last
+one that uses it.  Arguments of ``@main`` are always alive and do not count.  A merge moves the later group up
+to the earlier one: its results are alive longer, and the storage that it uses last is freed sooner.  If the
+later group has to wait for a third one, both meet behind that: the earlier group moves down to it, which
+keeps its operands alive longer.
 """
 
 from collections.abc import Iterator
@@ -13,12 +14,12 @@ from .graph import GroupGraph
 
 
 class GroupLiveBytes:
-    """``at[node]``: bytes alive while a node runs.  ``peak``: the most of them."""
+    """``at[node]``: bytes alive while a node runs.  ``peak``: the largest of them."""
 
     def __init__(self, graph: GroupGraph) -> None:
         self.graph = graph
         self.place = {group: nodes[0] for group, nodes in graph.members.items()}
-        #: By node, the roots whose first and last user it is.
+        #: By node, the storage roots that it uses first, and those that it uses last.
         self.begins: dict[int, list[int]] = {}
         self.ends: dict[int, list[int]] = {}
         self._find_lifetimes()
@@ -38,7 +39,7 @@ class GroupLiveBytes:
             if node.kind in (
                 "fuse.after",
                 "fuse.empty",
-            ):  # a time keeps nothing alive; nothing is written yet
+            ):  # a token keeps no storage alive, and an empty tensor is not written yet
                 continue
             for value in (*node.operands, *node.results):
                 if deps.is_tensor(value) and not deps.is_argument(value):
@@ -55,7 +56,7 @@ class GroupLiveBytes:
         return max(0, max(most, default=0) - self.peak)
 
     def merge(self, a: int, b: int) -> None:
-        """Takes note of a merge that is about to be made."""
+        """Updates the bytes for a merge, before it is made."""
         changes, place = self._changes(a, b), self._meeting(a, b)
         for low, high, extra in changes:
             self.at[low:high] = [bytes_ + extra for bytes_ in self.at[low:high]]
@@ -63,20 +64,22 @@ class GroupLiveBytes:
         self.place[min(a, b)] = place
 
     def distance(self, a: int, b: int) -> int:
-        """Nodes from the place of one group to that of the other."""
+        """The number of nodes between the places of two groups."""
         return abs(self.place[a] - self.place[b])
 
     def _place_of(self, node: int) -> int:
         return self.place[self.graph.group_of[node]]
 
     def _meeting(self, a: int, b: int) -> int:
-        """Where two groups run together: at the earlier one, or at the last that the later one waits for."""
+        """The place where the merged group runs: that of the earlier group, or of the last group that the
+        later one waits for.
+        """
         early, late = sorted((a, b), key=self.place.__getitem__)
         return min(max([self.place[early], *self._waits(late, early)]), self.place[late])
 
     def _waits(self, group: int, other: int) -> Iterator[int]:
-        """The places of what a group waits for, but for ``other``: a view waits for what it views, memory for
-        nothing.
+        """The places of the groups that a group waits for, except ``other``.  A view stands for the group
+        that makes its source; a ``fuse.empty`` takes no time.
         """
         for before in self.graph.order.before(group):
             kind = self.graph.deps.nodes[before].kind
@@ -86,7 +89,9 @@ class GroupLiveBytes:
                 yield self.place[before]
 
     def _changes(self, a: int, b: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """(from, to, bytes) for the two parts of the way: what a merge adds to ``at``."""
+        """What a merge adds to ``at``: (from, to, bytes) for the nodes before and behind the meeting
+        place.
+        """
         early, late = sorted((a, b), key=self.place.__getitem__)
         start, stop, meeting = self.place[early], self.place[late], self._meeting(a, b)
         held = self._sum(self.ends, early) - self._sum(self.begins, early)

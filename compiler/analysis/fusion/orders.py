@@ -1,9 +1,9 @@
 """Whether reductions over rows and over columns of one matrix may share a kernel that reads it once.
 
-Such a kernel walks down its share of the rows: a row is reduced in registers, and each column's running sum
-stays in registers too until ``split-reductions`` and tiling write one partial sum for each share.  Layer
-norm's backward pass is the example: dx needs sums along rows, the gradients of weight and bias sums along
-columns.
+Such a kernel walks down its share of the rows.  It reduces each row in registers, and each column's running
+sum stays in registers too, until ``split-reductions`` and tiling write one partial sum for each share.  An
+example is the backward pass of layer norm: dx needs sums along rows, the gradients of weight and bias need
+sums along columns.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,9 +18,9 @@ from .plan import FusionPlan, Instance
 def both_orders(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether the reductions over ``one`` and over ``other`` can run in one walk over all points.
 
-    They can where the two together are all dims; where memory is contiguous along one of them (the row),
-    which fits in registers; where the other one has rows enough, of a static number that falls into equal
-    shares; and where nothing that runs over points waits for a column's sum.
+    They can if all of this holds.  The two together are all dims.  Memory is contiguous along one of them
+    (the row), which fits in registers.  The other one has enough rows, of a static number that divides into
+    equal shares.  Nothing that runs at every point depends on a column's sum.
     """
     plan = t.planned
     if one & other or plan.parallel or any(e.constant is None for e in plan.extents.values()):
@@ -40,8 +40,9 @@ def both_orders(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> b
 
 
 def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
-    """Whether reductions over ``crossed`` can run on one row in registers: each crosses some of the dims that
-    the next larger one crosses (groups of a row, then the row), which are few points of a static number.
+    """Whether reductions over ``crossed`` can run on one row in registers.  Each of these sets of dims must
+    be a subset of the next larger one (groups of a row, then the row), and the largest must have few points,
+    of a static number.
     """
     plan = t.planned
     ordered = sorted(crossed, key=len)
@@ -59,7 +60,9 @@ def _constant(e: Expr) -> int:
 
 
 def _contiguous(t: FusionTrial, row: frozenset[str], everything: frozenset[str]) -> bool:
-    """Whether every access at all points, and there is one, moves by one element along a dim of ``row``."""
+    """Whether some access runs over all points, and each that does moves by one element along a dim of
+    ``row``.
+    """
     found = False
     for dims, e in _offsets(t):
         if everything <= dims:
@@ -87,11 +90,11 @@ def _offsets(t: FusionTrial) -> Iterator[tuple[frozenset[str], Expr]]:
 
 
 def _ends_with(plan: FusionPlan, column: frozenset[str]) -> bool:
-    """Whether what depends on a column's sum runs and stores along columns only: nothing visits points
-    again.
+    """Whether everything that depends on a column's sum runs and stores along columns only, so that no point
+    is visited again.
     """
     after: set[int] = set()
-    for number, instance in enumerate(plan.instances):  # makers come before their readers
+    for number, instance in enumerate(plan.instances):  # producers come before their readers
         summary = plan.members[instance.member].summary
         sums = any(plan.image(instance, x.over) & column for x in summary.crossings)
         waits = not after.isdisjoint(instance.sources.values())

@@ -1,20 +1,24 @@
-"""Where each kernel of a group runs: which points of one iteration space compute which points of each kernel.
+"""Places each kernel of a group in one iteration space: which points of the space compute which of its
+points.
 
 ``plan_group`` takes the kernels of a group in program order and goes through them backwards.  A kernel whose
 results nothing in the group reads starts a *cluster*: an iteration space with that kernel's dims.  Any other
 kernel is placed where its readers are: ``solve`` turns "stored here, read there" into its dims as expressions
 over the cluster's.  Two cases:
 
-*joined*   all reads give one mapping, and it is a bijection.  The kernel may reduce, assert, and keep stores
-           that others read.  Dims that the mapping does not determine (those it reduces) become cluster dims
-           of the same extent which its readers have and the mapping leaves free, preferring those that make
-           loads coincide; else new ones.  Where the kernel's dims are the finer ones (it reduces a digit of
-           what a reader flattened), the cluster is rewritten over the kernel's dims instead.
-*inlined*  the mapping is no bijection (a slice, a pad, a shifted read), or reads differ: a pointwise kernel
-           that nothing else needs is computed once for each different read.
+*joined*   all reads give one mapping, and it is a bijection.  The kernel may reduce and assert, and its
+stores
+           may be read by others.  Dims that the mapping does not determine (those that the kernel reduces)
+           are matched with dims of the same extent that its readers have and the mapping leaves free,
+           preferably such that loads become the same; otherwise the cluster gets new dims.  Where the
+           kernel's dims are the finer ones (it reduces a digit of a dim that a reader flattened), the cluster
+           is rewritten over the kernel's dims.
+*inlined*  the mapping is not a bijection (a slice, a pad, a shifted read), or the reads give different
+mappings.
+           A pointwise kernel that nothing else needs is then computed once for each different read.
 
-The result is a ``FusionPlan``: instances of kernels, each with its dims over the dims of one space.  The same
-kernels give the same plan: ``fuse-vertical`` plans to decide and ``materialize-fusion`` plans again to build.
+The result is a ``FusionPlan``: instances of kernels, whose dims are expressions over the dims of one space.
+Planning is deterministic: ``fuse-vertical`` plans to decide, and ``materialize-fusion`` plans again to build.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +35,7 @@ from .space import Spaces, bijective, solved
 def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts) -> FusionPlan | Refusal:
     """The fused iteration space of ``members`` (in program order), or why there is none.
 
-    escaping: values made by members that something outside the group uses, or whose storage must be written.
+    escaping: values made by members that are used outside the group, or whose storage must be written.
     facts:    bounds of the size symbols.
     """
     numbers: dict[int, int] = {}
@@ -53,9 +57,9 @@ def _plan(
     escaping: frozenset[int],
     facts: Facts,
 ) -> FusionPlan | Refusal:
-    """The plan of kernels known by their summary, operands and results; "{0}", "{1}", .. are their names.
+    """The plan of kernels given by summary, operands and results; their names are "{0}", "{1}", ..
 
-    A model repeats its layers, and passes plan a group more than once: the same calls have the same plan.
+    Plans are cached, since a model repeats its layers and passes plan a group more than once.
     """
     members = tuple(Member(i, f"{{{i}}}", *call) for i, call in enumerate(calls))
     try:
@@ -103,7 +107,7 @@ class _Planner:
         (extents,) = self.spaces.clusters.values()
         for (
             instance
-        ) in self.spaces.instances:  # a later rewrite of the space may have cut a dim that is crossed
+        ) in self.spaces.instances:  # rewriting the space may have cut a dim that an earlier member reduces
             summary = self.members[instance.member].summary
             if not self.spaces.crosses_cleanly(summary, instance.dims, extents):
                 name = self.members[instance.member].name
@@ -143,7 +147,7 @@ class _Planner:
         self.inline(number, cluster, mappings)
 
     def readers(self, number: int) -> list[_Reader]:
-        """Every read, by an instance placed already, of a result of a member."""
+        """Every read of a result of a member by an instance that is already placed."""
         found = []
         for index, position in self.spaces.reading.get(number, ()):
             instance = self.spaces.instances[index]
@@ -155,7 +159,7 @@ class _Planner:
         return found
 
     def start(self, number: int) -> None:
-        """A cluster of its own for a kernel that nothing reads."""
+        """Starts a cluster for a kernel that nothing in the group reads."""
         summary = self.members[number].summary
         cluster = self.spaces.clusters[number] = {}
         dims = {d: self.spaces.dim(e, d in summary.crossed, cluster) for d, e in summary.dims.items()}
@@ -180,7 +184,7 @@ class _Planner:
             )
         if solution.inside or reader.guarded:
             return solution
-        if self.fills(member, reader.write):  # a load without a guard is inside its tensor
+        if self.fills(member, reader.write):  # a load without a guard is always inside its tensor
             return Solution(solution.mapping, inside=True)
         raise FusionRefused(
             "index-mismatch",
@@ -189,7 +193,7 @@ class _Planner:
         )
 
     def fills(self, member: Member, write: Write) -> bool:
-        """Whether the store visits every element of its tensor, one dim for each dim of the tensor."""
+        """Whether the store writes every element of its tensor, with one dim for each dim of the tensor."""
         dims = member.summary.dims
         pairs = zip(write.coords, write.sizes, strict=True)
         return all(
@@ -239,8 +243,8 @@ class _Planner:
             self.spaces.instances[reader.instance].sources[reader.position] = index
 
     def refine(self, number: int, cluster: int, dims: dict[str, Expr], must: bool) -> None:
-        """Rewrites the cluster over the member's dims where they are the finer ones; changes ``dims`` to name
-        the new ones.  Dims that share none of the cluster's are rewritten each for themselves: a member may
+        """Rewrites the cluster over the member's dims where they are the finer ones, and updates ``dims`` to
+        the new names.  Dims that share no dim of the cluster are rewritten independently, since a member may
         have one dim in two pieces and two others as one.
         """
         name, summary = self.members[number].name, self.members[number].summary
@@ -311,7 +315,7 @@ class _Planner:
                 self.spaces.instances[reader.instance].sources[reader.position] = index
 
     def connect(self, number: int, readers: Sequence[_Reader]) -> int:
-        """Makes the readers of a member share one cluster, by what they read of it."""
+        """Unites the clusters of a member's readers by what they read of it; returns the cluster."""
         first = self.spaces.instances[readers[0].instance].cluster
         for other in dict.fromkeys(self.spaces.instances[r.instance].cluster for r in readers):
             if other == first:
@@ -336,7 +340,7 @@ class _Planner:
 
 
 def _sharing(dims: Mapping[str, Expr], extents: Mapping[str, Expr]) -> list[list[str]]:
-    """The dims that stand for points of the cluster's, in groups that share none of its dims."""
+    """The dims that map to the cluster's dims, in groups; different groups share no dim of the cluster."""
     groups: list[tuple[list[str], frozenset[str]]] = []
     for dim in dims:
         own, reached = [dim], image(dims, (dim,), extents)
@@ -354,7 +358,9 @@ def _show(coords: Iterable[Expr]) -> str:
 
 
 def _renumbered(plan: FusionPlan) -> FusionPlan:
-    """The instances came consumers first: makes ``sources`` and ``guard`` name the new positions."""
+    """Reverses the numbering of the instances, which were placed readers first, in ``sources`` and
+    ``guard``.
+    """
     last = len(plan.instances) - 1
     for instance in plan.instances:
         instance.sources = {read: last - source for read, source in sorted(instance.sources.items())}

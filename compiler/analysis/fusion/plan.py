@@ -1,4 +1,4 @@
-"""What fusing a group of kernels comes to: instances of kernels over the dims of one space, or why not."""
+"""The result of planning a fused kernel: instances of kernels over the dims of one space, or a refusal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,9 @@ RULE_NAMES = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why kernels stay apart: a name of ``RULE_NAMES``, one sentence with the remedy, what was compared."""
+    """Why kernels stay apart: a name of ``RULE_NAMES``, one sentence with the remedy, the numbers
+    compared.
+    """
 
     rule: str
     message: str
@@ -40,13 +42,13 @@ class Refusal:
         assert self.rule in RULE_NAMES, f"no rule is named {self.rule}"
 
     def about(self, names: Sequence[str]) -> "Refusal":
-        """The same with ``names`` in the place of "{0}", "{1}", .. in its texts."""
+        """The same refusal, with ``names`` in the place of "{0}", "{1}", .. in its texts."""
         numbers = [(n, v.format(*names) if isinstance(v, str) else v) for n, v in self.numbers]
         return Refusal(self.rule, self.message.format(*names), tuple(numbers))
 
 
 class FusionRefused(Exception):
-    """Carries a Refusal out of planning."""
+    """Raised in planning; carries a Refusal."""
 
     def __init__(self, rule: str, message: str, **numbers: Any) -> None:
         super().__init__(message)
@@ -55,7 +57,8 @@ class FusionRefused(Exception):
 
 @dataclass(frozen=True)
 class Member:
-    """A call of the kernel ``name``: values are numbers of ``Dependences``, one per argument and result.
+    """A call of the kernel ``name``.  Values are numbers of ``Dependences``, one for each argument and
+    result.
 
     ``roots``: the storage of each argument.
     """
@@ -82,9 +85,9 @@ class Member:
 class Instance:
     """One computation of a member.
 
-    ``dims``: member dim -> expression over the space.  ``sources``: read -> the instance that makes it.
-    ``guard``: the read (instance, position) whose guard says that the mapped point exists, for reads that may
-    lie outside.
+    ``dims``: member dim -> expression over the space.  ``sources``: read -> the instance that computes it.
+    ``guard``: for an instance whose mapped points may lie outside its extents, the read (instance, position)
+    whose guard says where they are inside.
     """
 
     member: int
@@ -97,7 +100,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class FusionPlan:
-    """``extents`` of the space, and the instances, makers before their readers."""
+    """The ``extents`` of the space, and the instances, producers before their readers."""
 
     members: tuple[Member, ...]
     extents: dict[str, Expr]
@@ -105,7 +108,7 @@ class FusionPlan:
     facts: Facts
 
     def image(self, instance: Instance, dims: Iterable[str]) -> frozenset[str]:
-        """The dims of the space that the instance's ``dims`` stand for, those of extent 1 left out."""
+        """The dims of the space that occur in the instance's ``dims``, without those of extent 1."""
         return image(instance.dims, dims, self.extents)
 
     def coords(self, instance: Instance, access: Read | Write) -> tuple[Expr, ...]:
@@ -113,14 +116,16 @@ class FusionPlan:
         return placed(access.coords, items(instance.dims), self.facts)
 
     def of(self, members: Sequence[Member]) -> "FusionPlan":
-        """The same plan of other kernels of the same forms; both share the instances: nobody changes them."""
+        """The same plan for other members of the same form.  Both share the instances, which are
+        immutable.
+        """
         plan = FusionPlan(tuple(members), self.extents, self.instances, self.facts)
         plan.__dict__.update(crossed=self.crossed, parallel=self.parallel, reached=self.reached)
         return plan
 
     @cached_property
     def reached(self) -> tuple[frozenset[str], ...]:
-        """By instance, the dims of the space along which it runs at different points."""
+        """For each instance, the dims of the space, with more than one point, that it varies over."""
         return tuple([self.image(instance, instance.dims) for instance in self.instances])
 
     @cached_property
@@ -134,12 +139,12 @@ class FusionPlan:
 
     @cached_property
     def parallel(self) -> frozenset[str]:
-        """Dims that no reduction or scan crosses, those of extent 1 left out."""
+        """Dims with more than one point that no reduction or scan crosses."""
         return frozenset(d for d, e in self.extents.items() if e.constant != 1) - self.crossed
 
 
 def image(mapping: Mapping[str, Expr], dims: Iterable[str], extents: Mapping[str, Expr]) -> frozenset[str]:
-    """The symbols of the mapped dims that are dims of the space with more than one point."""
+    """The dims of the space, with more than one point, that occur in the mapped dims."""
     found: set[str] = set()
     for dim in dims:
         if dim in mapping:
@@ -148,23 +153,23 @@ def image(mapping: Mapping[str, Expr], dims: Iterable[str], extents: Mapping[str
 
 
 def is_plain(mapping: Mapping[str, Expr]) -> bool:
-    """Whether no expression divides: nothing was flattened."""
+    """Whether no expression contains a division, which flattening would leave."""
     return not any(isinstance(atom, (FloorDiv, Mod)) for e in mapping.values() for atom in e.atoms())
 
 
 @lru_cache(maxsize=1 << 12)
 def within(facts: Facts, extents: tuple[tuple[str, Expr], ...]) -> Facts:
-    """The facts, and the extents of the dims of a space."""
+    """``facts`` with the extents of the dims of a space."""
     return facts.with_extents(dict(extents))
 
 
 @lru_cache(maxsize=1 << 15)
 def placed(coords: tuple[Expr, ...], dims: tuple[tuple[str, Expr], ...], facts: Facts) -> tuple[Expr, ...]:
-    """Coordinates over a member's dims as coordinates over the space's."""
+    """Rewrites coordinates over a member's dims to coordinates over the dims of the space."""
     mapping = dict(dims)
     return tuple(simplify(c.subs(mapping), facts) for c in coords)
 
 
 def items(table: Mapping[str, Expr]) -> tuple[tuple[str, Expr], ...]:
-    """A table as a key."""
+    """A dictionary as a hashable key."""
     return tuple(table.items())

@@ -1,13 +1,14 @@
-"""When two groups of kernels may become one: each rule is a function that says None, or why not.
+"""The rules of fusion: each is a function that returns None if two groups of kernels may merge, else a
+refusal.
 
-They run in order, the cheap ones first; those after ``index_mismatch`` look at the plan that it made,
-and planning itself refuses by ``order``, ``atomic`` and ``reduction-dims`` too.  What each rule refuses is
-said by ``plan.RULE_NAMES``; ``little-shared`` and ``memory`` are in ``passes/fuse_horizontal.py``,
-``extern`` in ``passes/fuse_vertical.py``.
+They run in order, the cheap ones first.  Those after ``index_mismatch`` read the plan that it made; planning
+itself may refuse by ``order``, ``atomic`` and ``reduction-dims`` too.  ``plan.RULE_NAMES`` says what each
+rule refuses.  ``little-shared`` and ``memory`` are in ``passes/fuse_horizontal.py``, ``extern`` in
+``passes/fuse_vertical.py``.
 
-The first rules are about groups in their graph (``OF_GROUPS``).  From ``index_mismatch`` on, rules are given
-the form of both groups and nothing else (``OF_FORMS``), and their verdict is kept; the kernels are "{0}",
-"{1}", .. in its texts.  ``form.py`` says why.
+The first rules read groups in their graph (``OF_GROUPS``).  From ``index_mismatch`` on, rules read only the
+form of both groups (``OF_FORMS``), and their verdict is cached by the form (see ``form.py``).  Their texts
+call the kernels "{0}", "{1}", ..
 """
 
 from collections.abc import Callable, Iterable
@@ -37,12 +38,12 @@ class Candidate:
 
     @cached_property
     def escaping(self) -> frozenset[int]:
-        """What the members make for others."""
+        """Values that members make and that are used outside of the two groups."""
         return self.graph.escaping(self.first, self.second)
 
     @property
     def form(self) -> FusionForm:
-        """All that the rules of forms see of it."""
+        """All that the cached rules may read of the candidate."""
         graph = self.graph
         members = [graph.member(n) for n in self.nodes]
         values = [v for m in members for v in m.values]
@@ -60,7 +61,7 @@ class Candidate:
 
 
 def _numbered(values: Iterable[int]) -> dict[int, int]:
-    """The different ones of ``values``, each with its number among them in order of first occurrence."""
+    """Each different one of ``values``, with its number in the order of first occurrence."""
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
@@ -77,7 +78,9 @@ def device(c: Candidate) -> Refusal | None:
 
 
 def size(c: Candidate) -> Refusal | None:
-    """The fused kernel stays within the limits: what it reads from outside, stores, and computes."""
+    """The fused kernel stays within the limits on accesses (loads from outside, stores) and scalar
+    operations.
+    """
     one, other = c.graph.contents(c.first), c.graph.contents(c.second)
     made = one.made | other.made
     accesses = sum([value not in made for value, _ in one.loads | other.loads]) + len(c.escaping)
@@ -87,14 +90,14 @@ def size(c: Candidate) -> Refusal | None:
     numbers = (
         ("accesses", accesses),
         ("max_accesses", c.limits.accesses),
-        ("scalar_ops", ops),  # `ops` is what a remark is about
+        ("scalar_ops", ops),  # not `ops`: that names the locations of a remark
         ("max_ops", c.limits.ops),
     )
     return Refusal("size", "the kernel would become too large: raise the limit", numbers)
 
 
 def cycle(c: Candidate) -> Refusal | None:
-    """No third operation has to run between the groups."""
+    """No third operation has to run after one group and before the other."""
     between = c.graph.between(c.first, c.second)
     if between is None:
         return None
@@ -116,8 +119,8 @@ def index_mismatch(t: FusionTrial) -> Refusal | None:
 
 
 def reduction_dims(t: FusionTrial) -> Refusal | None:
-    """All reductions and scans cross the same dims, or nested ones of a row in registers, or are row and
-    column sums that one read serves.
+    """All reductions and scans cross the same dims.  Two exceptions: nested dims of a row in registers, and
+    row sums with column sums of one matrix.
     """
     plan = t.planned
     found: dict[frozenset[str], str] = {}
@@ -141,7 +144,9 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
 
 
 def lost_parallelism(t: FusionTrial) -> Refusal | None:
-    """Each reduction depends on every dim that nothing reduces."""
+    """Each reduction varies over every dim that nothing reduces, so that it is not computed again along
+    one.
+    """
     plan = t.planned
     parallel = plan.parallel
     for instance in plan.instances:
@@ -161,7 +166,9 @@ def lost_parallelism(t: FusionTrial) -> Refusal | None:
 
 
 def too_long_row(t: FusionTrial) -> Refusal | None:
-    """What visits a row again after its reduction does so in the same program: not with few long rows."""
+    """A kernel that reduces a row and visits it again does both in one program.  That is refused for few long
+    rows, as few programs would run.
+    """
     plan = t.planned
     if t.walks:
         return None  # each row is short, and the columns are shared among programs
@@ -171,7 +178,7 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
     if length <= t.limits.row or rows >= t.limits.rows or _read_from_cache(t, rows):
         return None
     reduced: set[int] = set()
-    for number, instance in enumerate(plan.instances):  # makers come before their readers
+    for number, instance in enumerate(plan.instances):  # producers come before their readers
         summary = plan.members[instance.member].summary
         after = not reduced.isdisjoint(instance.sources.values())
         if after and plan.reached[number] & crossed:
@@ -190,8 +197,9 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
 
 
 def _read_from_cache(t: FusionTrial, rows: int) -> bool:
-    """Whether each multiprocessor has a row and the second visit finds all rows in the cache: one kernel then
-    costs less than the three that share each row (group norm of 256 groups of 40960: 18.5 us, 22.8).
+    """Whether there is a row for each multiprocessor, and all rows are still in the cache when they are
+    visited again.  One kernel then takes less time than the three that split each row (group norm of 256
+    groups of 40960 elements: 18.5 us instead of 22.8).
     """
     members = t.planned.members
     read = {m.operands[r.argument] for m in members for r in m.summary.reads}
@@ -200,7 +208,7 @@ def _read_from_cache(t: FusionTrial, rows: int) -> bool:
 
 
 def uneven(t: FusionTrial) -> Refusal | None:
-    """What is stored is stored at every parallel point: no program stores what others store too."""
+    """What is stored varies over every parallel dim, so that no two programs store the same element."""
     plan = t.planned
     escaping = t.form.escaping
     for instance in plan.instances:
@@ -217,7 +225,9 @@ def uneven(t: FusionTrial) -> Refusal | None:
 
 
 def recompute(t: FusionTrial) -> Refusal | None:
-    """What runs at more points than before is cheap, or costs less than the traffic that it saves."""
+    """What is computed at more points than before is cheap, or takes less time than the traffic that it
+    saves.
+    """
     plan = t.planned
     parallel = plan.parallel
     visits: dict[int, int] = {}
@@ -234,7 +244,7 @@ def recompute(t: FusionTrial) -> Refusal | None:
         t.slots += max(0, now - before) * summary.weight
         if now <= before or (summary.weight <= t.limits.cheap and len(summary.reads) <= t.limits.loads):
             continue
-        saved = 2 * t.form.bytes_of(plan.members[number].results)  # written and read once each
+        saved = 2 * t.form.bytes_of(plan.members[number].results)  # one write and one read
         if (now - before) * summary.weight <= saved * t.limits.slots_per_byte:
             continue
         numbers = (
@@ -252,10 +262,11 @@ def recompute(t: FusionTrial) -> Refusal | None:
 
 
 def overwritten(t: FusionTrial) -> Refusal | None:
-    """What a member overwrites, the others read only at the point that is overwritten, before it is.
+    """If a member overwrites a storage, other members read it only at the point that is overwritten, before
+    it is overwritten.
 
-    Coordinates over dims say which point that is.  Loaded indices do not: two points may load equal ones, so
-    that one overwrites what the other has not read yet, also where all load the same.
+    Coordinates over dims say which point that is.  Loaded indices do not: two points may load equal indices,
+    so that one of them overwrites what the other has not read yet.
     """
     plan = t.planned
     made = {r for m in plan.members for r in m.results}
@@ -273,7 +284,7 @@ def overwritten(t: FusionTrial) -> Refusal | None:
         for read in member.summary.reads
     ):
         return None
-    # (destination, coordinates) by root; coordinates are None where other points may see the write too.
+    # (destination, coordinates) by storage root; None for coordinates if another point may write there too.
     stores: dict[int, tuple[int, tuple | None]] = {}
     for instance in plan.instances:
         member = plan.members[instance.member]
@@ -299,7 +310,7 @@ def overwritten(t: FusionTrial) -> Refusal | None:
     return None
 
 
-#: The rules about two groups in their graph, in this order; and after them those about the form of both.
+#: The rules that read two groups in their graph, in this order; then those that read the form of both.
 OF_GROUPS: tuple[Callable[[Candidate], Refusal | None], ...] = (device, size, cycle)
 OF_FORMS: tuple[Callable[[FusionTrial], Refusal | None], ...] = (
     index_mismatch,
@@ -329,7 +340,7 @@ def judge(candidate: Candidate) -> Verdict:
 
 
 def judge_form(form: FusionForm) -> Verdict:
-    """The verdict on every two groups of a form that no rule about groups refuses."""
+    """The verdict on any two groups of this form that no rule about groups refused."""
     trial = FusionTrial(form)
     for rule in OF_FORMS:
         refusal = rule(trial)

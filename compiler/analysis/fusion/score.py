@@ -1,8 +1,9 @@
-"""What a merge gains: a roofline estimate of the time saved.  The fusing passes try the best pair first.
+"""The gain of a merge: a roofline estimate of the time saved.  The fusing passes try the best pair first.
 
-Bytes are saved that one group wrote and the other read, or that both read; a launch is saved; operations that
-run at more points than before are lost (the rule ``recompute`` counts them).  What the estimate cannot see is
-left to rules: programs that would idle (``lost-parallelism``, ``too-long-row``), registers (``size``).
+Bytes are saved that one group wrote and the other read, or that both read.  A launch is saved.  Operations
+that run at more points than before cost time (the rule ``recompute`` counts them).  Rules cover what the
+estimate does not see: programs that would idle (``lost-parallelism``, ``too-long-row``) and registers
+(``size``).
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Iteration spaces that become one: several *clusters* of named dims, and the kernels placed in them.
+"""Uniting iteration spaces: several *clusters* of named dims, and the kernels placed in them, become one.
 
-Clusters unite over a tensor that both read: one is expressed by the dims of the other.  Dims that no read
-determines pair up with dims of the same extent that the cluster has already, preferring those that make loads
-coincide; where one side has a dim in several pieces, the other is cut likewise.
+Two clusters unite over a tensor that both read: the dims of one are expressed by the dims of the other.  Dims
+that no read determines are paired with dims of the same extent that the cluster already has, preferably such
+that loads become the same.  Where one side has a dim in several pieces, the other side's dim is cut likewise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from ...index.facts import is_indirect
 from ..kernel.accesses import Summary, Write
 from .plan import Instance, Member, image, is_plain, items, placed, within
 
-#: How many ways to pair up undetermined dims are tried before taking the best.
+#: How many ways of pairing undetermined dims are tried before the best is taken.
 MAX_PAIRINGS = 24
 
 
@@ -41,14 +41,14 @@ def bijective(
 
 
 class PairingScore(NamedTuple):
-    """How good a pairing of dims is, the more important part first."""
+    """How good a pairing of dims is; the more important field comes first."""
 
-    paired: int  #: dims that got a partner
-    coinciding: int  #: loads that would be loads that the cluster has already
+    paired: int  #: dims that have a partner
+    coinciding: int  #: loads that equal loads of the cluster
 
 
 class Spaces:
-    """Clusters under construction.  ``maker[value]``: the member that makes it, and the store."""
+    """Clusters under construction.  ``maker[value]``: the member that makes a value, and its store."""
 
     def __init__(self, members: Sequence[Member], facts: Facts) -> None:
         self.members = members
@@ -56,14 +56,14 @@ class Spaces:
         self.count = 0
         self.clusters: dict[int, dict[str, Expr]] = {}
         self.instances: list[Instance] = []
-        self.reading: dict[int, list[tuple[int, int]]] = {}  #: member -> (instance, read) of what it makes
+        self.reading: dict[int, list[tuple[int, int]]] = {}  #: member -> (instance, read) of its results
         self.maker: dict[int, tuple[int, Write]] = {}
         for i, member in enumerate(members):
             for write in member.summary.writes:
                 self.maker[member.results[write.result]] = (i, write)
 
     def append(self, instance: Instance) -> None:
-        """Places an instance, consumers first."""
+        """Adds an instance.  Readers come before their producers."""
         member = self.members[instance.member]
         for position, read in enumerate(member.summary.reads):
             made = self.maker.get(member.operands[read.argument])
@@ -76,7 +76,7 @@ class Spaces:
         return placed(tuple(coords), items(instance.dims), facts)
 
     def dim(self, extent: Expr, crossed: bool, cluster: dict[str, Expr]) -> Expr:
-        """A new dim of a cluster; a dim of one point that nothing crosses is just 0."""
+        """A new dim of a cluster; the constant 0 for a dim of one point that nothing crosses."""
         if extent.constant == 1 and not crossed:
             return const(0)
         name = f"d{self.count}"
@@ -87,7 +87,7 @@ class Spaces:
     def crosses_cleanly(
         self, summary: Summary, dims: Mapping[str, Expr], extents: Mapping[str, Expr]
     ) -> bool:
-        """Whether each reduction would cross whole dims of the space."""
+        """Whether each reduction of a member would cross whole dims of the space."""
         for crossing in summary.crossings:
             crossed = image(dims, crossing.over, extents)
             if crossed & image(dims, crossing.dims - set(crossing.over), extents):
@@ -101,7 +101,7 @@ class Spaces:
         extents = self.clusters[cluster]
         added = [n for n in extents if any(n in e.symbols() for e in mapping.values())]
         order: dict[str, None] = {}
-        for d in extents:  # what replaces a dim takes its place
+        for d in extents:  # new dims take the place of the one that they replace
             if d in mapping:
                 order.update((n, None) for n in added if n in mapping[d].symbols())
             elif d not in added:
@@ -119,9 +119,9 @@ class Spaces:
     ) -> None:
         """Finds cluster dims for the dims of a member that no read determines; adds them to ``dims``.
 
-        number: the member.  loose: those dims and their extents.  free: the cluster's dims that nothing of
-        this member has taken.  Whole dims are paired first, then dims that one of the two has in pieces; what
-        is left gets new dims of the cluster.
+        number: the member.  loose: those dims and their extents.  free: dims of the cluster that the member
+        does not use yet.  Whole dims are paired first, then dims that one of the two has in several pieces.
+        The remaining dims become new dims of the cluster.
         """
         best = self.best_pairing(number, cluster, dims, loose, free)
         dims.update((d, sym(n)) for d, n in best.items())
@@ -140,8 +140,8 @@ class Spaces:
         loose: Mapping[str, Expr],
         free: Sequence[str],
     ) -> dict[str, str]:
-        """Member dim -> cluster dim of the same extent, such that most dims have one; of those pairings the
-        one that lets most loads coincide, the first of equals.
+        """Member dim -> cluster dim of the same extent.  Of all pairings, one with the most pairs; of these,
+        the first with the most loads that coincide.
         """
 
         def score(pairing: dict[str, str]) -> PairingScore:
@@ -161,7 +161,7 @@ class Spaces:
     ) -> tuple[list[str], list[str]]:
         """Expresses a member's dim by several of the cluster's, whose extents multiply to its own.
 
-        Adds to ``dims``; gives the dims of the member and of the cluster that are still unpaired.
+        Adds to ``dims``.  Returns the dims of the member and of the cluster that are still unpaired.
         """
         extents = self.clusters[cluster]
         joined: set[str] = set()
@@ -184,7 +184,7 @@ class Spaces:
         """Replaces a dim of the cluster by new ones for several dims of the member, whose extents multiply to
         its own.
 
-        Adds to ``dims``; gives the dims of the member that are still unpaired.
+        Adds to ``dims``.  Returns the dims of the member that are still unpaired.
         """
         for n in open_:
             extents = self.clusters[cluster]
@@ -199,7 +199,7 @@ class Spaces:
         return list(left)
 
     def coinciding(self, number: int, cluster: int, dims: Mapping[str, Expr]) -> int:
-        """How many of the member's loads would be loads that the cluster has already."""
+        """How many of the member's loads would equal loads that the cluster already has."""
         known: set[tuple[int, tuple[Expr, ...]]] = set()
         for instance in self.instances:
             if instance.cluster == cluster:
@@ -216,16 +216,18 @@ class Spaces:
         )
 
     def relate(self, first: int, other: int) -> bool:
-        """Makes two clusters one by a tensor that both read at corresponding points, if there is one."""
+        """Unites two clusters by a tensor that both read at corresponding points; False if there is none."""
         return any(self.unite(first, other, a, b) for a, b in self.shared_reads(first, other))
 
     def shared_reads(self, first: int, other: int) -> list[tuple[tuple[Expr, ...], tuple[Expr, ...]]]:
-        """Coordinates of both clusters' reads of each tensor from outside that both read."""
+        """For each tensor from outside that both clusters read, the coordinates of both reads."""
         theirs = self.outer_reads(other)
         return [(a, b) for a, value in self.outer_reads(first) for b, same in theirs if value == same]
 
     def outer_reads(self, cluster: int) -> list[tuple[tuple[Expr, ...], int]]:
-        """Distinct (coordinates, value) of a cluster's reads from outside, those with most dims first."""
+        """Different (coordinates, value) of a cluster's reads from outside; those with most dims come
+        first.
+        """
         found: dict[tuple[tuple[Expr, ...], int], None] = {}
         for instance in self.instances:
             if instance.cluster != cluster:
@@ -238,7 +240,7 @@ class Spaces:
         return sorted(found, key=lambda item: -len({s for c in item[0] for s in c.symbols()}))
 
     def unite(self, first: int, other: int, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
-        """Expresses one cluster over the other such that coordinates ``a`` and ``b`` are the same point."""
+        """Expresses one cluster by the other, such that coordinates ``a`` and ``b`` are the same point."""
         options: list[tuple[bool, bool, int, int, int, dict[str, Expr]]] = []
         for keep, gone, kept_coords, gone_coords in ((first, other, a, b), (other, first, b, a)):
             kept, lost = self.clusters[keep], self.clusters[gone]
@@ -267,7 +269,7 @@ class Spaces:
         if unclean:
             return False
         self.absorb(keep, gone, mapping)
-        if keep != first:  # the name of the surviving cluster is the first one's
+        if keep != first:  # the united cluster has the name of the first one
             self.clusters[first] = self.clusters.pop(keep)
             for instance in self.instances:
                 if instance.cluster == keep:
@@ -302,7 +304,7 @@ def _is_symbol(e: Expr | None) -> bool:
 
 
 def _settled(e: Expr, facts: Facts) -> Expr:
-    """Simplified, but a dim stays that dim, also when it has one point: a reduction may cross it."""
+    """``e`` simplified.  A dim of one point stays a dim, as a reduction may cross it."""
     return e if _is_symbol(e) else simplify(e, facts)
 
 
@@ -313,7 +315,9 @@ def _pairings(
     extents: Mapping[str, Expr],
     facts: Facts,
 ) -> Iterator[dict[str, str]]:
-    """Ways to give loose dims free dims of equal extent, those that keep the order first; some get none."""
+    """Ways to pair loose dims with free dims of equal extent; some stay unpaired.  Pairings that keep the
+    order of the dims come first.
+    """
     if not names:
         yield {}
         return
@@ -338,7 +342,7 @@ def _run(names: Sequence[str], extents: Mapping[str, Expr], extent: Expr, facts:
 
 
 def _mixed_radix(names: Sequence[str], extents: Mapping[str, Expr]) -> Expr:
-    """The flat index of dims, the last one fastest."""
+    """The flat index of dims; the last one varies fastest."""
     flat = const(0)
     for name in names:
         flat = flat * extents[name] + sym(name)
