@@ -1,8 +1,8 @@
-"""What polynomials are made of: atoms, their order, and monomials, which are sorted tuples of atoms.
+"""Atoms and monomials: what polynomials are made of.  Monomials are sorted tuples of atoms.
 
-An atom is a symbol, by name, or a division of two polynomials, so atoms and polynomials are one recursive
-type.  It is defined from below: this module says in ``Operand`` what a division asks of what it divides, and
-``expr.py`` closes the circle with ``Atom = str | FloorDiv[Expr] | Mod[Expr]``.
+An atom is a symbol, given by name, or a division of two polynomials.  So atoms and polynomials are one
+recursive type, which two modules define.  Here the protocol ``Operand`` says what a division needs of its
+operands, and ``expr.py`` completes the type with ``Atom = str | FloorDiv[Expr] | Mod[Expr]``.
 """
 
 import re
@@ -11,8 +11,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Operand(Protocol):
-    """What is divided, or divides: equal to and hashed as other expressions of the same value, and printed by
-    ``str``.
+    """The dividend or divisor of a division.  Operands of equal value compare and hash as equal; ``str``
+    prints them.
     """
 
     def symbols(self) -> frozenset[str]:
@@ -27,7 +27,9 @@ _NATURAL = re.compile(r"([A-Za-z_.$']*)(\d*)(.*)", re.DOTALL)
 
 @lru_cache(maxsize=1 << 14)
 def _symbol_key(name: str) -> tuple:
-    """Orders dims (d0, d1, .., d10) before indirect operands (i0, ..) before sizes, numbers by value."""
+    """Orders dims (d0, d1, .., d10) before indirect operands (i0, ..) before sizes; numbers in names
+    count.
+    """
     prefix, digits, rest = _NATURAL.findall(name)[0]
     rank = {"d": 0, "i": 1}.get(prefix, 2) if digits and not rest else 2
     return (rank, prefix, int(digits or -1), rest, 0, name)
@@ -91,13 +93,13 @@ class Mod(_Division[E]):
     rank = 2
 
 
-#: An atom of whatever expressions, and a product of atoms in order: d0*d0 is ("d0", "d0"), a number is ().
+#: An atom of any kind of polynomial; a product of atoms in order: d0*d0 is ("d0", "d0"), a number is ().
 _Atom = str | FloorDiv[Any] | Mod[Any]
 _Monomial = tuple[_Atom, ...]
 
 
 def atom_key(atom: _Atom) -> tuple:
-    """By which atoms are ordered."""
+    """The sort key of an atom."""
     return _symbol_key(atom) if isinstance(atom, str) else atom.key
 
 

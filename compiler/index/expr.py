@@ -21,7 +21,9 @@ class Expr:
     __slots__ = ("_cost", "_hash", "_sorted", "_symbols", "_text", "by_monomial")
 
     def __init__(self, terms: dict[Monomial, int]):
-        """Takes over `terms`, whose values are non-zero; other modules use `const`, `sym` and operators."""
+        """Takes ownership of `terms`, whose values are non-zero; other modules use `const`, `sym`,
+        operators.
+        """
         self.by_monomial = terms  # read only
         self._hash: int | None = None
         self._sorted: tuple[tuple[Monomial, int], ...] | None = None
@@ -106,7 +108,9 @@ class Expr:
         return tuple(sorted({atom for monomial in self.by_monomial for atom in monomial}, key=atom_key))
 
     def powers(self, atom: Atom) -> dict[int, "Expr"]:
-        """This as a polynomial in one atom: {power: the other factor}, the atom's inner symbols untouched."""
+        """This as a polynomial in one atom: {power: the other factor}.  Symbols inside the atom do not
+        count.
+        """
         split: dict[int, dict[Monomial, int]] = {}
         for monomial, c in self.by_monomial.items():
             n = monomial.count(atom)

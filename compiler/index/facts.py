@@ -1,8 +1,8 @@
 """What is known about the symbols of an index expression, and the bounds and proofs that follow from it.
 
-Proofs are sound and incomplete: `False` means "not proven". They eliminate one variable at a time, replacing
-it by the end of its range that makes the expression smallest; an atom that contains dims is one more
-variable.
+Proofs are sound but incomplete: `False` means "not proven". They eliminate one variable at a time: it is
+replaced by the end of its range that makes the expression smallest. An atom that contains dims counts as one
+more variable.
 """
 
 import re
@@ -37,8 +37,8 @@ class Facts:
 
     extents: (dim, N) means 0 <= dim < N at every point, and N >= 1 since a point exists.
     ranges:  (symbol, least, greatest), each end included, None for unbounded. A symbol without an entry is at
+    ranges:  (symbol, least, greatest), both included, None for unbounded. A symbol without an entry is at
              least 0, except an indirect operand (i0, i1, ..), which is unbounded.
-    multiples: (symbol, m) means that m divides the symbol.
     """
 
     extents: tuple[tuple[str, Expr], ...] = ()
@@ -231,7 +231,9 @@ def _replace(powers: dict[int, Expr], value: Expr) -> Expr:
 
 
 def _eliminate(e: Expr, facts: Facts, low: bool, atoms: Iterable[Atom]) -> Expr | None:
-    """e with one of the atoms at the end of its range that bounds e from below (low) or above, or None."""
+    """e with one atom replaced by the end of its range that bounds e from below (low) or above; None if no
+    atom can be replaced.
+    """
     for atom in atoms:
         direction, powers = _direction(e, atom, facts)
         if direction:
@@ -242,7 +244,9 @@ def _eliminate(e: Expr, facts: Facts, low: bool, atoms: Iterable[Atom]) -> Expr 
 
 
 def _divisions_first(e: Expr) -> list[Atom]:
-    """The atoms of e, divisions first: their bounds may cancel against their denominators' symbols."""
+    """The atoms of e, divisions first, since their bounds may cancel against symbols of their
+    denominators.
+    """
     return sorted(e.atoms(), key=lambda atom: isinstance(atom, str))
 
 
@@ -291,7 +295,9 @@ def _nonnegative(e: Expr, facts: Facts) -> bool:
 
 
 def _shifted_nonnegative(e: Expr, facts: Facts) -> bool:
-    """Writes each atom as its least number plus something >= 0; e >= 0 if then no coefficient is negative."""
+    """Writes each atom as its least number plus something >= 0. If no coefficient is then negative, e
+    >= 0.
+    """
     if all(c > 0 for c in e.by_monomial.values()) and all(_known_nonnegative(a, facts) for a in e.atoms()):
         return True
     shifts = {}
@@ -318,7 +324,7 @@ def _known_nonnegative(atom: Atom, facts: Facts) -> bool:
 
 
 def _nonnegative_by_floors(e: Expr, facts: Facts) -> bool:
-    """Uses x - q + 1 <= q*(x floordiv q) <= x on one lone floordiv with a constant q."""
+    """Uses x - q + 1 <= q*(x floordiv q) <= x, for an e with exactly one floordiv, by a constant q."""
     for monomial, c in e.terms:
         if len(monomial) != 1 or not isinstance(monomial[0], FloorDiv):
             continue

@@ -1,9 +1,9 @@
-"""`step_by_one`: an offset that moves by one element from lane to lane, in the form that shows it.
+"""`step_by_one`: rewrites an offset that moves by one element from lane to lane so that Triton sees it.
 
-Triton reads neighbouring elements at once where it sees that they are neighbours, and it looks at one term of
-a sum at a time. The canonical form hides them: `simplify` joins `q*(x floordiv q) + x mod q` wherever that
-gives fewer divisions, so what is left may be a sum of terms of which each moves by more than one element. Two
-identities undo that. Both hold for all integers, wherever n, the length of a run of neighbours, is positive:
+Triton reads neighbouring elements at once if it can prove that they are neighbours, and its analysis looks at
+one term of a sum at a time. The canonical form may hide them: `simplify` joins `q*(x floordiv q) + x mod q`
+wherever that gives fewer divisions, which may leave a sum of terms that each move by more than one element.
+Two identities undo that. Both hold for all integers if n, the length of a run of neighbours, is positive:
 
     lone_remainder   a*f + (1 - a)*(f mod n)
                          = f mod n + a*n*(f floordiv n)
@@ -58,9 +58,10 @@ def lone_remainder(e: Expr, lanes: frozenset[str]) -> Expr | None:
 
 
 def _divided(e: Expr, a: int, remainder: Mod) -> Expr | None:
-    """The f of which a*f is in e, for a remainder `g mod n`: its terms are those of g, with the factors that
-    they have in e, divided by a. None unless f mod n = g mod n, that is, unless f and g differ by multiples
-    of n. They may differ, since a remainder drops multiples of n: of blocks of 1024 it keeps 44 modulo 196.
+    """For a remainder `g mod n`, the f of which e contains a*f. Its terms are those of g with the factors
+    that they have in e, divided by a. None unless f mod n = g mod n, that is, unless f and g differ by
+    multiples of n. They may differ, since a remainder drops multiples of n: modulo 196, blocks of 1024 become
+    44.
     """
     n = remainder.den.constant
     terms = {}

@@ -8,9 +8,9 @@ from .expr import ONE, Expr, const, sym
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_$][A-Za-z0-9_$.']*)|(\*\*|//|[-+*%()]))")
 _WORDS = {"floordiv": "//", "mod": "%", "ceildiv": "ceildiv"}
 _MAX_POWER = 16
-#: How deep parentheses and signs may nest: Python's stack ends at ten times that.
+#: The greatest depth of parentheses and signs. Python's stack ends at about ten times that.
 _MAX_DEPTH = 50
-#: Offsets and sizes are 64-bit numbers.
+#: The largest number: offsets and sizes are 64-bit.
 _MAX_NUMBER = (1 << 63) - 1
 
 

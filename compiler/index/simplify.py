@@ -1,7 +1,7 @@
-"""`simplify`: what ranges add to the canonical form, and the recombination of a floordiv with its mod.
+"""`simplify`: uses ranges to go beyond the canonical form, and joins a floordiv with its mod.
 
-Simplifying asks for bounds, and finding a bound simplifies. The first question stands here, as the protocol
-`Prover`; `Facts` in `facts.py` answers it and imports this module.
+Simplifying needs bounds, and finding a bound needs simplifying. To avoid a circle of imports, the protocol
+`Prover` states here which bounds are needed; `Facts` in `facts.py` implements it and imports this module.
 """
 
 import math
@@ -16,7 +16,7 @@ _ROUNDS = 8
 
 
 class Prover(Hashable, Protocol):
-    """What `simplify` asks of what is known about symbols; hashable, since results are cached by it."""
+    """The facts that `simplify` asks for; hashable, since results are cached by them."""
 
     @property
     def extents(self) -> tuple[tuple[str, Expr], ...]:
@@ -25,7 +25,7 @@ class Prover(Hashable, Protocol):
 
     @property
     def multiple(self) -> Mapping[str, int]:
-        """By symbol, a number that divides it, where one above 1 is known."""
+        """By symbol, the largest known number above 1 that divides it."""
         ...
 
     def interval(self, e: Expr) -> tuple[int | None, int | None]:
@@ -43,7 +43,7 @@ class Prover(Hashable, Protocol):
 
 @lru_cache(maxsize=1 << 15)
 def simplify(e: Expr, facts: Prover) -> Expr:
-    """An expression equal to e wherever the facts hold, with the divisions that they decide removed.
+    """An expression that equals e wherever the facts hold, without the divisions that the facts decide.
 
     Before: (d0*64 + d1) floordiv 128   with d1 < 64          After: d0 floordiv 2
     Before: (d0*s1 + d1) mod s1         with d1 < s1          After: d1
@@ -58,7 +58,7 @@ def simplify(e: Expr, facts: Prover) -> Expr:
 
 
 def _rebuild(e: Expr, facts: Prover) -> Expr:
-    """Each atom simplified on its own; dims of extent 1 are 0."""
+    """Simplifies each atom by itself; dims of extent 1 become 0."""
     unit = {dim: ZERO for dim, extent in facts.extents if extent == ONE and dim in e.symbols()}
     if unit:
         e = e.subs(unit)
@@ -78,7 +78,7 @@ def _rebuild(e: Expr, facts: Prover) -> Expr:
 
 
 def _window(num: Expr, den: Expr, facts: Prover) -> int | None:
-    """k when k*den <= num < (k+1)*den is proven."""
+    """The k for which k*den <= num < (k+1)*den is proven, or None."""
     low, high = facts.interval(num)
     n = den.constant
     if n is not None:
@@ -126,7 +126,9 @@ def _part(num: Expr, g: Expr, facts: Prover) -> tuple[Expr, Expr] | None:
 
 
 def _drop_multiples(num: Expr, den: Expr, facts: Prover) -> tuple[Expr, Expr]:
-    """(Q, R) with num = Q*den + R, by the symbols that are known multiples of a constant den."""
+    """(Q, R) with num = Q*den + R, for a constant den. The terms in Q are those that den divides because a
+    symbol in them is a known multiple of some number.
+    """
     n = den.constant
     quotient = ZERO
     if n is not None and facts.multiple:
@@ -197,7 +199,7 @@ def _recombine(e: Expr, facts: Prover) -> Expr:
 
 
 def _joined(e: Expr, around: Expr, atom: FloorDiv | Mod, facts: Prover) -> Expr | None:
-    """e with `around*atom` and its partner replaced by what they add up to, when that is smaller."""
+    """e with `around*atom` and its partner replaced by their sum, if that makes e smaller; else None."""
     if isinstance(atom, FloorDiv):
         x, q = atom.num, atom.den
         scale = exact_quotient(around, q)

@@ -13,7 +13,7 @@ Extents = Mapping[str, "Expr | int | str"]
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the producer's dims stand at a consumer's point.
+    """The producer's point for each point of a consumer.
 
     mapping: producer dim -> Expr over the consumer's dims, indirect operands and sizes, for each dim that the
              stored coordinates name.

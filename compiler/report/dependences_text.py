@@ -1,6 +1,6 @@
 """The dependences of ``@main`` as text, for ``fuse-opt --fuse-print-dependences``.
 
-A line for each operation, and below it what it touches and what it has to follow:
+Each operation has a line, followed by what it accesses and what it has to follow:
 
     3: @scale
       read a0.0 [d0, d1] over d0 = 8, d1 = 64: exact
@@ -9,10 +9,10 @@ A line for each operation, and below it what it touches and what it has to follo
       after 1: data, exact
       after 2: war of a0, order
 
-Buffers are ``a0``, ``a1``, .. (arguments of ``@main``) and ``b0``, ``b1``, .. (all others, as they appear);
-the number behind the dot is the version: a write makes a new one.  An access is ``exact`` where a kernel says
-at which points it is, ``whole`` where an extern op, a loaded index or the end of the program may touch any
-element.  ``n7`` is a number of the host that has no symbol.
+Buffers are ``a0``, ``a1``, .. (arguments of ``@main``) and ``b0``, ``b1``, .. (all others, as they appear).
+The number behind the dot is the version; each write makes a new one.  An access is ``exact`` where a kernel
+says at which points it is.  It is ``whole`` where an extern op, a loaded index or the end of the program may
+touch any element.  ``n7`` is a number of the host that has no symbol.
 """
 
 from collections.abc import Iterator
@@ -35,10 +35,10 @@ class _Writer:
         self.after: dict[int, list[Edge]] = {}
         for edge in deps.edges:
             self.after.setdefault(edge.after, []).append(edge)
-        self.names: dict[int, str] = {}  #: of the roots
+        self.names: dict[int, str] = {}  #: of each root
         self.written: dict[int, int] = {}  #: the newest version of each root
-        self.version: dict[int, int] = {}  #: of the values
-        self.mutated: dict[int, int] = {}  #: the version of a root that an extern op made for all its values
+        self.version: dict[int, int] = {}  #: of each value
+        self.mutated: dict[int, int] = {}  #: by root, the version that an extern op made by mutation
         for number in range(deps.arguments):
             self.names[number] = f"a{number}"
 
@@ -69,7 +69,7 @@ class _Writer:
                 yield f"{mode} {self.named(result)} {_where(summary, write)}"
 
     def written_whole(self, node: Node) -> Iterator[str]:
-        """What an operation without known points writes: destinations, mutated operands, fresh results."""
+        """What an operation writes at unknown points: destinations, mutated operands, fresh results."""
         for value in node.mutated:
             self.renew(value)
             self.mutated[self.deps.roots[value]] = self.version[value]
@@ -124,7 +124,7 @@ class _Writer:
         return f"{self.buffer(value)}.{version}"
 
     def renew(self, value: int) -> None:
-        """A write makes a new version, for which ``value`` stands from now on."""
+        """Makes a new version of a buffer, which ``value`` then stands for."""
         root = self.deps.roots[value]
         self.version[value] = self.written[root] = self.written.get(root, 0) + 1
 
@@ -139,7 +139,7 @@ def _where(summary: Summary, access: Read | Write) -> str:
 
 
 def _symbol(node: Node, result: int) -> str:
-    """The name of the size that a result is, or a name made of the operation's number."""
+    """The name of a result that is a size, or a name made of the operation's number."""
     attributes = node.op.attributes
     if "symbol" in attributes:
         return string(attributes["symbol"])

@@ -1,8 +1,8 @@
 """The schedule of ``@main`` as plain data: its launches in order, and the memory that each reads and writes.
 
-A buffer is a storage: an argument, an allocation, or a new result of a torch op.  It lives from the first
+A buffer is a storage: an argument, an allocation, or a new result of a torch op.  It is alive from the first
 launch that reads or writes it to the last one, or to the end if it is returned.  The launches of a sub-graph
-name the buffers of the sub-graph, its arguments included.
+name the buffers of that sub-graph, including its arguments.
 """
 
 from collections.abc import Mapping
@@ -40,13 +40,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Rows in the order in which they run."""
+    """The rows in execution order."""
 
     rows: list[Row]
     buffers: list[Buffer]
 
     def held(self, row: int) -> int:
-        """Bytes that the program itself has allocated while a row runs."""
+        """Bytes that the program itself has allocated while a row runs; arguments do not count."""
         own = (b for b in self.buffers if b.kind != "argument")
         return sum(b.bytes for b in own if b.first <= row <= b.last)
 
@@ -67,7 +67,7 @@ def schedule_of(module: ir.Module) -> Schedule:
 
 @dataclass(frozen=True)
 class _Graph:
-    """A module, the whole one or a sub-graph's."""
+    """A module: the whole program or a sub-graph."""
 
     functions: Mapping[str, ir.Operation]
     storage: Storage
@@ -111,7 +111,7 @@ class _Reader:
         self.rows.append(row)
 
     def buffer(self, value: ir.Value, made_by: str, graph: _Graph) -> Buffer:
-        """The buffer behind a value, from the current row on if it is new."""
+        """The buffer behind a value; a new one starts at the current row."""
         root = graph.storage.root(value)
         if root not in self.buffers:
             argument = isinstance(root, ir.BlockArgument)
@@ -123,7 +123,7 @@ class _Reader:
         return self.buffers[root]
 
     def returned(self, buffer: Buffer) -> None:
-        """Marks a buffer that is returned: it lives to the end."""
+        """Marks a buffer as returned, so that it is alive to the end."""
         buffer.last = max(len(self.rows) - 1, 0)
         if buffer.kind == "temporary":
             buffer.kind = "result"

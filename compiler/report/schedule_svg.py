@@ -1,10 +1,10 @@
 """A picture of a schedule: ``CompiledGraph.schedule_svg()``, and ``schedule.svg`` in a dump folder.
 
-A row is a launch, from top to bottom in the order in which they run: its bar is its share of the estimated
-time, its text what it moves.  A column is memory: a bar from the first launch that touches a buffer to the
-last, a full dot where one writes it, a ring where one reads it; buffers that are never held together share
-a column.  The strip beside the columns is what the program has allocated while the row runs.  Pointing at a
-part tells what it stands for.
+A row is a launch; time goes from top to bottom.  The bar of a row is its share of the estimated time, its
+text the bytes that it moves.  A column is memory: a bar reaches from the first launch that accesses a buffer
+to the last one.  A full dot marks a write, a ring a read.  Buffers that are never alive together share a
+column.  The strip beside the columns shows what the program has allocated while the row runs.  Pointing at a
+part shows its description.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,7 +74,7 @@ def draw_schedule(schedule: Schedule, hardware: Hardware, title: str = "schedule
 
 
 def amount(count: int) -> str:
-    """Bytes for people: three digits and a unit."""
+    """Bytes in readable form: three digits and a unit."""
     value, unit = float(count), "B"
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000 or unit == "GB":
@@ -88,7 +88,7 @@ def _seconds(row: Row, hardware: Hardware) -> float:
 
 
 def _columns(buffers: Sequence[Buffer]) -> list[int]:
-    """A column for each buffer: the first that is free when it begins."""
+    """A column for each buffer: the first that is free when its life begins."""
     free_from: list[int] = []
     found = [0] * len(buffers)
     for number in sorted(range(len(buffers)), key=lambda n: (buffers[n].first, n)):
