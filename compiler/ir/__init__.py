@@ -1,5 +1,5 @@
-"""What the IR is and how it is read: the dialects (``dialects``), and kernels, layouts, tiles, sizes, storage
-and nested modules as plain Python.
+"""The IR and how it is read: the dialects (``dialects``), and kernels, layouts, tiles, sizes, storage and
+nested modules as plain Python.
 
-Imports ``index`` and ``base``; never torch.  All that handles IR imports it.
+Imports ``index`` and ``base``; never torch.  Every package that handles IR imports it.
 """

@@ -64,13 +64,17 @@ class Access:
 
     @property
     def indices(self) -> tuple[ir.Value, ...]:
-        """The loaded indices that the coordinates call i0, i1, ..: equal names are equal only with these."""
+        """The loaded indices that the coordinates call i0, i1, ..  Coordinates of two accesses compare only
+        together with these.
+        """
         return tuple(self.op.operands)[3:]
 
 
 @dataclass
 class Kernel:
-    """What passes ask of a kernel.  Built by ``Kernel.of(func)``; becomes stale when the function changes."""
+    """The properties of a kernel that passes read.  ``Kernel.of(func)`` builds it; it becomes stale when the
+    function changes.
+    """
 
     func: ir.Operation
     name: str
@@ -85,7 +89,7 @@ class Kernel:
     value_dims: dict[ir.Value, frozenset[str]] = field(default_factory=dict)
     op_dims: dict[ir.Operation, frozenset[str]] = field(
         default_factory=dict
-    )  #: dims that an op runs over (stores and asserts too)
+    )  #: dims that an op runs over, also for stores and asserts
 
     @staticmethod
     def of(func: ir.Operation) -> "Kernel":
@@ -105,7 +109,7 @@ class Kernel:
 
     @property
     def facts(self) -> Facts:
-        """What is known of dims and symbols: extents, and ``fuse.min``/``fuse.max`` of the arguments."""
+        """What is known of dims and symbols: extents, and the ``fuse.min`` and ``fuse.max`` of arguments."""
         return kernel_facts(self.func)
 
     @property
@@ -118,7 +122,7 @@ class Kernel:
 
     @property
     def has_effect(self) -> bool:
-        """Whether the kernel does something besides its results."""
+        """Whether the kernel has an effect besides its results, such as an assert."""
         return bool(self.asserts)
 
     def spec(self, argument: int) -> TensorSpec:
@@ -142,7 +146,7 @@ class Kernel:
             )
             (self.loads if name == "fuse.load" else self.stores).append(access)
             if name == "fuse.store":
-                number[op.results[0]] = access.argument  # a later store may go on from this one
+                number[op.results[0]] = access.argument  # a later store may take this result as destination
             dims |= used & self.dims.keys()
         elif name == "fuse.index":
             dims |= parse(string(op.attributes["expr"])).symbols() & self.dims.keys()
@@ -212,7 +216,7 @@ def kernel_facts(func: ir.Operation) -> Facts:
 
 
 def program_facts(main: ir.Operation) -> Facts:
-    """Bounds of the size symbols of ``@main``: its arguments, what its calls return, and what it computes."""
+    """Bounds of the size symbols of ``@main``: of arguments, of results of calls, and of ``fuse.sym``."""
     block = main.regions[0].blocks[0]
     known = [named for named in _declared(main, "arg_attrs") if "fuse.sym" in named]
     for function in main.parent.regions[0].blocks[0].operations:
@@ -227,7 +231,7 @@ def program_facts(main: ir.Operation) -> Facts:
 def _facts(
     found: Iterable[tuple[ir.Attribute | None, Mapping[str, ir.Attribute]]], extents: Mapping[str, str]
 ) -> Facts:
-    """From the names of sizes, and the attributes that say their bounds."""
+    """From pairs of a size's name and the attributes that bound it."""
     minimum: dict[str, int] = {}
     maximum: dict[str, int] = {}
     for name, attributes in found:
@@ -241,7 +245,7 @@ def _facts(
 
 
 def bounds_of(facts: Facts, symbol: str) -> dict[str, ir.Attribute]:
-    """``fuse.min`` and ``fuse.max`` of a size, as a kernel that takes it says them."""
+    """The ``fuse.min`` and ``fuse.max`` that a kernel declares for a size that it takes."""
     low, high = facts.range(symbol)
     number = ir.IntegerType.get_signless(64)
     found = {} if low == 0 else {"fuse.min": ir.IntegerAttr.get(number, -(2**63) if low is None else low)}

@@ -28,8 +28,8 @@ def contiguous_strides(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor's shape and place.  ``device`` None means the module's ``fuse.device``; strides and offset are
-    in elements of its root's storage.
+    """The layout of a tensor: shape, strides, offset, element type, device.  ``device`` None means the
+    module's ``fuse.device``.  Strides and offset are in elements of its root's storage.
     """
 
     sizes: tuple[Expr, ...]
@@ -53,7 +53,7 @@ class TensorSpec:
 
     @cached_property
     def is_contiguous(self) -> bool:
-        """Row-major at offset 0 (strides of size-1 dims do not count)."""
+        """Whether it is row-major at offset 0.  Strides of dims of size 1 do not count."""
         pairs = zip(self.sizes, self.strides, contiguous_strides(self.sizes), strict=True)
         return self.offset.constant == 0 and all(size.constant == 1 or a == b for size, a, b in pairs)
 
@@ -69,7 +69,7 @@ class TensorSpec:
 
     @cached_property
     def storage_elements(self) -> Expr:
-        """Elements from the storage's start to one past the last element (for sizes >= 1)."""
+        """Elements from the start of the storage to the end of the last element (for sizes >= 1)."""
         last = self.offset
         for size, stride in zip(self.sizes, self.strides, strict=True):
             last = last + (size - 1) * stride
@@ -80,7 +80,7 @@ class TensorSpec:
         return ELEMENT_BYTES[self.element]
 
     def type(self) -> ir.RankedTensorType:
-        """The MLIR type, in the current context; without an encoding where the type alone says it all."""
+        """The MLIR type, in the current context; without an encoding where shape and element type suffice."""
         shape = [s.constant if s.is_constant else ir.ShapedType.get_dynamic_size() for s in self.sizes]
         encoding = None
         plain = self.device is None and all(s.is_constant for s in self.sizes)

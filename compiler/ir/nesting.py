@@ -9,8 +9,8 @@ from .kernel import string
 def modules_in(module: ir.Module) -> dict[str, ir.Module]:
     """The modules directly inside ``module``, by name, in order.
 
-    They are ``builtin.module`` operations, which have what readers of an ``ir.Module`` ask for: ``body``,
-    ``operation``, ``context``.
+    They are ``builtin.module`` operations.  These have the attributes of an ``ir.Module`` that readers use:
+    ``body``, ``operation``, ``context``.
     """
     return {
         string(op.attributes["sym_name"]): op
@@ -20,7 +20,7 @@ def modules_in(module: ir.Module) -> dict[str, ir.Module]:
 
 
 def nested_modules(module: ir.Module) -> list[ir.Module]:
-    """All modules inside ``module``, each after those inside it."""
+    """All modules inside ``module``; inner modules come before outer ones."""
     return list(_nested(module))
 
 

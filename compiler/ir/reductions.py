@@ -1,8 +1,8 @@
-"""Kinds of reductions: one table of the ops that cross dims, and one of the kinds of fold that they name.
+"""Two tables: the ops that cross dims (reductions, scans), and the kinds of fold that they name.
 
-The verifier, tiling, code generation and the passes that split and unroll reductions ask a field of
-``ReductionOp`` or ``FoldKind``.  What each op *does* is code where it is done: ``Fold`` in ``codegen/folds``,
-the interpreter's functions, the passes that combine slices.
+The verifier, tiling, code generation, and the passes that split and unroll reductions read the fields of
+``ReductionOp`` and ``FoldKind``.  What each op *computes* is implemented where it is computed: ``Fold`` in
+``codegen/folds``, the interpreter's functions, the passes that combine slices.
 """
 
 import math
@@ -17,14 +17,14 @@ from ..mlir import ir
 class ReductionOp:
     """An op that crosses dims.
 
-    keeps:        it gives a value for each point that it crosses, as a scan does, and removes no dim.
-    starts:       the fold whose identity its operands are where there is no point; "" where the attribute
-                  ``kind`` says it, or where no value is neutral.
-    counts:       it counts its points: lanes behind the end of a row need a mask, whatever they hold.
+    keeps:        it has a result for each point that it crosses, as a scan does, and removes no dim.
+    starts:       the fold whose identity is the neutral operand; "" where the attribute ``kind`` names that
+                  fold, or where there is no neutral operand.
+    counts:       it counts its points, so lanes behind the end of a row need a mask, whatever they hold.
     in_parts:     its results for several parts of a row can be combined (``Fold.of_parts``).
-    equal_slices: its results for slices of a row can be combined only where all are equally long.
+    equal_slices: its results for slices of a row can be combined only if all slices are equally long.
     meetings:     how often the warps that share a row exchange partial results.
-    trivial:      with one point to cross, its results are its operands.
+    trivial:      over one point, its results are its operands.
     """
 
     name: str
@@ -55,11 +55,10 @@ REDUCTION_OPS: dict[str, ReductionOp] = {
 class FoldKind:
     """A value of the attribute ``kind``.
 
-    floats, integers: the op of ``arith`` that joins two elements; "" where there is none for the type.
-    identity:         what joins with every element to that element: a number, all bits, or the type's lowest
-                      or highest value.
-    truth:            it folds truth values (``i1``) alone.
-    scans:            ``fuse.scan`` has it, too.
+    floats, integers: the op of ``arith`` that combines two elements; "" where there is none for the type.
+    identity:         the neutral element: a number, all bits set, or the lowest or highest value of the type.
+    truth:            it folds truth values (``i1``) only.
+    scans:            ``fuse.scan`` has this kind, too.
     """
 
     name: str
@@ -83,22 +82,22 @@ FOLD_KINDS: dict[str, FoldKind] = {
     )
 }
 
-#: Kinds of ``fuse.argreduce``, each with the fold whose result it finds.
+#: Kinds of ``fuse.argreduce``, each with the fold that computes its extreme.
 POSITION_KINDS = {"argmax": "max", "argmin": "min"}
 
 
 def reductions(wanted: Callable[[ReductionOp], object]) -> tuple[str, ...]:
-    """The names of the ops that answer a question with yes."""
+    """The names of the ops for which ``wanted`` is true."""
     return tuple(op.name for op in REDUCTION_OPS.values() if wanted(op))
 
 
 def fold_kinds(wanted: Callable[[FoldKind], object]) -> tuple[str, ...]:
-    """The names of the kinds of fold that answer a question with yes."""
+    """The names of the kinds of fold for which ``wanted`` is true."""
     return tuple(kind.name for kind in FOLD_KINDS.values() if wanted(kind))
 
 
 def identity_of(kind: str, element: ir.Type) -> int | float:
-    """What a fold, or the search for a position, starts from, and what lanes without an element hold.
+    """The value that a fold or an argument reduction starts from, and that masked lanes hold.
 
     element: a float type, or a signless integer type, which is read as signed; ``i1`` is 0 or 1.
     """

@@ -1,4 +1,4 @@
-"""Sizes as numbers for decisions: hints where a size is not known.  They never affect correctness."""
+"""Sizes as numbers for decisions: a symbolic size counts as its hint.  Hints never affect correctness."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,14 @@ from ..index import Expr
 from ..mlir import ir
 from .kernel import argument_attributes, string
 
-#: What a size without a hint is taken for.
+#: The estimate of a size without a hint.
 UNKNOWN = 1024
 
 
 def hints_of(func: ir.Operation) -> dict[str, int]:
-    """Size symbol -> ``fuse.hint``, or ``fuse.max`` or UNKNOWN, whichever is less; at least ``fuse.min``."""
+    """Size symbol -> its estimate: ``fuse.hint``; without one, UNKNOWN but at most ``fuse.max``.  It is at
+    least ``fuse.min``.
+    """
     hints: dict[str, int] = {}
     for named in argument_attributes(func):
         if "fuse.sym" not in named:
@@ -33,10 +35,10 @@ def estimate(e: Expr, hints: Mapping[str, int]) -> int:
 
 
 def ceil_power(n: int) -> int:
-    """The least power of two that is at least n and 1."""
+    """The least power of two that is at least n and at least 1."""
     return 1 << max(0, n - 1).bit_length()
 
 
 def floor_power(n: int) -> int:
-    """The greatest power of two that is at most n; 1 for less."""
+    """The greatest power of two that is at most n; 1 for n below 1."""
     return 1 << max(0, n.bit_length() - 1)

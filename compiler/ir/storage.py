@@ -19,7 +19,7 @@ def callee_name(call: ir.Operation) -> str:
 
 
 def aliased_operands(callee: ir.Operation) -> dict[int, int]:
-    """Result number -> operand number whose storage the result of a call of ``callee`` shares."""
+    """Result number -> number of the operand whose storage it shares, for a call of ``callee``."""
     if "fuse.ties" in callee.attributes:
         return dict(enumerate(kernel_ties(callee)))
     if "fuse.aliases" in callee.attributes:
@@ -31,7 +31,8 @@ def aliased_operands(callee: ir.Operation) -> dict[int, int]:
 
 class Storage:
     """The root of every tensor value of ``@main``: an argument, a ``fuse.empty``/``fuse.alloc``, or a fresh
-    result of an extern op.  Its origin is the root or what an extern op laid into its storage.
+    result of an extern op.  The origin of a value is its root, unless an extern op lies between: then it
+    is that op's result, which shares the root's storage at an offset of its own.
     """
 
     def __init__(self, main: ir.Operation, module: ir.Module) -> None:
@@ -55,5 +56,5 @@ class Storage:
         return self._root.get(value, value)
 
     def origin(self, value: ir.Value) -> ir.Value:
-        """The value whose type says by its offset and element where ``value``'s own offset counts from."""
+        """The value whose offset and element type are the base from which ``value``'s own offset counts."""
         return self._origin.get(value, value)

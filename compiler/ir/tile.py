@@ -8,7 +8,7 @@ from ..mlir import ir
 from .kernel import attribute_items, natural, string, strings
 
 KINDS = ("grid", "resident", "looped")
-#: Copies of a loop's operands that a pipeline may hold; shared memory is full long before.
+#: The most stages of a software pipeline, each of which holds a copy of a loop's operands in shared memory.
 MOST_STAGES = 16
 
 
@@ -30,7 +30,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Tile:
-    """The axes of every tile of a kernel, the innermost last, and how many warps work on it."""
+    """How a kernel is tiled: the axes of every tile, the innermost last, and the number of warps and
+    stages.
+    """
 
     axes: tuple[Axis, ...]
     num_warps: int = 4
@@ -54,7 +56,7 @@ class Tile:
         return total
 
     def problem(self, dims: Iterable[str]) -> str | None:
-        """Why this is no tiling of a kernel with ``dims``; None when it is one."""
+        """Why this does not tile a kernel with ``dims``; None when it does."""
         placed = [d for axis in self.axes for d in axis.dims]
         if sorted(placed, key=natural) != sorted(dims, key=natural):
             wanted = sorted(dims, key=natural)

@@ -2,5 +2,6 @@
 
 from ...mlir import ir
 
-# The bindings look for a module of the dialect's name each time they wrap an op; told where, they look once.
+# The bindings search for a module with the dialect's name each time they wrap an op, unless they are told of
+# it.
 ir._globals.append_dialect_search_prefix(__name__)

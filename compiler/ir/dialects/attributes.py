@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DiscardableAttribute:
-    """One attribute.  on: what carries it.  example: as it is written in IR.  meaning: one to three
-    sentences.  written, read: by whom, the verifier left out.  Texts are Markdown.
+    """One attribute.  on: what carries it.  example: its form in IR.  meaning: one to three sentences.
+    written, read: which passes and files write and read it, except the verifier.  Texts are Markdown.
     """
 
     name: str
@@ -39,14 +39,14 @@ ATTRIBUTES = (
         'fuse.sym = "s0"',
         "The name of the size in types, extents and coordinates.",
         "the importer; passes that add a size to a kernel",
-        "all that reads sizes (`named_sizes` of `ir/kernel.py`)",
+        "whatever reads sizes (`named_sizes` of `ir/kernel.py`)",
     ),
     DiscardableAttribute(
         "fuse.min",
         _SYMBOL,
         "fuse.min = 2 : i64",
-        "The least number that the size may be; 0 where it is missing. A number that may be negative "
-        "has to say so.",
+        "The least value of the size; 0 where the attribute is missing. A value that may be negative "
+        "needs it.",
         "the importer, from torch's bounds; passes copy it to kernels",
         "the facts of the index algebra",
     ),
@@ -54,7 +54,7 @@ ATTRIBUTES = (
         "fuse.max",
         _SYMBOL,
         "fuse.max = 4096 : i64",
-        "The largest number that the size may be; unknown where it is missing.",
+        "The largest value of the size; unknown where the attribute is missing.",
         "the importer, from torch's bounds; passes copy it to kernels",
         "the facts of the index algebra",
     ),
@@ -62,7 +62,7 @@ ATTRIBUTES = (
         "fuse.hint",
         _SYMBOL,
         "fuse.hint = 8 : i64",
-        "The size that the example had. Decisions may use it; no result may depend on it.",
+        "The size in the example inputs. Decisions may depend on it, results may not.",
         "the importer",
         "`ir/sizes.py`, for estimates and tiles; made inputs",
     ),
@@ -78,7 +78,7 @@ ATTRIBUTES = (
         "fuse.constant",
         "an argument of `@main`",
         'fuse.constant = "_tensor_constant0"',
-        "The argument is a tensor that the graph holds, by its name there.",
+        "The argument is a constant tensor of the graph. The value is its name there.",
         "the importer",
         "people",
     ),
@@ -86,9 +86,8 @@ ATTRIBUTES = (
         "fuse.storage",
         "an argument of `@main`",
         "fuse.storage = array<i64: 5, 30>",
-        "The element of its storage at which the example began, and the elements of that storage: for "
-        "arguments of"
-        " `as_strided`.",
+        "The offset of the example tensor in its storage, and the number of elements of that storage. Only "
+        "arguments of `as_strided` have it.",
         "the importer",
         "made inputs",
     ),
@@ -105,7 +104,7 @@ ATTRIBUTES = (
         "fuse.group",
         "a call in `@main`",
         "fuse.group = 0 : i64",
-        "Calls with equal numbers become one kernel. None is left at the level scheduled.",
+        "Calls with equal numbers become one kernel. At the scheduled level no call has it any more.",
         "`fuse-vertical`, `fuse-horizontal`, `recompute-producers`",
         "`materialize-fusion`",
     ),
@@ -123,7 +122,7 @@ ATTRIBUTES = (
         'fuse.dims = {d0 = "s0", d1 = "64"}',
         "The dims of a kernel and their extents, which are expressions over sizes.",
         "the importer; passes that change dims",
-        "all that reads kernels (`ir/kernel.py`)",
+        "whatever reads kernels (`ir/kernel.py`)",
     ),
     DiscardableAttribute(
         "fuse.ties",
@@ -131,7 +130,7 @@ ATTRIBUTES = (
         "fuse.ties = array<i64: 1, 2>",
         "For each tensor result the argument whose storage it takes over (destination passing).",
         "the importer; passes that make kernels; `write-in-place` changes it",
-        "`ir/storage.py`, and through it all that asks for storage",
+        "`ir/storage.py`, and through it whatever asks for storage",
     ),
     DiscardableAttribute(
         "fuse.tile",
@@ -139,9 +138,8 @@ ATTRIBUTES = (
         'fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"},'
         ' {dims = ["d1"], block = 64 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}',
         "How the dims are cut into blocks, and with how many warps and stages a program runs. Kinds: "
-        "`grid` (a program"
-        " for each block), `resident` (one block holds the axis), `looped` (a program loops over the "
-        "blocks).",
+        "`grid` (a program for each block), `resident` (one block holds the axis), `looped` (a program "
+        "loops over the blocks).",
         "`choose-tiling`, `autotune-tiling`; `combine-launches` keeps the warps",
         "`apply-tiling`; `codegen/launches.py` (warps and stages)",
     ),
@@ -149,8 +147,8 @@ ATTRIBUTES = (
         "fuse.grid",
         "a tiled kernel, a launch",
         'fuse.grid = ["(s0 + 3) floordiv 4"]',
-        "The numbers of programs along x, y and z, one to three expressions over sizes. A kernel that "
-        "has it is tiled.",
+        "The numbers of programs along x, y and z, one to three expressions over sizes. A kernel with "
+        "this attribute is tiled.",
         "`apply-tiling`, `combine-launches`",
         "`lower-to-tt`, launch plans, the interpreter",
     ),
@@ -158,9 +156,9 @@ ATTRIBUTES = (
         "fuse.traffic",
         "a tiled kernel, a launch",
         "fuse.traffic = {reads = array<i64: 2048, 0>, slots = 512 : i64, writes = array<i64: 0, 2048>}",
-        "What the scalar body said: bytes that are read and written of each argument, and the issue "
-        "slots of all"
-        " scalar operations at all their points. Estimates only.",
+        "The cost of the kernel, computed from its scalar body: the bytes read and written of each "
+        "argument, and the issue slots of all scalar operations at all their points. Only estimates use "
+        "it.",
         "`apply-tiling`",
         "`analysis/cost/estimate.py`",
     ),
@@ -176,7 +174,7 @@ ATTRIBUTES = (
         "fuse.params",
         "a launch",
         'fuse.params = ["0:ptr", "1:ptr", "2:i32"]',
-        "For each parameter of the `tt.func` the argument of the call that it is, and how it is passed.",
+        "For each parameter of the `tt.func`, the number of the call's argument, and how it is passed.",
         "`lower-to-tt`",
         "launch plans, `codegen/launches.py`, the interpreter",
     ),
@@ -208,8 +206,8 @@ ATTRIBUTES = (
         "fuse.returns",
         "an extern declaration",
         "fuse.returns = array<i64: 0, 2>",
-        "Which leaves of what the operator returns are results, None counted; without it all that are "
-        "not None.",
+        "The numbers of the leaves of the operator's return value that are results, counting leaves that "
+        "are None. Without it, all leaves that are not None are results.",
         "the importer",
         "launch plans, the interpreter",
     ),
@@ -233,11 +231,10 @@ ATTRIBUTES = (
         "fuse.held",
         "an extern declaration",
         "fuse.held = array<i64: 1>",
-        "Operands that the operator does not take but that must keep their contents until it runs, "
-        "and sizes that the"
-        " types of its results name.",
+        "Operands that are not passed to the operator: tensors that must keep their contents until it "
+        "runs, and sizes that the types of its results name.",
         "the importer",
-        "the verifier; as operands, they are uses for all others",
+        "the verifier; other passes see ordinary operands, which count as uses",
     ),
     DiscardableAttribute(
         "fuse.effect",
@@ -259,7 +256,7 @@ ATTRIBUTES = (
         "fuse.control_flow",
         "a function with a body",
         "fuse.control_flow",
-        "The function holds `scf`, which the host runs around sub-graphs.",
+        "The function holds `scf` ops around calls of sub-graphs, which the host runs.",
         "the importer",
         "launch plans, the interpreter",
     ),
@@ -275,7 +272,7 @@ ATTRIBUTES = (
         "fuse.implicit",
         "an `arith.truncf` of a kernel",
         "fuse.implicit",
-        "The rounding is there only because an op of eager mode ends; it may be left out.",
+        "The rounding is there only because an op of eager mode ends there. It may be left out.",
         "the importer, as `fx/roundings.py` says",
         "`keep-float32`",
     ),
@@ -283,9 +280,8 @@ ATTRIBUTES = (
         "fuse.coarse",
         "a float op of a kernel",
         "fuse.coarse",
-        "All that read the value read it rounded to 16 bits before `keep-float32` left out the "
-        "rounding: a short"
-        " approximation serves.",
+        "Before `keep-float32` left out the rounding, every user read the value rounded to 16 bits. So a "
+        "short approximation is accurate enough.",
         "`keep-float32`",
         "`analysis/kernel/precision.py`",
     ),

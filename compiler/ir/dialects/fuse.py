@@ -1,16 +1,16 @@
-"""The ``fuse`` dialect: what a captured graph is made of, from import to launch.
+"""The ``fuse`` dialect, which represents a captured graph from import to launch.
 
 Graph ops stand in ``func.func @main`` and work on immutable tensors.  Kernel ops stand in private functions
 with the attribute ``fuse.kernel`` and are scalar code over the named dims of ``fuse.dims``.
-docs/architecture.md explains the levels.  ``compiler/verifier`` checks what the signature of a single op
-cannot say.
+docs/architecture.md explains the levels.  ``compiler/verifier`` checks the rules that concern more than one
+op.
 
-A kernel, an extern op and a launch are functions, called by ``func.call``, and not ops: all elements of a
-variadic of an op that is defined in Python have one type.  A kernel is a private function, an extern op a
-declaration with ``fuse.extern``, a launch a declaration with ``fuse.launch``.
+Kernels, extern ops and launches are functions that ``func.call`` calls, rather than ops.  The reason is that
+all elements of a variadic of an op defined in Python have one type.  A kernel is a private function, an
+extern op a declaration with ``fuse.extern``, a launch a declaration with ``fuse.launch``.
 """
 
-# The bindings read annotations when a class is created, so this file must not postpone them.
+# The bindings read annotations when a class is created, so this file must not defer their evaluation.
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ class Torch(Fuse.Attribute, name="torch"):
 
 
 class Tuple(Fuse.Attribute, name="tuple"):
-    """In ``fuse.args``/``fuse.kwargs`` of a higher-order op: a tuple, where an array is a list."""
+    """In ``fuse.args``/``fuse.kwargs`` of a higher-order op: a tuple.  (A plain array is a list.)"""
 
     elements: ir.ArrayAttr
 
@@ -93,7 +93,7 @@ class View(Fuse.Operation, name="view", traits=[ext.Pure]):
 
 class Sym(Fuse.Operation, name="sym", traits=[ext.Pure]):
     """Names a size.  Its value is ``expr``, an expression over the operands, whose names are ``syms``.
-    Types, extents and coordinates call it ``symbol``.  ``fuse.min`` and ``fuse.max`` bound one that may
+    Types, extents and coordinates call it ``symbol``.  ``fuse.min`` and ``fuse.max`` bound a value that may
     be negative.
     """
 
@@ -105,7 +105,7 @@ class Sym(Fuse.Operation, name="sym", traits=[ext.Pure]):
 
 
 class Size(Fuse.Operation, name="size", traits=[ext.Pure]):
-    """Reads a size symbol off a tensor: the extent of dim ``dim``."""
+    """Reads a size from a tensor: the extent of dim ``dim``."""
 
     source: Operand[Any]
     dim: ir.IntegerAttr
@@ -123,8 +123,8 @@ class After(Fuse.Operation, name="after"):
 
 
 class Rng(Fuse.Operation, name="rng"):
-    """Draws (seed, offset) from ``device``'s default generator and advances it by ``count`` draws; ordered
-    with the other draws.
+    """Draws (seed, offset) from ``device``'s default generator and advances it by ``count`` draws.  It keeps
+    its order among the other draws.
     """
 
     device: ir.StringAttr
@@ -134,7 +134,7 @@ class Rng(Fuse.Operation, name="rng"):
 
 
 class Alloc(Fuse.Operation, name="alloc"):
-    """Planned level: storage is taken here."""
+    """Planned level: storage is allocated here."""
 
     sizes: Sequence[Operand[ir.IndexType]]
     syms: ir.ArrayAttr
@@ -143,7 +143,7 @@ class Alloc(Fuse.Operation, name="alloc"):
 
 class Reuse(Fuse.Operation, name="reuse"):
     """Planned level: the result takes over the storage of ``source``, which is not used any more.  It
-    needs no more bytes than ``source`` has.
+    fits in the bytes of ``source``.
     """
 
     source: Operand[Any]
@@ -153,7 +153,7 @@ class Reuse(Fuse.Operation, name="reuse"):
 
 
 class Free(Fuse.Operation, name="free"):
-    """Planned level: storage is given back here."""
+    """Planned level: storage is freed here."""
 
     buffer: Operand[Any]
 
@@ -197,7 +197,9 @@ class Index(Fuse.Operation, name="index", traits=[ext.Pure]):
 
 
 class Reduce(Fuse.Operation, name="reduce", traits=[ext.Pure]):
-    """Folds ``value`` over the dims ``over``.  ``kind``: sum, prod, max, min (NaN wins), any, all, xor."""
+    """Folds ``value`` over the dims ``over``.  ``kind``: sum, prod, max, min, any, all, xor.  NaN is the max
+    and the min of whatever contains it.
+    """
 
     value: Operand[T]
     kind: ir.StringAttr
@@ -206,7 +208,9 @@ class Reduce(Fuse.Operation, name="reduce", traits=[ext.Pure]):
 
 
 class ArgReduce(Fuse.Operation, name="argreduce", traits=[ext.Pure]):
-    """The extreme value and its index.  ``kind``: argmax, argmin; NaN wins; of equals the smallest index."""
+    """The extreme value and its index.  ``kind``: argmax, argmin.  A NaN counts as the extreme.  Of equal
+    values the one with the smallest index is taken.
+    """
 
     value: Operand[T]
     index: Operand[I64]
@@ -218,7 +222,7 @@ class ArgReduce(Fuse.Operation, name="argreduce", traits=[ext.Pure]):
 
 class Welford(Fuse.Operation, name="welford", traits=[ext.Pure]):
     """Mean and sum of squared deviations (m2) of ``value`` over ``over`` (Welford 1962; combined as in Chan
-    et al. 1983).  Of equal values the mean is each of them, and m2 is 0.
+    et al. 1983).  If all values are equal, the mean is exactly that value and m2 is 0.
     """
 
     value: Operand[T]
@@ -237,11 +241,12 @@ class OnlineSoftmax(Fuse.Operation, name="online_softmax", traits=[ext.Pure]):
 
 
 class OnlineExpectation(Fuse.Operation, name="online_expectation", traits=[ext.Pure]):
-    """A sum weighted by a softmax, with the softmaxes that it is made of, over ``over`` in one read.
+    """A sum weighted by a softmax, together with the maxima and sums of the softmaxes involved, over ``over``
+    in one read.
 
-    ``values`` are one value for each of ``signs`` (-1, 0 or 1), and one more or none.  Of value number k,
-    m_k and s_k are what ``online_softmax`` gives.  Results: sum(exp(value_0 - m_0) * w), then m_0, s_0, m_1,
-    s_1, ..  Here w is the sum of sign_k * (value_k - m_k), and of the value that has no sign.
+    ``values`` has one value for each of ``signs`` (-1, 0 or 1), and optionally one more.  For value number k,
+    m_k and s_k are the results of ``online_softmax``.  Results: sum(exp(value_0 - m_0) * w), then m_0, s_0,
+    m_1, s_1, ..  Here w is the sum of sign_k * (value_k - m_k) over k, plus the value that has no sign.
     """
 
     values: Sequence[Operand[T]]
@@ -270,8 +275,8 @@ class Dot(Fuse.Operation, name="dot", traits=[ext.Pure]):
 
 
 class Rand(Fuse.Operation, name="rand", traits=[ext.Pure]):
-    """Philox 4x32-10 at (seed, offset, counter): the same three give the same number.  ``dist``: uniform in
-    [0, 1), normal.
+    """Philox 4x32-10 at (seed, offset, counter): a pure function of the three.  ``dist``: uniform in [0, 1),
+    or normal.
     """
 
     seed: Operand[I64]
@@ -292,8 +297,8 @@ class Libm(Fuse.Operation, name="libm", traits=[ext.Pure]):
 
 
 class DeviceAssert(Fuse.Operation, name="device_assert"):
-    """Stops the program with ``message`` where ``guard`` is true and ``condition`` is not.  It is never
-    dead, as a store.
+    """Stops the program with ``message`` where ``guard`` is true and ``condition`` is not.  Like a store, it
+    is never dead.
     """
 
     condition: Operand[I1]
@@ -309,8 +314,7 @@ class Base(Fuse.Operation, name="base", traits=[ext.Pure]):
 
 
 class BaseOf(Fuse.Operation, name="base_of", traits=[ext.Pure]):
-    """Tiled level: the address of the first element of source number ``index`` (an i32, from 0), as
-    ``fuse.base``.
+    """Tiled level: ``fuse.base`` of source number ``index`` (an i32, from 0).
 
     The sources are arguments of the kernel, of one type.
     """

@@ -1,4 +1,4 @@
-"""The C math functions that ``fuse.libm`` may name, without type suffix, by number of arguments."""
+"""The C math functions that ``fuse.libm`` may name, by number of arguments, without the type suffix."""
 
 _BY_ARITY: dict[int, tuple[str, ...]] = {
     1: (

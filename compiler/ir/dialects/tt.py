@@ -1,13 +1,13 @@
-"""A mirror of the part of Triton's ``tt`` dialect that this compiler emits, so that wrong TTIR is found here
-and not inside Triton.
+"""A mirror of the part of Triton's ``tt`` dialect that this compiler emits.  With it, wrong TTIR is found
+here rather than inside Triton.
 
-Names, operands and attribute spellings are Triton's (3.6 to 3.9).  Where a Python-defined op cannot spell
-Triton's, ``compiler/codegen/ttir.py`` renames on printing: ops with a fixed number of operands
-(``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and the dotted terminators
-(``tt.reduce_return`` is ``tt.reduce.return``).
+Names, operands and attribute spellings are Triton's (3.6 to 3.9).  A Python-defined op cannot have a variable
+number of operands or a dotted name, so ``compiler/codegen/ttir.py`` renames two kinds of ops when it prints
+them: ops by number of operands (``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and
+terminators (``tt.reduce_return`` is ``tt.reduce.return``).
 """
 
-# The bindings read annotations when a class is created, so this file must not postpone them.
+# The bindings read annotations when a class is created, so this file must not defer their evaluation.
 
 import re
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ EVICT = {"normal": 1, "first": 2, "last": 3}
 
 
 class Func(TT.Operation, name="func"):
-    """A kernel as Triton sees it; also ``arg_attrs`` (``tt.divisibility``)."""
+    """A function as Triton compiles it; also ``arg_attrs`` (``tt.divisibility``)."""
 
     sym_name: ir.StringAttr
     sym_visibility: ir.StringAttr
@@ -168,8 +168,8 @@ class AddPtr(TT.Operation, name="addptr", traits=[ext.Pure]):
 
 
 class Load(TT.Operation, name="load"):
-    """Reads where ``mask``; elsewhere ``other`` (undefined without).  Optional attributes: ``cache``,
-    ``evict``, ``isVolatile``.
+    """Reads where ``mask`` is true; elsewhere gives ``other`` (undefined without it).  Optional attributes:
+    ``cache``, ``evict``, ``isVolatile``.
     """
 
     ptr: Operand[Any]
@@ -180,7 +180,7 @@ class Load(TT.Operation, name="load"):
 
 
 class Store(TT.Operation, name="store"):
-    """Writes where ``mask``.  Optional attributes: ``cache``, ``evict``."""
+    """Writes where ``mask`` is true.  Optional attributes: ``cache``, ``evict``."""
 
     ptr: Operand[Any]
     value: Operand[Any]
@@ -189,7 +189,7 @@ class Store(TT.Operation, name="store"):
 
 
 class AtomicRmw(TT.Operation, name="atomic_rmw"):
-    """Read-modify-write where ``mask``; gives the old value.  Attribute values: ``ATOMIC``, ``SEM``,
+    """Read-modify-write where ``mask`` is true; gives the old value.  Attribute values: ``ATOMIC``, ``SEM``,
     ``SCOPE``.
     """
 
@@ -358,10 +358,11 @@ class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[
 
 
 def parameter_text(kernel: str, first: int) -> str:
-    """PTX that reads parameter ``first + $1`` of ``kernel`` into ``$0``: all up to it take 8 bytes.
+    """PTX that reads parameter ``first + $1`` of ``kernel`` into ``$0``.  All parameters up to that one must
+    take 8 bytes.
 
-    Parameters lie in constant memory in their order, as the launch packs them, so one load that takes an
-    offset finds any of them.  Branches that yield one of many addresses would cost registers for all.
+    Parameters lie in constant memory in order, as the launch packs them, so one load with an offset reads any
+    of them.  Branches that select one of many addresses would need registers for all of them.
     """
     return (
         f"{{ .reg .b64 at; mov.b64 at, {kernel}_param_{first}; mad.wide.u32 at, $1, 8, at; "
@@ -369,14 +370,14 @@ def parameter_text(kernel: str, first: int) -> str:
     )
 
 
-#: PTX that rounds two float32 to bfloat16 and widens them again, with one conversion for both: alone, each
-#: would take one at a quarter of the speed of a sum.
+#: PTX that rounds two float32 to bfloat16 and widens them again, with one conversion for both.  Rounded
+#: alone, each would take one conversion, at a quarter of the speed of an addition.
 ROUNDED_TEXT = (
     "{ .reg .b32 both; cvt.rn.bf16x2.f32 both, $3, $2; shl.b32 $0, both, 16; and.b32 $1, both, 0xffff0000; }"
 )
 ROUNDED_CONSTRAINTS = "=r,=r,r,r"
-#: PTX that widens two bfloat16 of one register to float32, with an instruction for each: conversions take two
-#: for the upper one.
+#: PTX that widens the two bfloat16 of a register to float32, with one instruction for each.  A conversion
+#: takes two instructions for the upper one.
 WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"
 WIDENED_CONSTRAINTS = "=r,=r,r"
 

@@ -1,6 +1,4 @@
-"""What the operations of the mirror of Triton's dialect require of their types.  A rule gives a complaint or
-None.
-"""
+"""The rules of Triton's mirrored ops on their types.  Each returns the text of an error, or None."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +8,15 @@ from .tt_types import element_of, pointee_of, shape_of, tile_type
 
 
 def verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
-    """Turns a check that returns a complaint into the bindings' verifier: a located error and False."""
+    """Turns a rule into the verifier that the bindings call, which emits a located error and returns
+    False.
+    """
 
     def verify_invariants(self: Any) -> bool:
         with self.operation.location:  # a verifier runs in the parser too, where there is no current location
             try:
                 complaint = check(self.operation)
-            except (KeyError, ValueError) as error:  # an attribute that is missing or of another kind
+            except (KeyError, ValueError) as error:  # an attribute is missing or of another kind
                 complaint = str(error)
             except IndexError:  # this runs before MLIR counts operands and results
                 op = self.operation

@@ -31,6 +31,6 @@ class Ptr(TT.Type, name="ptr"):
 
 
 def pointee_of(type_: ir.Type) -> ir.Type | None:
-    """What a pointer (or a tile of pointers) points to; None for another type."""
+    """The element type of a pointer or of a tile of pointers; None for another type."""
     element = element_of(type_)
     return ir.TypeAttr(element.params[0]).value if isinstance(element, Ptr) else None
