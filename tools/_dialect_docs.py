@@ -71,8 +71,8 @@ def _attributes() -> Iterator[str]:
     """What ``compiler/ir/dialects/attributes.py`` holds, by what carries an attribute."""
     yield from ("## Attributes", "")
     yield "The attributes that this project gives to upstream's ops: to modules, functions, arguments, calls"
-    yield "and scalar ops. The verifier checks their form. A pass keeps a decision that a file has, so"
-    yield "one can be written by hand."
+    yield "and scalar ops. The verifier checks their form. A pass keeps decisions that a file already has, so"
+    yield "an attribute can also be written by hand."
     for attribute in ATTRIBUTES:
         yield from (
             "",

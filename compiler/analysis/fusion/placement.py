@@ -111,7 +111,7 @@ class _Planner:
             summary = self.members[instance.member].summary
             if not self.spaces.crosses_cleanly(summary, instance.dims, extents):
                 name = self.members[instance.member].name
-                what = f"{name} reduces or scans over a dim of which the others need parts"
+                what = f"{name} reduces or scans over a dim that the others need in parts"
                 raise FusionRefused("reduction-dims", f"{what}: split that dim first")
         plan = FusionPlan(
             self.members, extents, tuple(reversed(self.spaces.instances)), within(self.facts, items(extents))
@@ -169,7 +169,8 @@ class _Planner:
         name = member.name
         if any(is_indirect(s) for c in reader.coords for s in c.symbols()):
             raise FusionRefused(
-                "index-mismatch", f"{name} is read at loaded indices; it has to be complete before"
+                "index-mismatch",
+                f"{name} is read at loaded indices: it must be complete before its reader runs",
             )
         solution = solved(
             reader.write.coords, reader.coords, items(member.summary.dims), items(extents), self.facts
@@ -178,7 +179,7 @@ class _Planner:
             stored, read = _show(reader.write.coords), _show(reader.coords)
             raise FusionRefused(
                 "index-mismatch",
-                f"no point of {name} is known to store what is read: reorder or flatten its loops",
+                f"no point of {name} is proven to store what is read: reorder or flatten its loops",
                 stored=stored,
                 read=read,
             )
@@ -188,7 +189,7 @@ class _Planner:
             return Solution(solution.mapping, inside=True)
         raise FusionRefused(
             "index-mismatch",
-            f"a read of {name} is not proven to be where it stores, and has no guard",
+            f"a read of {name} is not proven to lie where {name} stores, and has no guard",
             read=_show(reader.coords),
         )
 
@@ -288,13 +289,13 @@ class _Planner:
         if member.summary.asserts:
             raise FusionRefused(
                 "index-mismatch",
-                f"{name} asserts at each of its points, and its readers would not visit them once each",
+                f"{name} asserts at each of its points, and its readers would not visit each point once",
                 reads="; ".join(reads),
             )
         if not self.escaping.isdisjoint(member.results):
             raise FusionRefused(
                 "index-mismatch",
-                f"{name} is needed whole by others, and these readers need it at other points",
+                f"{name} is stored for others too, and these readers need it at other points",
                 reads="; ".join(reads),
             )
         for (pairs, guard), found in mappings.items():
@@ -333,7 +334,7 @@ class _Planner:
                 reads = "; ".join(sorted({_show(r.coords) for r in readers}))
                 raise FusionRefused(
                     "index-mismatch",
-                    f"the readers of {name} visit it in ways that do not correspond",
+                    f"the readers of {name} read it at points that do not correspond",
                     reads=reads,
                 )
         return first

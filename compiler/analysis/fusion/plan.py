@@ -11,20 +11,20 @@ from ..kernel.accesses import Read, Summary, Write
 
 #: The name of each rule, and what it refuses.  ``test/lit/passes/fusion-rules/<rule>.mlir`` shows both sides.
 RULE_NAMES = {
-    "extern": "a kernel with a call of torch's libraries: only generated kernels fuse (fuse-vertical only)",
+    "extern": "a kernel with an op of torch's libraries: only generated kernels fuse (fuse-vertical only)",
     "device": "kernels on different devices",
     "size": "a kernel with too many accesses or scalar operations",
-    "cycle": "groups with a third operation that must run between them: data, order of effects, tokens",
-    "atomic": "reads of a tensor into which the other group adds: only the last addition makes it whole",
-    "index-mismatch": "reads that no placement of the producer serves, or shared reads at points that differ",
-    "reduction-dims": "reductions that would cross different dims, but for row and column sums of one matrix",
-    "lost-parallelism": "a reduction that would run again for each point of a dim that it does not depend on",
-    "too-long-row": "a reduction of few long rows with what needs its result at every point",
-    "uneven": "a tensor that others need and that varies along some of the parallel dims only",
-    "recompute": "operations at more points than before, for longer than the saved bytes take",
-    "order": "a storage that one member overwrites and another reads elsewhere, or later",
-    "little-shared": "readers of one tensor that is a trifle of what either moves (fuse-horizontal only)",
-    "memory": "readers of one tensor that, run together, raise the peak of memory (fuse-horizontal only)",
+    "cycle": "groups between which a third operation must run, because of data, effects or tokens",
+    "atomic": "reads of a tensor that the other group updates atomically: it is complete only in the end",
+    "index-mismatch": "reads that no placement of the producer serves, or shared reads at different points",
+    "reduction-dims": "reductions over different dims, except row sums with column sums of one matrix",
+    "lost-parallelism": "a reduction that would run again at each point of a dim that it does not depend on",
+    "too-long-row": "a reduction of few long rows with a kernel that needs its result at every point",
+    "uneven": "a tensor to store that varies along only some of the parallel dims",
+    "recompute": "operations that run again at more points and take longer than the saved traffic",
+    "order": "a storage that one kernel overwrites and another reads at other points, or later",
+    "little-shared": "readers of a tensor that is small beside what each moves (fuse-horizontal only)",
+    "memory": "readers of one tensor that raise peak memory when they run together (fuse-horizontal only)",
 }
 
 

@@ -72,7 +72,7 @@ def device(c: Candidate) -> Refusal | None:
         return None
     return Refusal(
         "device",
-        "they run on different devices: move one",
+        "they run on different devices: move the tensors of one",
         (("devices", ", ".join(d or "default" for d in found)),),
     )
 
@@ -93,7 +93,7 @@ def size(c: Candidate) -> Refusal | None:
         ("scalar_ops", ops),  # not `ops`: that names the locations of a remark
         ("max_ops", c.limits.ops),
     )
-    return Refusal("size", "the kernel would become too large: raise the limit", numbers)
+    return Refusal("size", "the fused kernel would exceed a limit of its size: raise that limit", numbers)
 
 
 def cycle(c: Candidate) -> Refusal | None:
@@ -159,7 +159,7 @@ def lost_parallelism(t: FusionTrial) -> Refusal | None:
                 numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
                 return Refusal(
                     "lost-parallelism",
-                    f"the reduction of {name} would run again along other dims: keep it apart",
+                    f"the reduction of {name} would run again at each point of other dims: keep it apart",
                     numbers,
                 )
     return None
@@ -219,7 +219,7 @@ def uneven(t: FusionTrial) -> Refusal | None:
             missing = plan.parallel - plan.image(instance, write.dims)
             if missing:
                 numbers = (("dims", ", ".join(sorted(missing))),)
-                message = f"{member.name} would store at fewer points than others: keep it apart"
+                message = f"{member.name} would store along fewer dims than the others: keep it apart"
                 return Refusal("uneven", message, numbers)
     return None
 
@@ -276,7 +276,7 @@ def overwritten(t: FusionTrial) -> Refusal | None:
             if writers.setdefault(member.roots[tie], number) != number:
                 return Refusal(
                     "order",
-                    "two of them write into one storage: the later one has to see the earlier one's result",
+                    "two kernels write into one storage: the later one has to see the earlier one's result",
                 )
     if not any(
         member.roots[read.argument] in writers and member.operands[read.argument] not in made
@@ -305,7 +305,7 @@ def overwritten(t: FusionTrial) -> Refusal | None:
             if value != destination or plan.coords(instance, read) != at:
                 return Refusal(
                     "order",
-                    f"{member.name} reads elsewhere in a storage that another member overwrites",
+                    f"{member.name} reads a storage elsewhere than where another kernel overwrites it",
                 )
     return None
 
