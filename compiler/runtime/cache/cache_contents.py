@@ -1,4 +1,4 @@
-"""What lies in the folder: which names are ours, the marker of a folder that is, and what may be deleted.
+"""What the folder contains: which file names are ours, the marker of our folder, what may be deleted.
 
 An entry is ``<2 hex>/<64 hex>.<suffix>``, the first two digits twice.  Nothing with another name is counted
 or deleted, and no link is followed.  All functions take the descriptor of the folder (``owned_files.py``).
@@ -31,7 +31,7 @@ _DAY = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of ours.  bytes: its size.  used: when it was read or written last, in seconds since 1970."""
+    """A file of ours.  bytes: its size.  used: its last read or write, in seconds since 1970."""
 
     folder: str
     name: str
@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def suffix(self) -> str:
-        """One of SUFFIXES; ".tmp" for what somebody is writing, or had no time to delete."""
+        """One of SUFFIXES, or ".tmp" for a file that is being written or that an interrupted writer left."""
         return os.path.splitext(self.name)[1]
 
 
@@ -50,8 +50,8 @@ def is_key(text: object) -> bool:
 
 
 def entries(root: int) -> Iterator[Entry]:
-    """All files of ours but those at the top, in no order.  What vanishes meanwhile, and folders that others
-    may write, are left out.
+    """All files of ours except those at the top, in no order.  Files that vanish meanwhile are left out, and
+    folders that others may write.
     """
     for folder in os.listdir(root):
         if not _FOLDER.fullmatch(folder):
@@ -69,7 +69,7 @@ def entries(root: int) -> Iterator[Entry]:
 
 
 def delete(root: int, doomed: Iterable[Entry]) -> list[Entry]:
-    """Deletes files of ours; those that it found."""
+    """Deletes files of ours.  Returns those that existed."""
     deleted = []
     for entry in doomed:
         with contextlib.suppress(OSError, Untrusted), open_folder(entry.folder, root) as folder:
@@ -79,8 +79,9 @@ def delete(root: int, doomed: Iterable[Entry]) -> list[Entry]:
 
 
 def prune(root: int, limit: int) -> list[Entry]:
-    """Deletes what was not used for longest until the entries hold ``limit`` bytes (all, if it is negative),
-    and what interrupted writers left a day ago; what went.
+    """Deletes the least recently used entries until the rest holds at most ``limit`` bytes (all entries if it
+    is negative), and temporary files that interrupted writers left more than a day ago.  Returns what was
+    deleted.
     """
     found = sorted(entries(root), key=lambda entry: entry.used)
     left = [e for e in found if e.suffix == ".tmp" and time.time() - e.used > _DAY]
@@ -95,7 +96,7 @@ def prune(root: int, limit: int) -> list[Entry]:
 
 
 def prune_daily(root: int, limit: int) -> None:
-    """``prune``, unless somebody did within a day.  Raises OSError."""
+    """``prune``, at most once a day for all processes together.  Raises OSError."""
     with contextlib.suppress(FileNotFoundError):
         age = time.time() - os.stat(_STAMP, dir_fd=root, follow_symlinks=False).st_mtime
         if abs(age) <= _DAY:
@@ -105,7 +106,9 @@ def prune_daily(root: int, limit: int) -> None:
 
 
 def adopt(root: int) -> str | None:
-    """Makes the folder ours by its marker; why not, where it holds anything that is not.  Raises OSError."""
+    """Makes the folder ours by writing its marker.  Returns why not, if it holds a file that is not ours.
+    Raises OSError.
+    """
     if _is_marked(root):
         return None
     foreign = foreigner(root)
@@ -116,8 +119,8 @@ def adopt(root: int) -> str | None:
 
 
 def foreigner(root: int) -> str | None:
-    """The path of a file or folder that shows that the folder is not ours; None where it is marked, empty, or
-    all files bear our names.  Raises OSError.
+    """The path of a file or folder in it that shows that the folder is not ours.  None where it has the
+    marker, is empty, or holds only files with our names.  Raises OSError.
     """
     if _is_marked(root):
         return None
@@ -154,12 +157,14 @@ def _is_top(root: int, file: "os.DirEntry[str]") -> bool:
 
 
 def _is_file(file: "os.DirEntry[str]") -> bool:
-    """Also of a temporary file that was renamed meanwhile, of which no kind is known any more."""
+    """Whether a name is ours.  A temporary file may have been renamed meanwhile, so that its kind is
+    unknown.
+    """
     return not file.is_symlink() and not file.is_dir(follow_symlinks=False)
 
 
 def _written(name: str) -> str:
-    """The name that a temporary file will have; other names as they are."""
+    """The final name of a temporary file; other names as they are."""
     temporary = _TEMPORARY.fullmatch(name)
     return name if temporary is None else temporary[1]
 

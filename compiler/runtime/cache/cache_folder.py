@@ -1,7 +1,8 @@
-"""Entries that several processes share: whole or absent, never half; the oldest leave first.
+"""Entries that several processes share.  An entry is whole or absent; the least recently used are deleted
+first.
 
-What cannot be written, read or trusted makes the cache useless, not the compilation: it is a miss, with a
-line in the log, once for each folder where it says something of the folder.
+A problem of the cache never fails a compilation.  What cannot be written, read or trusted is a miss, with a
+line in the log.  A line about a whole folder is logged once for that folder.
 """
 
 import logging
@@ -18,22 +19,22 @@ from .owned_files import Untrusted, open_folder, put_file, read_file
 log = logging.getLogger(__name__)
 
 LIMIT = 4 << 30
-"""Bytes that a folder may hold; what was not used for longest is deleted above it."""
+"""Bytes that a folder may hold; above it, the least recently used entries are deleted."""
 
 _Decoded = TypeVar("_Decoded")
 
-#: What the log has said of folders in this process: (folder, subject).
+#: What this process has logged about folders: (folder, subject).
 _told: set[tuple[Path, str]] = set()
 
 
 @dataclass(frozen=True)
 class CacheFolder:
-    """The entries of one suffix in ``directory``, which is made when the first one is written; without one
-    nothing is found and nothing is stored.
+    """The entries of one suffix in ``directory``, which is created with the first entry.  If ``directory`` is
+    None, nothing is found and nothing is stored.
 
-    shared: a folder that is read where ``directory`` has no entry, whoever owns it, and never written.
-    limit: bytes that the whole folder may hold, all suffixes together; it is enforced once a day, by whoever
-    writes first, so that it may be exceeded between.
+    shared: a second folder, which is read where ``directory`` has no entry, whoever owns it.  It is never
+    written.  limit: bytes that the whole folder may hold, all suffixes together.  It is enforced once a day,
+    by the first process that writes, so it may be exceeded in between.
     """
 
     directory: Path | None
@@ -52,8 +53,8 @@ class CacheFolder:
         return self.directory / key[:2] / f"{key}{self.suffix}"
 
     def read(self, key: str, decode: Callable[[bytes], _Decoded]) -> _Decoded | None:
-        """What ``decode`` makes of an entry, which counts as used now; None where there is none, or
-        ``decode`` raises, which the log says.
+        """``decode`` applied to an entry, which counts as used now.  None where there is no entry, or where
+        ``decode`` raises, which is logged.
         """
         found = self._read(self.directory, key, decode, shared=False)
         return found if found is not None else self._read(self.shared, key, decode, shared=True)
@@ -69,7 +70,7 @@ class CacheFolder:
         name = key + self.suffix
         try:
             return decode(from_entry(name, data))
-        except Exception as error:  # whatever is wrong with the bytes, making the entry again mends it
+        except Exception as error:  # whatever is wrong with the bytes, writing the entry again mends it
             reason = " ".join(str(error).split()) or type(error).__name__
             log.warning("the cache entry %s is unreadable and will be made again: %s", name, reason)
             return None
@@ -103,7 +104,7 @@ class CacheFolder:
             _tell(directory, "entry", f"the cache entry {path}, or its folder, {problem}: it is not used")
 
     def write(self, key: str, data: bytes) -> None:
-        """Puts an entry in its place in one step."""
+        """Writes an entry in one atomic step."""
         directory = self.directory
         if directory is None:
             return
@@ -126,7 +127,8 @@ class CacheFolder:
             self._distrust(directory, subject, key, problem)
 
     def prune(self) -> int:
-        """Deletes what was not used for longest until the folder is within its limit; how many files went.
+        """Deletes the least recently used entries until the folder is within its limit; returns how many
+        files.
 
         Raises OSError and Untrusted.
         """
@@ -144,7 +146,7 @@ def _make_folder(name: str, root: int) -> None:
 
 
 def _tell(directory: Path, subject: str, message: str) -> None:
-    """Says something of a folder once."""
+    """Logs a warning about a folder, once for each subject."""
     if (directory, subject) not in _told:
         _told.add((directory, subject))
         log.warning("%s", message)

@@ -1,7 +1,7 @@
-"""The form of an entry: magic, sha256 of the rest, the entry's name, a newline, what is stored.
+"""The form of an entry: magic, sha256 of the rest, the entry's name, a newline, the contents.
 
-The checksum finds damage, and the name an entry that lies in another's place.  Neither keeps anybody from
-writing an entry: that is the folder's owner and mode (``owned_files.py``).
+The checksum detects damage; the name detects an entry in another's place.  Neither protects against an
+attacker, which is the purpose of the folder's owner and mode (``owned_files.py``).
 """
 
 import hashlib
@@ -17,8 +17,8 @@ def to_entry(name: str, body: bytes) -> bytes:
 
 
 def from_entry(name: str, data: bytes) -> bytes:
-    """What the entry ``name`` stores.  Raises ValueError where a byte is missing, added or changed, and
-    where it is another entry.
+    """The contents of the entry ``name``.  Raises ValueError where a byte is missing, added or changed, and
+    where the bytes are those of another entry.
     """
     named, start = data[_START:], name.encode() + b"\n"
     if not data.startswith(_MAGIC):

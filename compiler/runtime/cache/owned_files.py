@@ -7,15 +7,15 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-_IN_PLACE = os.O_NOFOLLOW | os.O_NONBLOCK  # a named pipe would wait for somebody to write
+_IN_PLACE = os.O_NOFOLLOW | os.O_NONBLOCK  # O_NONBLOCK: opening a named pipe would wait for a writer
 
 
 class Untrusted(Exception):
-    """A file or folder that cannot be taken for its user's own; the message says why, without its name."""
+    """A file or folder may have been written by another user.  The message says why, without its name."""
 
 
 def distrust(status: os.stat_result, user: int) -> str | None:
-    """Why somebody else than ``user`` (a uid) may have written a file or folder; None where nobody may."""
+    """Why another user than ``user`` (a uid) may have written a file or folder; None if none may."""
     if status.st_uid != user:
         return f"belongs to user {status.st_uid} and not to user {user}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -25,8 +25,9 @@ def distrust(status: os.stat_result, user: int) -> str | None:
 
 @contextlib.contextmanager
 def open_folder(path: str | Path, within: int | None = None, *, anyones: bool = False) -> Iterator[int]:
-    """A descriptor of a folder.  ``within``: the descriptor of the folder around it; then the name is no
-    link.  A folder that the user names may be reached by links: caches are moved to other disks.
+    """Opens a folder and returns its descriptor.  ``within``: the descriptor of the parent folder; then the
+    name must not be a link.  A folder that the user names may be reached through links, since caches are
+    moved to other disks.
 
     anyones: accept any owner and mode.  Raises Untrusted, and OSError as ``os.open`` does.
     """
@@ -36,9 +37,9 @@ def open_folder(path: str | Path, within: int | None = None, *, anyones: bool = 
 
 
 def read_file(name: str, within: int, *, anyones: bool = False) -> bytes:
-    """The bytes of a file, which count as used now; no link and no special file is read.
+    """Reads a file, which then counts as used now.  Links and special files are not read.
 
-    anyones: accept any owner and mode, and leave the time of use alone.  Raises Untrusted, and OSError as
+    anyones: accept any owner and mode, and do not change the time of use.  Raises Untrusted, and OSError as
     ``os.open`` does.
     """
     with _opened(name, _IN_PLACE, within) as descriptor:
@@ -47,14 +48,14 @@ def read_file(name: str, within: int, *, anyones: bool = False) -> bytes:
             raise Untrusted("is no regular file")
         _check(status, anyones)
         if not anyones:
-            with contextlib.suppress(OSError):  # a file system that can only be read
+            with contextlib.suppress(OSError):  # the file system may be read-only
                 os.utime(descriptor)
         with open(descriptor, "rb", buffering=0, closefd=False) as file:
             return file.read()
 
 
 def put_file(name: str, within: int, data: bytes) -> None:
-    """Puts a file in its place in one step, readable by its owner alone.  Raises OSError."""
+    """Writes a file in one atomic step, readable by its owner only.  Raises OSError."""
     temporary = f".{name}.{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:

@@ -1,4 +1,4 @@
-"""Where the options, the environment and the system say that the cache is."""
+"""Finds the folder of the cache from the options, the environment and the system."""
 
 import os
 from pathlib import Path
@@ -10,8 +10,8 @@ from .owned_files import Untrusted, open_folder
 
 
 def default_directory() -> Path:
-    """``$XDG_CACHE_HOME/fuse_mlir``, else ``~/.cache/fuse_mlir``; for a user without a home, a folder of
-    their own among temporary files.
+    """``$XDG_CACHE_HOME/fuse_mlir``, else ``~/.cache/fuse_mlir``.  A user without a home gets a folder of
+    their own among the temporary files.
     """
     for base in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache")):
         if os.path.isabs(base):  # XDG: a relative path is invalid and is ignored; "~" is left where none is
@@ -20,13 +20,13 @@ def default_directory() -> Path:
 
 
 def cache_directory(options: Options) -> Path:
-    """Where the options say that entries are written."""
+    """The folder in which the options store entries."""
     return Path(options.cache_dir) if options.cache_dir is not None else default_directory()
 
 
 def cache_folder(options: Options, suffix: str) -> CacheFolder:
-    """The entries of ``suffix`` where the options say; one that stores nothing where they switch caches
-    off.
+    """The entries of ``suffix`` in the folder of the options.  Where the options turn caches off, it stores
+    nothing.
     """
     if not options.cache:
         return CacheFolder(None, suffix)
@@ -35,9 +35,7 @@ def cache_folder(options: Options, suffix: str) -> CacheFolder:
 
 
 def check_cache_dir(options: Options) -> None:
-    """Raises OptionError where the user names, as ``cache_dir``, something else than a folder for the cache
-    alone.
-    """
+    """Raises OptionError if ``cache_dir`` names anything other than a folder that is for the cache alone."""
     if options.cache_dir is None or not options.cache:
         return
     try:
@@ -46,7 +44,7 @@ def check_cache_dir(options: Options) -> None:
     except NotADirectoryError:
         raise OptionError(f"option 'cache_dir': {options.cache_dir} is no folder") from None
     except (OSError, Untrusted):
-        return  # it is made when it is needed, or said to be of no use then
+        return  # the folder is created later, or logged as unusable then
     if foreign is not None:
         where = cache_directory(options).resolve()
         raise OptionError(

@@ -1,6 +1,6 @@
-"""Checks while a program is compiled or runs: that no pass changed the numbers, that no launch fails or
-writes a NaN unseen, that storage is taken and given back where the plan says.
+"""Checks while a program is compiled or runs: that no pass changes the numbers, that failing launches and
+NaNs are noticed, and that storage is allocated and freed where the plan says.
 
-``gpu`` and the tools import it; of the runtime it knows ``plans``, the ``interpreter`` and the files beside
-the packages.
+``gpu`` and the tools import it.  Of the runtime it imports ``plans``, the ``interpreter`` and the files
+beside the packages.
 """

@@ -1,6 +1,6 @@
-"""Looks at every launch while a program runs: ``options={"check_values": ..., "synchronous": True}``.
+"""Checks every launch while a program runs: ``options={"check_values": ..., "synchronous": True}``.
 
-Nothing of it is in a program compiled without these options.
+A program that is compiled without these options contains none of this.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ...base.launch import Launch
 
 
 class BadValue(ArithmeticError):
-    """A launch wrote a NaN (or an infinity).  ``number``: of the launch; ``launch``: what it is."""
+    """A launch wrote a NaN (or an infinity).  ``number``: of the launch; ``launch``: its description."""
 
     def __init__(self, number: int, launch: Launch, what: str) -> None:
         self.number, self.launch = number, launch
@@ -56,7 +56,7 @@ class LaunchWatch:
                 raise BadValue(number, launch, self._told(position, tensor, bad, read))
 
     def _bad(self, tensor: Any) -> Tensor | None:
-        """Which elements are bad, if any is."""
+        """A mask of the bad elements; None if there are none."""
         if not isinstance(tensor, Tensor) or not (tensor.is_floating_point() or tensor.is_complex()):
             return None
         values = tensor.float() if tensor.element_size() == 1 else tensor

@@ -1,4 +1,6 @@
-"""Inputs of ``@main``: made from the types and facts of its arguments, copied, and moved by a rounding."""
+"""Inputs of ``@main``: making them from the types and facts of its arguments, copying them, perturbing
+them.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +20,8 @@ from ..interpreter.graph_values import check_room, layout_of
 
 @dataclass(frozen=True)
 class SizeSymbol:
-    """What is known of a size: it is a multiple of ``step`` from ``low`` to ``high``; ``hint`` is one that it
-    had.
+    """What is known about a size: it is a multiple of ``step`` between ``low`` and ``high``, and was ``hint``
+    in the example.
     """
 
     hint: int
@@ -29,7 +31,7 @@ class SizeSymbol:
 
     @staticmethod
     def of(facts: Mapping[str, ir.Attribute]) -> "SizeSymbol":
-        """From the attributes of an argument; without a hint it is the smallest size above 1."""
+        """Reads the attributes of an argument.  Without a hint, the smallest size above 1 is taken."""
         numbers = {
             key: ir.IntegerAttr(a).value
             for key, a in facts.items()
@@ -42,8 +44,8 @@ class SizeSymbol:
         return SizeSymbol(hint if high is None else min(hint, high), low, high, step)
 
     def others(self, factor: int = 1) -> list[int]:
-        """Sizes near the hint, those above it first, that share no factor with it but ``step`` and, where the
-        hint has it, ``factor``.
+        """Sizes near the hint, larger ones first, whose greatest common divisor with it is ``step``; or, if
+        the hint is a multiple of ``factor``, the least common multiple of ``step`` and ``factor``.
         """
         step = math.lcm(self.step, factor) if self.hint % factor == 0 else self.step
         near = [self.hint + step * n for n in (1, 2, 3, 4, 5, -1, -2, -3, -4, -5)]
@@ -65,8 +67,9 @@ def size_symbols(module: ir.Module, entry: str = "main") -> dict[str, SizeSymbol
 
 
 def other_sizes(module: ir.Module) -> Iterator[dict[str, int]]:
-    """Sizes of ``@main`` that are not the hints, those that tell most first: two symbols of one hint get two
-    sizes, then one, then smaller ones; then the same with sizes that are even or divisible as the hints are.
+    """Sizes of ``@main`` that are not the hints; those that reveal most come first.  First, symbols with
+    equal hints get different sizes; then equal ones; then smaller ones.  The same follows with sizes that are
+    even, or divisible as the hints are.
     """
     symbols = size_symbols(module)
     tried: list[dict[str, int]] = [{}]
@@ -85,15 +88,15 @@ def other_sizes(module: ir.Module) -> Iterator[dict[str, int]]:
 
 @dataclass(frozen=True)
 class InputMaker:
-    """Makes inputs for ``@main`` from the types and facts of its arguments; the same module and fields give
-    the same inputs.
+    """Makes inputs for ``@main`` from the types and facts of its arguments.  Equal modules and fields give
+    equal inputs.
 
-    Size symbols are their ``fuse.hint``, else their ``fuse.min`` (at least 2), unless ``sizes`` says
-    otherwise; ``fuse.multiple`` is kept.  Floats are normal (``positive``: their absolute value plus 0.1;
-    ``special``: with some NaN, infinities and zeros).  Integers are in [0, ``bound``), by default the
-    smallest extent above 1 of any argument, so that they can index; ``distinct``: 0, 1, .. and again from
-    ``bound``, so that no two indices of a scatter are equal where they need not be.  A tensor fills a storage
-    of its own, or lies in one as ``fuse.storage`` of its argument says.
+    A size symbol gets its ``fuse.hint``, else its ``fuse.min`` (at least 2), unless ``sizes`` gives it a
+    value; a multiple of ``fuse.multiple`` in any case.  Floats are normal.  ``positive``: their absolute
+    value plus 0.1.  ``special``: some are NaN, infinities and zeros.  Integers are in [0, ``bound``), so that
+    they can index; ``bound`` is by default the smallest extent above 1 of any argument.  ``distinct``: they
+    are 0, 1, .. and start again at ``bound``, so that indices of a scatter are different where possible.  A
+    tensor fills a storage of its own, or lies in one as ``fuse.storage`` of its argument says.
     """
 
     seed: int = 0
@@ -193,7 +196,7 @@ def _layout(
 
 
 def _place(facts: Mapping[str, ir.Attribute]) -> tuple[int, int]:
-    """Where an argument begins in its storage and how many elements that has, by ``fuse.storage``."""
+    """From ``fuse.storage``: the offset of an argument in its storage, and the elements of that storage."""
     place = facts.get("fuse.storage")
     if place is None:
         return 0, 0
@@ -206,7 +209,7 @@ def _place(facts: Mapping[str, ir.Attribute]) -> tuple[int, int]:
 
 
 def copy_inputs(inputs: Sequence[Any]) -> list[Any]:
-    """The inputs on fresh storages; tensors that share one still do, and keep strides and offsets."""
+    """Copies the inputs to fresh storages.  Sharing of storages, strides and offsets are kept."""
     storages: dict[tuple[int, int], Tensor] = {}
     copies: list[Any] = []
     for value in inputs:
@@ -226,8 +229,8 @@ def copy_inputs(inputs: Sequence[Any]) -> list[Any]:
 
 
 def moved_inputs(inputs: Sequence[Any], constants: int, seed: int) -> list[Any]:
-    """Copies of the inputs, each float32 and float64 moved up or down by a rounding; the last ``constants``
-    stay as they are.
+    """Copies of the inputs in which each float32 and float64 number is perturbed, up or down, by one rounding
+    error.  The last ``constants`` inputs are not changed.
     """
     generator = torch.Generator().manual_seed(seed)
     moved = copy_inputs(inputs)
@@ -240,5 +243,5 @@ def moved_inputs(inputs: Sequence[Any], constants: int, seed: int) -> list[Any]:
 
 
 def without_overlap(value: Tensor) -> bool:
-    """Whether no two elements share memory (an expanded tensor's do)."""
+    """Whether no two elements of a tensor share memory.  (Those of an expanded tensor do.)"""
     return all(s > 0 or n <= 1 for n, s in zip(value.shape, value.stride(), strict=True))

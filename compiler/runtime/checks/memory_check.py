@@ -1,4 +1,4 @@
-"""Checks, while a launch plan runs, that storage is taken and given back where the plan says.
+"""Checks, while a launch plan runs, that storage is allocated and freed where the plan says.
 
 ``MemoryCalls`` puts a call beside every step of the plan that takes storage or gives it back; they keep count
 in a ``MemoryCheck``.  A step that takes storage over from another variable hands its count on.
@@ -60,10 +60,11 @@ class MemoryCalls:
 
 
 class MemoryCheck:
-    """Counts the storages of one call.  planned: bytes that may be allocated at a time, or None where sizes
-    are known only when the program runs.  ``peak``: what was, in the last call.
+    """Counts the storages of one call.  planned: bytes that may be allocated at the same time; None where
+    sizes are known only when the program runs.  ``peak``: the most bytes that were allocated in the last
+    call.
 
-    Raises ``MemoryPlanError`` where storage outlives its last use, is never given back, or exceeds the plan.
+    Raises ``MemoryPlanError`` where storage outlives its last use, is never freed, or exceeds the plan.
     """
 
     def __init__(self, planned: int | None = None) -> None:
@@ -71,14 +72,14 @@ class MemoryCheck:
         self.start([])
 
     def start(self, args: list[Any]) -> None:
-        """A call begins; its arguments are the caller's."""
+        """A call begins.  Its arguments belong to the caller."""
         self._arguments = {r for r in map(_storage, args) if r is not None}
         self._live: dict[StorageWeakRef, int] = {}
         self._leaving: list[StorageWeakRef] = []
         self.peak = 0
 
     def took(self, *values: Any) -> None:
-        """Tensors were made; those that share known storage do not count."""
+        """Tensors were allocated.  Those in a storage that is already counted do not count."""
         for value in values:
             storage = _storage(value)
             if storage is not None and storage not in self._live and storage not in self._arguments:
@@ -89,12 +90,12 @@ class MemoryCheck:
             raise MemoryPlanError(f"{total} bytes are allocated, and the plan has {self.planned} at most")
 
     def giving(self, *values: Any) -> None:
-        """The last variables of some storages are about to go."""
-        storages = dict.fromkeys(map(_storage, values))  # several variables may show one
+        """The last variables of some storages are about to be deleted."""
+        storages = dict.fromkeys(map(_storage, values))  # several variables may share one storage
         self._leaving = [s for s in storages if s is not None and s in self._live]
 
     def given(self, line: str) -> None:
-        """They are gone, and nothing else may hold the storage."""
+        """The variables are deleted.  Nothing else may hold their storage."""
         for storage in self._leaving:
             size = self._live.pop(storage)
             if not storage.expired():
@@ -102,7 +103,7 @@ class MemoryCheck:
         self._leaving = []
 
     def finish(self, results: list[Any]) -> None:
-        """What is left is what the call returns."""
+        """The call ends.  All storage that is left must belong to its results."""
         returned = {_storage(value) for value in results}
         for storage, size in self._live.items():
             if storage not in returned:

@@ -1,20 +1,21 @@
-"""Names the first pass that changed the numbers: ``--verify-each=numeric``.
+"""Finds the first pass that changed the numbers: ``--verify-each=numeric``.
 
 ``NumericVerifier`` watches a pipeline run.  It executes the module before and after every pass on the same
 inputs (given, or made by ``InputMaker`` from types and facts) and compares results, mutated arguments and
 strides.  Where sizes are symbols it does so twice: with the sizes of the hints, and with others that share no
-factor with them (``other_sizes``), since a pass may take a hint for the size.  How strictly, the pass
-promises:
+factor with them (``other_sizes``), since a pass may mistake a hint for the size.  How strict it is depends on
+what the pass promises:
 
 | ``numerics`` of the pass | rule |
 |---|---|
 | ``bitwise`` | equal bits; NaN equals NaN, whatever its bits |
 | ``reassociates``, ``precision`` | error <= 2 * largest error before + some roundings of the dtype |
 
-Errors are distances from a float64 run of the module before the pass, which is made where bits differ: equal
-ones satisfy every rule.  The largest error before may be too small a sample of what rounding does: where the
-rule is broken it is asked again, and how far the float64 run moves when its inputs move by a rounding counts
-among the errors before.  A module whose text a pass leaves as it was is not run again.
+Errors are distances from a float64 run of the module before the pass, which is made only where bits differ,
+as equal bits satisfy every rule.  One run may be too small a sample of rounding errors before the pass.  So
+where the rule is broken, a second question is asked: how far does the float64 run move when its inputs are
+perturbed by a rounding error?  That distance then counts among the errors before the pass.  A module whose
+text a pass leaves unchanged is not run again.
 """
 
 import logging
@@ -29,7 +30,7 @@ from .outcomes import NumericMismatch, Outcome, check_equal
 
 log = logging.getLogger(__name__)
 
-#: Runs on moved inputs that tell how ill-conditioned a module is.
+#: Number of runs on perturbed inputs, which show how ill-conditioned a module is.
 _MOVES = 4
 
 
@@ -45,8 +46,8 @@ class PassLike(Protocol):
 
 @dataclass
 class _Case:
-    """Inputs, and what the module made of them before the pass; ``sizes``: those of symbols that are not the
-    hints.
+    """Inputs, and the outcome of the module on them before the pass.  ``sizes``: sizes of symbols that differ
+    from the hints.
     """
 
     inputs: list[Any]
@@ -58,11 +59,10 @@ class NumericVerifier:
     """Watches a pipeline (``passes.manager.Observer``) and raises NumericMismatch after the first pass that
     breaks its promise.
 
-    ``inputs``: captured inputs of ``@main``; without, they are made when the first pass starts, such that the
-    module's assertions hold, no two points store to one place and, if possible, no result is all NaN, and
-    made again for other sizes if the module runs with any;
-    ``constants``: values of the last arguments, which are not made.  ``objects``: what
-    ``#fuse.torch<"object:NAME">`` names.
+    ``inputs``: captured inputs of ``@main``.  Without them, inputs are made when the first pass starts.  They
+    are chosen such that the module's assertions hold, no two points store to one place and, if possible, no
+    result is all NaN.  If the module runs with other sizes, inputs are made for these too.  ``constants``:
+    values of the last arguments, which are not made.  ``objects``: what ``#fuse.torch<"object:NAME">`` names.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class NumericVerifier:
         self._constants = tuple(constants)
         self._objects = objects
         self._seed = seed
-        self._text = ""  # of the module that gave `_before`
+        self._text = ""  # the text of the module that gave `_before`
 
     def before_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
-        """Runs the module as it is, unless the last pass's outcome is known."""
+        """Runs the module before a pass, unless its outcome is known from the pass before."""
         if not self._cases and self.inputs is not None:
             self._cases = [_Case(self.inputs, self._run(module, self.inputs))]
         elif not self._cases:
@@ -119,9 +119,10 @@ class NumericVerifier:
             self._check_errors(case, after, p, ir.Module.parse(self._text, module.context))
 
     def _check_errors(self, case: _Case, new: Outcome, p: PassLike, before: ir.Module) -> None:
-        """Raises NumericMismatch where the pass may round differently, but not as ``new`` does.
+        """Checks a pass that may round differently.  Raises NumericMismatch where ``new`` is not within its
+        rule.
 
-        ``before``: the module before the pass, whose outcome ``case`` has.
+        ``before``: the module before the pass, which gave the outcome in ``case``.
         """
         old, reference = case.before, self._run(before, case.inputs, shadow=True)
         try:
@@ -135,28 +136,28 @@ class NumericVerifier:
 
     @property
     def sizes(self) -> list[Mapping[str, int]]:
-        """Of each run of a module, the sizes that are not the hints."""
+        """For each case, the sizes that differ from the hints."""
         return [case.sizes for case in self._cases]
 
     def _with_other_sizes(self, module: ir.Module) -> list[_Case]:
-        """One more case, where the module runs with other sizes: what relates one size to another, as a guard
-        does, is not in the module, so sizes are tried.
+        """Adds a case with other sizes, if the module runs with any.  Several are tried, since the module
+        does not say how sizes depend on each other (a guard of torch does).
         """
         for sizes in other_sizes(module):
             try:
                 return [_Case(*self._make(module, sizes), sizes)]
-            except (RuntimeError, ValueError, IndexError, TypeError) as error:  # also of torch's ops
+            except (RuntimeError, ValueError, IndexError, TypeError) as error:  # torch raises all of these
                 log.debug("the module does not run with %s: %s", sizes, error)
         return []
 
     def failed(self, number: int, p: PassLike, module: ir.Module, error: Exception) -> None:
-        """Nothing: whoever runs the pipeline reports the error."""
+        """Does nothing: whoever runs the pipeline reports the error."""
 
     def _run(self, module: ir.Module, inputs: Sequence[Any], shadow: bool = False) -> Outcome:
         return Outcome.of(module, inputs, objects=self._objects, shadow=shadow, seed=self._seed)
 
     def _make(self, module: ir.Module, sizes: Mapping[str, int] | None = None) -> tuple[list[Any], Outcome]:
-        """Inputs on which the module runs, and what it gave; those that leave numbers in all results are
+        """Inputs on which the module runs, with its outcome.  Inputs for which no result is all NaN are
         preferred."""
         chosen = sizes or {}
         found: tuple[list[Any], Outcome] | None = None
@@ -185,5 +186,5 @@ class NumericVerifier:
 
 
 def _text(module: ir.Module) -> str:
-    """All that a run depends on, and the locations that its errors name."""
+    """The text of a module that a run depends on, with the locations that its errors name."""
     return module.operation.get_asm(enable_debug_info=True)

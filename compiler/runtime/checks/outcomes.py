@@ -1,4 +1,4 @@
-"""What a run of a module left behind, and whether two runs agree as strictly as a pass promises."""
+"""The outcome of running a module, and whether two outcomes agree as strictly as a pass promises."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from ..interpreter.program import InterpretedProgram
 from ..rng import RngState
 from .made_inputs import copy_inputs, without_overlap
 
-#: Roundings of a result's dtype that a pass may add when it is not bitwise; sums are long in wide dtypes,
-#: narrow ones round once.
+#: How many roundings of a result's dtype a pass that is not bitwise may add.  Wide dtypes get more, as their
+#: sums are long; a narrow one is rounded once.
 _ROUNDINGS = {torch.float64: 32, torch.float32: 32}
 _FEW_ROUNDINGS = 2
 
@@ -23,9 +23,9 @@ _FEW_ROUNDINGS = 2
 class NumericMismatch(Exception):
     """A pass changed the numbers.
 
-    ``result``: "result 0" or "argument 1" (a mutated one).  ``max_error``: largest absolute difference (NaN
-    where a difference has no size).  ``first_index``: where the first wrong element is, () for a scalar or
-    when the shape itself is wrong.
+    ``result``: "result 0" or "argument 1" (a mutated one).  ``max_error``: the largest absolute difference,
+    NaN where it cannot be computed.  ``first_index``: the first wrong element, () for a scalar or when the
+    shape itself is wrong.
     """
 
     def __init__(
@@ -36,7 +36,9 @@ class NumericMismatch(Exception):
         super().__init__(f"pass {pass_name} changed {result}: {what}")
 
     def where(self, at: str) -> "NumericMismatch":
-        """The same, of a run ``at`` which it went wrong, " with s0 = 7"."""
+        """The same error with ``at`` in its text: the sizes of the run that failed, such as " with s0 =
+        7".
+        """
         return NumericMismatch(
             self.pass_name, f"{self.result}{at}", self.what, self.max_error, self.first_index
         )
@@ -47,7 +49,7 @@ class NumericMismatch(Exception):
 
 @dataclass
 class Outcome:
-    """What a run left behind: name ("result 0", "argument 1") -> value, in order."""
+    """What a run computed: name ("result 0", "argument 1") -> value, in order."""
 
     values: dict[str, Any]
 
@@ -64,7 +66,7 @@ class Outcome:
         program = InterpretedProgram(module, objects=objects, shadow=shadow)
         arguments = copy_inputs(inputs)
         with torch.random.fork_rng(devices=[]):
-            # torch.manual_seed also keeps the text of the whole stack, for CUDA to seed later.
+            # torch.manual_seed would also store a traceback of the whole stack, to seed CUDA later.
             torch.default_generator.manual_seed(seed)
             results, left = program.run(arguments, rng=RngState(seed))
         values = {f"result {i}": _kept(r) for i, r in enumerate(results)}
@@ -102,7 +104,7 @@ def check_equal(
     """Compares two outcomes as ``numerics`` demands.  Raises NumericMismatch.
 
     ``reference``: the float64 outcome of the module before the pass; needed unless ``numerics`` is "bitwise".
-    ``moved``: the same on inputs that differ by a rounding.
+    ``moved``: float64 outcomes of that module on inputs perturbed by a rounding error.
     """
     if numerics != "bitwise" and reference is None:
         raise ValueError(f"comparing with {numerics!r} needs a float64 reference")
@@ -164,8 +166,8 @@ def _different_bits(old: Tensor, new: Tensor) -> Tensor:
 
 
 def _too_far(old: Tensor, new: Tensor, truth: Tensor, moved: Sequence[Tensor]) -> Tensor:
-    """Where ``new`` is further from the truth than twice the largest error of ``old`` (or of the truth of
-    ``moved`` inputs) and a few roundings allow."""
+    """Where ``new`` is too far from the reference: further than twice the largest error of ``old`` (or of the
+    outcomes ``moved``) plus a few roundings."""
     eps = torch.finfo(old.dtype).eps * _ROUNDINGS.get(old.dtype, _FEW_ROUNDINGS)
     old, new = old.double(), new.double()
     finite = old.isfinite() & truth.isfinite()

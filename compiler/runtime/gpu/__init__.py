@@ -1,5 +1,5 @@
-"""A CUDA device: its driver, the launcher of a kernel, plans loaded with all that they call, and kernels
-measured against each other.
+"""A CUDA device: its driver, the launcher of kernels, loading a plan with all kernels and ops that it calls,
+and timing kernels against each other.
 
-The top of the runtime: it may import every other package of it, and none of them imports it.
+This is the top of the runtime.  It may import every other package of it, and none of them imports it.
 """

@@ -1,8 +1,8 @@
-"""The few calls of the CUDA driver that loading and launching a kernel take, through ctypes: no compiler, no
-headers.
+"""The calls of the CUDA driver that loading and launching a kernel need, through ctypes, without a compiler
+or headers.
 
-`CudaDriver` works in the calling thread's current context, which torch has made. Nothing is loaded before
-`CudaDriver.load()`.
+`CudaDriver` works in the calling thread's current context, which torch has created. No library is loaded
+before `CudaDriver.load()`.
 """
 
 import ctypes
@@ -18,17 +18,17 @@ _MAX_DYNAMIC_SHARED_BYTES = 8
 _NON_PORTABLE_CLUSTER_SIZE = 14
 
 _DEFAULT_SHARED_LIMIT = 48 * 1024
-"""Bytes of shared memory that a kernel may use without asking."""
+"""Bytes of dynamic shared memory that a kernel may use without setting an attribute."""
 
 _PORTABLE_CLUSTER = 8
-"""Blocks in the largest cluster that every device with clusters accepts."""
+"""Blocks of the largest cluster that every device with clusters accepts."""
 
 #: CUdevice_attribute: bytes of shared memory that a block may ask for.
 _SHARED_BYTES_PER_BLOCK = 97
 
 
 class CudaError(RuntimeError):
-    """The driver refused something, or there is no driver. `code` is the CUresult, -1 where there is no
+    """The driver returned an error, or there is no driver. `code` is the CUresult, -1 where there is no
     driver.
     """
 
@@ -38,9 +38,10 @@ class CudaError(RuntimeError):
 
 
 class LaunchCall(Protocol):
-    """`cuLaunchKernelEx` with addresses: a CUlaunchConfig, a CUfunction, None, and the `extra` list.
+    """`cuLaunchKernelEx`, called with a CUlaunchConfig, a CUfunction, None, and the `extra` list.
 
-    Each but None is what ctypes passes on as it is: made by `byref` or `from_param`.
+    The first two and the last are made by `byref` or `from_param`, so that ctypes passes them without
+    conversion.
     """
 
     def __call__(self, config: Any, function: Any, params: None, extra: Any) -> int:
@@ -48,7 +49,7 @@ class LaunchCall(Protocol):
 
 
 class Driver(Protocol):
-    """What a Launcher needs of a driver; tests pass one that records."""
+    """The methods of a driver that a Launcher uses; tests pass a driver that records calls."""
 
     launch_kernel: LaunchCall
 
@@ -63,14 +64,14 @@ class Driver(Protocol):
 
 
 class CudaDriver:
-    """libcuda.so.1. Each method raises CudaError with the kernel's name, where it has one, and CUDA's own
-    words.
+    """libcuda.so.1. Each method raises CudaError with CUDA's own description and, where one is involved, the
+    kernel's name.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
-        # The GIL is released in the call: a launch waits where the queue is full, and other threads must go
-        # on.
+        # This library releases the GIL in a call: a launch waits while the queue is full, and other threads
+        # must go on.
         launch = library.cuLaunchKernelEx
         launch.restype = ctypes.c_int
         self.launch_kernel: LaunchCall = launch
@@ -99,9 +100,9 @@ class CudaDriver:
         return count.value
 
     def make_current(self, device: int) -> None:
-        """Make the context that torch uses on device number `device` the calling thread's.
+        """Makes torch's context on device number `device` current in the calling thread.
 
-        torch does so when a thread first needs one; a backward pass may launch before that.
+        torch does so when a thread first needs a context, but a backward pass may launch before that.
         """
         context = ctypes.c_void_p()
         retained = self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), self._device_handle(device))
@@ -115,7 +116,7 @@ class CudaDriver:
         return context.value is not None
 
     def current_device(self, kernel: str) -> int:
-        """The number of the current context's device; `kernel` is named where there is no context."""
+        """The number of the current context's device; the error without a context names `kernel`."""
         device = ctypes.c_int()
         self._check(self._library.cuCtxGetDevice(ctypes.byref(device)), "cuCtxGetDevice", kernel)
         return device.value
@@ -136,7 +137,7 @@ class CudaDriver:
         self._check(self._library.cuModuleUnload(ctypes.c_void_p(module)), "cuModuleUnload", kernel)
 
     def allow_shared(self, function: int, size: int, device: int, kernel: str) -> None:
-        """Let `function` be launched with `size` bytes of dynamic shared memory on `device`."""
+        """Allows `function` to be launched with `size` bytes of dynamic shared memory on `device`."""
         if size <= _DEFAULT_SHARED_LIMIT:
             return
         limit = self._device(self._device_handle(device), _SHARED_BYTES_PER_BLOCK)
@@ -148,7 +149,7 @@ class CudaDriver:
         self._set_function(function, _MAX_DYNAMIC_SHARED_BYTES, size, kernel)
 
     def allow_cluster(self, function: int, blocks: int, kernel: str) -> None:
-        """Let `function` be launched in clusters of `blocks` blocks."""
+        """Allows `function` to be launched in clusters of `blocks` blocks."""
         if blocks > _PORTABLE_CLUSTER:
             self._set_function(function, _NON_PORTABLE_CLUSTER_SIZE, 1, kernel)
 

@@ -1,9 +1,10 @@
-"""Measures several forms of one kernel against each other on the GPU, on memory of its own.
+"""Times several forms of one kernel against each other on the GPU, on memory of its own.
 
-Every sample reads a clean buffer larger than the L2 cache, then times one launch by events, which the host
-has issued long before the device gets there.  The forms take turns, in both directions, so that drift hits
-all alike. A form other than the first wins only if it is faster beyond the spread of both, twice: when it
-was chosen among all, which favours luck, and again in a duel with the first.
+Every sample reads a clean buffer larger than the L2 cache, then times one launch by events. The host has
+issued both events and the launch long before the device gets there.  The forms take turns, forwards and
+backwards, so that drift affects all alike. A form other than the first wins only if it is faster beyond the
+spread of both, in two measurements: among all forms, where choosing the best favours luck, and again against
+the first alone.
 """
 
 import logging
@@ -26,21 +27,21 @@ from .trial import Argument, Trial
 log = logging.getLogger(__name__)
 
 FLUSH_BYTES = 256 << 20
-#: Rounds over all forms, over the best of them, and of the duel.
+#: Number of rounds over all forms, over the best of them, and over the last two.
 _FIRST, _SECOND, _DUEL = 5, 15, 30
 _BEST = 4
-#: A winner is faster by this fraction and by this many microseconds (what two events resolve), in the median.
+#: A winner's median is faster by this fraction, and by this many microseconds, the resolution of two events.
 MARGIN, RESOLUTION = 0.03, 0.5
-#: How far results may differ from the first form's: sums in another order.
+#: How far results may differ from those of the first form, which adds in another order.
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 6e-2}
 
-#: Microseconds of one launch.
+#: Measures one launch, in microseconds.
 Sample = Callable[[Callable[[], None]], float]
 
 
 def fastest(launches: Sequence[Callable[[], None]], sample: Sample, deadline: float) -> int | None:
     """The number of the launch that wins by the rule above; None where ``deadline`` (``time.monotonic``)
-    comes first.
+    passes first.
     """
     times: list[list[float]] = [[] for _ in launches]
 
@@ -67,7 +68,7 @@ def fastest(launches: Sequence[Callable[[], None]], sample: Sample, deadline: fl
 
 
 def _faster(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Whether the medians differ by the margin and the middle halves of the samples do not meet."""
+    """Whether the medians differ by the margin and the interquartile ranges of the samples do not overlap."""
     gain = statistics.median(second) - statistics.median(first)
     apart = statistics.quantiles(first, n=4)[2] < statistics.quantiles(second, n=4)[0]
     return apart and gain > max(MARGIN * statistics.median(second), RESOLUTION)
@@ -83,7 +84,7 @@ class KernelTimer:
 
     @property
     def place(self) -> torch.device:
-        """Where the memory is."""
+        """The device as torch names it."""
         return torch.device("cuda", self.device)
 
     def fastest(self, trials: Sequence[Trial], deadline: float) -> int | None:
@@ -99,14 +100,14 @@ class KernelTimer:
             return None if found is None else kept[found]
 
     def _launchers(self, trials: Sequence[Trial]) -> list[Any]:
-        """What launches each trial; None for one that Triton or the device refuses."""
+        """A launcher for each trial; None for a trial that Triton or the device rejects."""
         target = target_of(self.device)
         requests = [CompileRequest.of(t.source, target) for t in trials]
         found: list[Any] = []
         for trial, cubin in zip(trials, self._compiled(requests), strict=True):
             try:
                 launch = None if cubin is None else Launcher(cubin, trial.source.signature).on(self.device)
-            except Exception as error:  # too much shared memory, for example
+            except Exception as error:  # it may need too much shared memory, for example
                 log.debug("autotune: a form cannot be loaded: %s", error)
                 launch = None
             found.append(launch)
@@ -129,11 +130,13 @@ class KernelTimer:
             return list(pool.map(compiled, requests))
 
     def _memory(self, arguments: Sequence[Argument]) -> list[torch.Tensor | int] | None:
-        """Memory for the arguments: normal numbers, and zeros for integers, which are in range as indices."""
+        """Memory for the arguments: normal numbers for floats, and zeros for integers, which are valid
+        indices.
+        """
         free, _ = torch.cuda.mem_get_info(self.device)
         if 3 * sum(a.bytes for a in arguments) + FLUSH_BYTES > free:
             return None
-        generator = torch.Generator(self.place).manual_seed(0)  # the user's generator stays where it is
+        generator = torch.Generator(self.place).manual_seed(0)  # torch's own generator must not advance
         made: list[torch.Tensor | int] = []
         for argument in arguments:
             if not argument.element:
@@ -150,7 +153,7 @@ class KernelTimer:
     def _right(
         self, trials: Sequence[Trial], launchers: Sequence[Any], memory: Sequence[torch.Tensor | int]
     ) -> list[int]:
-        """The trials after the first that can be launched and give what the first gives."""
+        """The trials after the first that can be launched and give the results of the first."""
         written = [memory[n] for n in dict.fromkeys(trials[0].written)]
         tensors = [t for t in written if isinstance(t, torch.Tensor)]
         before = [t.clone() for t in tensors]
@@ -205,7 +208,7 @@ def _bound(launch: Any, trial: Trial, memory: Sequence[torch.Tensor | int]) -> C
 
 
 def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Equal but for the order of sums: by the norm of the difference."""
+    """Whether two results are equal except for the order of sums, by the norm of their difference."""
     if a.dtype not in _TOLERANCE:
         return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
     wide_a, wide_b = a.double().nan_to_num(0, 1, -1), b.double().nan_to_num(0, 1, -1)

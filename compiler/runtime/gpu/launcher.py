@@ -43,7 +43,9 @@ class ArgType:
 
 
 def _bf16_bits(value: float) -> int:
-    """The bfloat16 nearest to `value` (ties to even), as its 16 bits; values too large become infinite."""
+    """The bfloat16 nearest to `value` (ties to even), as 16 bits; a value that is too large becomes
+    infinite.
+    """
     bits = struct.unpack("<Q", struct.pack("<d", value))[0]
     sign, exponent, fraction = bits >> 63, (bits >> 52) & 0x7FF, bits & ((1 << 52) - 1)
     if exponent == 0x7FF:
@@ -99,10 +101,10 @@ class LaunchError(RuntimeError):
 
 
 class Launcher:
-    """Loads a kernel where it is needed and launches it.
+    """Loads a kernel on each device that needs it, and launches it.
 
     cubin: the kernel. signature: one of ARG_TYPES for each argument, without Triton's two trailing pointers.
-    driver: what to load and launch with, by default this machine's, looked up at the first `on`.
+    driver: loads and launches; by default this machine's, which the first `on` looks up.
 
     Raises ValueError where the signature is not the kernel's, by number or by size, and NotImplementedError
     for a kernel that needs scratch memory or takes a descriptor by value.
@@ -216,7 +218,7 @@ _Block = list[Any]
 for.
 """
 
-#: A launch as Python of its own for each kernel: positional arguments are cheaper than a tuple of them.
+#: The Python source of a launch. Each kernel gets its own, as positional arguments are cheaper than a tuple.
 _SOURCE = """
 def launch(stream, gx, gy, gz{parameters}):
     try:
@@ -272,7 +274,7 @@ def _launch_function(
     pack_grid, pack_stream = struct.Struct("=3I").pack_into, struct.Struct("=Q").pack_into
     stream_at = struct.calcsize("=7I4x")
     call = driver.launch_kernel
-    handle = ctypes.c_void_p.from_param(function)  # what ctypes passes on as it is, as `byref` above
+    handle = ctypes.c_void_p.from_param(function)  # ctypes passes this on unconverted, as `byref` above
     free = [new_block()]
 
     def move(item: _Block, stream: int, gx: int, gy: int, gz: int) -> bool:
@@ -287,7 +289,7 @@ def _launch_function(
         return True
 
     def repeat(code: int, item: _Block, gx: int, gy: int, gz: int) -> None:
-        """What follows a launch that the driver refused with `code`."""
+        """Handles a launch that the driver rejected with `code`."""
         if code == INVALID_CONTEXT:  # the first call of this thread
             driver.make_current(device)
             code = call(item[1], handle, None, item[2])
@@ -311,7 +313,7 @@ def _launch_function(
     }
     exec(compile(source, f"<launch of {cubin.name}>", "exec"), scope)
     launch: Launch = scope["launch"]
-    launch.__qualname__ = f"kernel '{cubin.name}'"  # what Python says of a wrong number of arguments
+    launch.__qualname__ = f"kernel '{cubin.name}'"  # Python's error for a wrong number of arguments shows it
     return launch
 
 
@@ -336,7 +338,7 @@ def _argument_error(
     args: tuple[object, ...],
     error: Exception,
 ) -> LaunchError:
-    """What was wrong with the arguments of a launch that could not be packed."""
+    """The error for a launch whose arguments could not be packed."""
     for index, (entry, value) in enumerate(zip(signature, args, strict=True)):
         try:
             struct.pack(ARG_TYPES[entry].code, value)

@@ -1,4 +1,4 @@
-"""Brings a launch plan to life on the GPU: compiles its kernels in parallel, loads them, binds extern ops.
+"""Makes a launch plan executable on the GPU: compiles its kernels in parallel, loads them, binds extern ops.
 
 Nothing here needs MLIR: a program that comes from the cache is loaded without it.
 """
@@ -36,15 +36,15 @@ class PlanKernel:
 
 
 def hardware_name(device: int | None = None) -> str:
-    """The name of the hardware model of a CUDA device, by what the driver calls it; "generic" for one that
-    has no model.
+    """The name of the hardware model for a CUDA device, by the name that the driver gives the device;
+    "generic" where there is no model.
     """
     name = torch.cuda.get_device_name(device).lower()
     return next((model for model in ("h200", "h100", "a100") if model in name), "generic")
 
 
 def target_of(device: int) -> Target:
-    """What kernels for a CUDA device are compiled for."""
+    """The compilation target of a CUDA device."""
     major, minor = torch.cuda.get_device_capability(device)
     return Target(arch=major * 10 + minor)
 
@@ -57,9 +57,9 @@ def kernel_cache(options: Options) -> KernelCache:
 def start_kernels(
     plan: Plan, sources: Mapping[str, CompileSource], options: Options
 ) -> Callable[[], dict[str, PlanKernel]]:
-    """Begins to compile what the plan launches, in other threads; returns what waits for it.
+    """Starts compiling the kernels of the plan in other threads; returns a function that waits for them.
 
-    That raises ``TritonCompileError`` naming the kernel and the stage that refused it.
+    That function raises ``TritonCompileError`` naming the kernel and the stage that rejected it.
     """
     target = target_of(plan.device_index)
     launched = {kernel.name for kernel in plan.kernels}
@@ -85,9 +85,9 @@ def load_plan(
     kind: str,
     launches: Sequence[Launch],
 ) -> Callable[[list[Any]], list[Any]]:
-    """The executable plan: from the list of ``@main``'s arguments, which it empties, to the list of
-    results.  ``kind``: what the graph is to autograd ("inference", "forward", "backward").  ``launches``:
-    what runs, for messages about them.
+    """The executable plan: a function from the list of ``@main``'s arguments, which it empties, to the list
+    of results.  ``kind``: the role of the graph in autograd ("inference", "forward", "backward").
+    ``launches``: their descriptions, for messages.
     """
     launchers = load_kernels(plan, kernels)
     externs = bind_externs(plan, objects)

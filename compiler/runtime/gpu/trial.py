@@ -1,4 +1,4 @@
-"""One form of a kernel, to be measured against others: what to compile and how to launch it, as plain
+"""One form of a kernel to be timed against others: what to compile and how to launch it, as plain
 data."""
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ..kernels.cubin import CompileSource
 
 @dataclass(frozen=True)
 class Argument:
-    """A tensor of ``elements`` elements of type ``element`` ("f32"), or, without an element type,
+    """A tensor of ``elements`` elements of type ``element`` ("f32"); or, without an element type, the number
     ``value``."""
 
     element: str = ""

@@ -1,4 +1,4 @@
-"""Interprets ``{fuse.control_flow}`` functions: ``scf`` over numbers of the host, around calls."""
+"""Interprets ``{fuse.control_flow}`` functions: ``scf`` on numbers of the host, around calls."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ Values = list[Any]
 
 
 class InterpretedControlFlow:
-    """One function, run op by op.  Call it with its arguments; gives its results."""
+    """One function, run op by op.  Called with its arguments, it returns its results."""
 
     def __init__(self, module: Module, func: ir.Operation) -> None:
         self._module = module
@@ -28,13 +28,13 @@ class InterpretedControlFlow:
 
 
 class _Run:
-    """The state of one call: what every value is so far."""
+    """The state of one call: the values computed so far."""
 
     def __init__(self, module: Module, rng: RngState, values: dict[ir.Value, Any]) -> None:
         self.module, self.rng, self.values = module, rng, values
 
     def block(self, block: ir.Block, arguments: Sequence[Any]) -> Values:
-        """Runs a block; the operands of its terminator."""
+        """Runs a block; returns the operands of its terminator."""
         if arguments:
             self.values.update(zip(block.arguments, arguments, strict=True))
         for op in (o.operation for o in block.operations):

@@ -1,4 +1,6 @@
-"""How the interpreter keeps elements: dtypes of tensors and of scalar values, their shadow, bits, poison."""
+"""How the interpreter represents elements: dtypes of tensors and of scalar values, their float64 shadow,
+their bits, and the values of uninitialised memory.
+"""
 
 import torch
 
@@ -6,13 +8,13 @@ from ...mlir import ir
 from ..errors import RunError
 from ..torch_types import TORCH_DTYPES
 
-#: Types of scalar values; integers have no sign, so torch's signed dtypes hold them.
+#: Types of scalar values.  MLIR's integers are signless; torch's signed dtypes hold them.
 VALUE_DTYPES: dict[str, torch.dtype] = {
     **{e: d for e, d in TORCH_DTYPES.items() if not e.startswith(("ui", "complex"))},
     "index": torch.int64,
 }
 
-#: Unsigned memory, seen as the signless integers that loads and stores deal in.
+#: Unsigned dtypes in memory, and the signed ones that loads and stores use for the same bits.
 SIGNLESS: dict[torch.dtype, torch.dtype] = {
     torch.uint8: torch.int8,
     torch.uint16: torch.int16,
@@ -20,8 +22,8 @@ SIGNLESS: dict[torch.dtype, torch.dtype] = {
     torch.uint64: torch.int64,
 }
 
-#: Integers as wide as a dtype, by bytes: gathers and scatters move bits, and not every dtype has those
-#: operations.
+#: Integer dtypes by their bytes.  Gathers and scatters move elements as integers of the same width, as not
+#: every dtype has these operations.
 CARRIERS: dict[int, torch.dtype] = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -32,7 +34,7 @@ def signless(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def memory_dtype(element: str, shadow: bool = False) -> torch.dtype:
-    """How tensors of ``element`` (its MLIR spelling) are kept; with ``shadow`` every float as float64."""
+    """The dtype of tensors of ``element`` (its MLIR spelling); with ``shadow``, float64 for every float."""
     dtype = TORCH_DTYPES[element]
     if shadow and dtype.is_floating_point:
         return torch.float64
@@ -40,7 +42,7 @@ def memory_dtype(element: str, shadow: bool = False) -> torch.dtype:
 
 
 def value_dtype(type_: ir.Type, shadow: bool = False) -> torch.dtype:
-    """The dtype of a scalar value.  Raises RunError for a type that no scalar has."""
+    """The dtype of a scalar value.  Raises RunError for a type that scalars cannot have."""
     dtype = VALUE_DTYPES.get(str(type_))
     if dtype is None:
         raise RunError(f"no scalar value has the type {type_}")
@@ -48,7 +50,7 @@ def value_dtype(type_: ir.Type, shadow: bool = False) -> torch.dtype:
 
 
 def poison(tensor: torch.Tensor) -> torch.Tensor:
-    """Fills memory that nobody has written: NaN, the largest integer, True.  Returns ``tensor``."""
+    """Fills uninitialised memory with NaN, the largest integer, or True.  Returns ``tensor``."""
     if tensor.dtype in SIGNLESS:  # all ones: the largest unsigned number
         signless(tensor).fill_(-1)
         return tensor

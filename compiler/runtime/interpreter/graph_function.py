@@ -63,7 +63,7 @@ class GraphFunction:
             lambda name: module.function(name, func.location).results,
         )
         self._returned: tuple[int, ...] = ()
-        self.results: list[ResultOrigin] = []  #: whose storage each result is
+        self.results: list[ResultOrigin] = []  #: by result, the storage that it is in
         for op in (o.operation for o in block.operations):
             self._read(op)
         self._slots = len(self._number)
@@ -139,7 +139,7 @@ class GraphFunction:
 
 
 def _watched(step: Step, watch: Watch) -> Step:
-    """The step of a call, and a look at what it did."""
+    """The step of a call, followed by what watches it."""
 
     def watched(frame: Frame, operands: list[Any]) -> Sequence[Any]:
         made = step(frame, operands)

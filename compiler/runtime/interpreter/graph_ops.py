@@ -1,4 +1,4 @@
-"""What each op of a graph function does: ``GRAPH_OPS`` for the ops, ``*_step`` for the calls."""
+"""The implementation of each op of a graph function: ``GRAPH_OPS`` for the ops, ``*_step`` for the calls."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -139,7 +139,7 @@ def scalar_step(op: ir.Operation, apply: Callable[..., Any]) -> Step:
 
 
 def kernel_step(op: ir.Operation, target: Callable[[list[Any]], list[Tensor]]) -> Step:
-    """A call of a kernel or a launch: its results are the tied arguments under the layouts of the results'
+    """A call of a kernel or a launch.  Its results are the tied arguments in the layouts of the results'
     types."""
     specs = [TensorSpec.of(r.type) for r in op.results]
 
@@ -166,7 +166,7 @@ def nested_step(
     declaration: ir.Operation,
     shadow: bool,
 ) -> Step:
-    """A call of a sub-graph or of control flow around some: each tensor that it gives is in storage of its
+    """A call of a sub-graph, or of control flow around sub-graphs.  Each tensor result is in a storage of its
     own."""
     specs = [spec_of(r.type) for r in op.results]
     symbols = named_sizes(declaration, "res_attrs")
@@ -184,7 +184,7 @@ def nested_step(
 
 
 def _relayout(tensor: Tensor, spec: TensorSpec, sizes: Mapping[str, int]) -> Tensor:
-    """The tied argument's tensor under the layout of the result's type (the two are usually one)."""
+    """The tied argument's tensor in the layout of the result's type, which is usually its own."""
     if spec.is_static and tuple(tensor.shape) == tuple(s.constant for s in spec.sizes):
         return tensor
     shape, strides, _ = layout_of(spec, sizes)
@@ -233,7 +233,7 @@ def extern_step(op: ir.Operation, target: ExternCall, declaration: ir.Operation,
 def run_extern(
     target: ExternCall, operands: list[Any], specs: list[TensorSpec | None], mutated: list[int], shadow: bool
 ) -> list[Any]:
-    """Runs an extern op; under shadow on float64, or, where the op has no float64, on the declared types."""
+    """Runs an extern op: under shadow in float64, or in the declared types where the op has no float64."""
     if not shadow:
         return target(operands)
     try:
@@ -259,13 +259,13 @@ def _fit(
     aliased: bool,
     location: ir.Location,
 ) -> Tensor:
-    """An extern op's result in the layout that its type promises.  Raises RunError where sizes or dtype are
-    others."""
+    """An extern op's result in the layout that its type promises.  Raises RunError where sizes or dtype
+    differ."""
     if not isinstance(value, Tensor):
         value = torch.tensor(value)
     dtype = memory_dtype(spec.element, shadow)
     if value.dtype == dtype and not set(spec.symbols) <= sizes.keys():
-        return value  # a fuse.size after the call reads the unknown size off this result
+        return value  # a fuse.size after the call reads the unknown size from this result
     shape, strides, _ = layout_of(spec, sizes)
     if tuple(value.shape) != shape:
         raise RunError(

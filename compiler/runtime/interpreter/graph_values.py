@@ -1,4 +1,4 @@
-"""What the parts of the graph interpreter share: the state of a run, layouts as numbers, fresh memory."""
+"""What the modules of the graph interpreter share: the state of a run, layouts as numbers, fresh memory."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -14,18 +14,18 @@ from ..errors import RunError
 from ..rng import RngState
 from .dtypes import memory_dtype, poison
 
-#: Called after a call with the tensors that it read and those that it wrote.
+#: Called after a call, with the tensors that the call read and those that it wrote.
 Watch = Callable[[Sequence[Any], Sequence[Any]], None]
 
 
 class Module(Protocol):
-    """What a function needs of the module that it is in (``interpreter.Program``)."""
+    """What a function uses of the module around it (``interpreter.Program``)."""
 
     shadow: bool
     watched: Mapping[ir.Operation, Watch]
 
     def function(self, name: str, location: ir.Location) -> Any:
-        """What runs when ``name`` is called."""
+        """The Python function that runs a call of ``name``."""
 
     def declaration(self, name: str) -> ir.Operation:
         """The function or kernel called ``name``."""
@@ -33,13 +33,13 @@ class Module(Protocol):
 
 @dataclass
 class Frame:
-    """The state of one run of one function: a value per slot, sizes by name, where random numbers come
-    from."""
+    """The state of one run of one function: a value for each slot, sizes by name, the source of random
+    numbers."""
 
     values: list[Any]
     sizes: dict[str, int]
     rng: RngState
-    poisoned: bool = True  #: fresh memory is NaN, so that a read of what nobody wrote shows; else zeros
+    poisoned: bool = True  #: fresh memory is NaN, so that a read of unwritten elements shows; else zeros
 
 
 #: One op, ready to run: from the operands' values to the results'.
@@ -57,13 +57,13 @@ def callee_of(op: ir.Operation) -> str:
 
 
 def describe(op: ir.Operation) -> str:
-    """An op as messages name it."""
+    """The name of an op in messages."""
     return f"call of @{callee_of(op)}" if op.name == "func.call" else op.name
 
 
 def same_strides(shape: Sequence[int], a: Sequence[int], b: Sequence[int]) -> bool:
-    """Whether two stride tuples address alike: strides of dims of size 1, or of an empty tensor, do not
-    count."""
+    """Whether two stride tuples address the same elements.  Strides of dims of size 1 do not count, nor those
+    of an empty tensor."""
     return 0 in shape or all(n == 1 or x == y for n, x, y in zip(shape, a, b, strict=True))
 
 
@@ -73,13 +73,13 @@ def layout_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[tuple[int, ..
     return shape, tuple(int(e.evaluate(sizes)) for e in spec.strides), int(spec.offset.evaluate(sizes))
 
 
-#: Bytes of memory that the machine has.
+#: Bytes of the machine's memory.
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def check_room(size: int) -> None:
-    """Raises RunError if ``size`` bytes are more than the machine has.  To ask for them might succeed, and to
-    write them end other processes.
+    """Raises RunError if ``size`` bytes are more than the machine has.  Allocating them might succeed, and
+    writing them could make the system kill other processes.
     """
     if size > MEMORY:
         raise RunError(f"{size / 2**30:.3g} GiB are needed, but the machine has {MEMORY / 2**30:.3g} GiB")

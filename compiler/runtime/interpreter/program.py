@@ -1,13 +1,14 @@
-"""Runs a module on the CPU at every level: the oracle of the tests, and the engine of the backend where there
-is no GPU.
+"""Runs a module on the CPU at every level: the oracle of the tests, and what the backend runs where there is
+no GPU.
 
 ``InterpretedProgram(module)`` translates ``@main`` once into Python closures; calling it runs them on torch
-tensors.  ``run_module`` does both. Devices named in the module are all the CPU here.  With
-``shadow`` every float is a float64 and nothing rounds: a reference for numbers.
+tensors.  ``run_module`` does both. All devices that the module names are the CPU here.  With ``shadow`` every
+float is a float64 and nothing is rounded, which gives a reference for numbers.
 
-Memory is checked on the way.  ``fuse.empty`` is filled with NaN, so that a read of what nobody wrote is seen.
-A value is one *version* of a storage: a call that ties it makes the next version, and who uses an older one
-after that, or any after ``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree`` when the program is built.
+Memory is checked during the run.  ``fuse.empty`` is filled with NaN, so that reads of unwritten elements
+show.  A value is one *version* of a storage.  A call that ties it makes the next version.  A use of an older
+version after that, or of any version after ``fuse.free`` or ``fuse.reuse``, raises ``UseAfterFree`` when the
+program is built.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,10 +37,10 @@ Value = Any
 class InterpretedProgram:
     """A module ready to run.
 
-    ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats in float64.
-    ``watched``: what is called after which calls; fresh memory is zeros then.  ``checked``: it is an error
-    that data make two points of a scalar kernel set one element to different values; else one of them stays,
-    as in eager.  Raises RunError on what it cannot run.
+    ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats are float64.  ``watched``:
+    by call, the function that is called after it; fresh memory is then zeros.  ``checked``: it is an error if
+    two points of a scalar kernel set one element, at loaded indices, to different values; otherwise one of
+    the values stays, as in eager.  Raises RunError for what it cannot run.
     """
 
     def __init__(
@@ -73,10 +74,10 @@ class InterpretedProgram:
     def __call__(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> list[Value]:
         """Runs the entry function on tensors and sizes, in the order of its arguments.
 
-        Returns all its results, none of them a view to autograd, which would forbid to write to it; one that
-        is an argument is the caller's own object, as torch knows jagged tensors by that of their offsets.
-        Arguments that the module mutates are changed in place, except under
-        ``shadow``, which leaves the caller's tensors alone.
+        Returns all results.  None of them is a view to autograd, which would forbid writing to it.  A result
+        that is an argument is the caller's own object, since torch identifies jagged tensors by the object of
+        their offsets.  Arguments that the module mutates are changed in place, except under ``shadow``, which
+        leaves the caller's tensors alone.
         """
         results, arguments = self.run(inputs, rng=rng)
         if self.shadow:
@@ -85,7 +86,7 @@ class InterpretedProgram:
         return [own[id(r)] if id(r) in own else _no_view(r) for r in results]
 
     def run(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> tuple[list[Value], list[Value]]:
-        """As a call, but also returns the arguments as the run left them: under ``shadow`` in float64."""
+        """As a call; also returns the arguments as they are after the run (under ``shadow`` in float64)."""
         own = _Imported(self.shadow)
         arguments = [own.take(value) for value in inputs]
         results = self._main(arguments, rng or RngState())
@@ -97,7 +98,7 @@ class InterpretedProgram:
         return results, arguments
 
     def function(self, name: str, location: ir.Location) -> Any:
-        """What runs when ``name`` is called; built on first use."""
+        """The Python function that runs a call of ``name``; built on first use."""
         if name not in self._built:
             if name not in self._functions:
                 raise RunError(f"the module has no function @{name}", location)
@@ -138,7 +139,7 @@ class InterpretedProgram:
 
 
 def _no_view(value: Value) -> Value:
-    """The same memory as a tensor of its own; a conjugate stays as it is."""
+    """The same memory as a tensor that is not a view; a conjugate stays as it is."""
     if not isinstance(value, Tensor) or not value._is_view() or value.is_conj() or value.is_neg():
         return value
     return torch._C._dynamo.guards._reinterpret_tensor(value, value.shape, value.stride(), 0)
@@ -167,7 +168,7 @@ def same_storage(a: Any, b: Any) -> bool:
 
 
 def _mutates(func: ir.Operation) -> dict[int, int]:
-    """``fuse.mutates`` of a function's return: result -> argument."""
+    """``fuse.mutates`` of a function's return: result number -> argument number."""
     blocks = list(func.regions[0].blocks)
     last = list(blocks[0].operations)[-1].operation if blocks else func
     if "fuse.mutates" not in last.attributes:
@@ -178,8 +179,8 @@ def _mutates(func: ir.Operation) -> dict[int, int]:
 
 
 class _Imported:
-    """The caller's tensors as the interpreter sees them: on the CPU, under shadow as float64 copies that keep
-    aliases."""
+    """The caller's tensors as the interpreter uses them: on the CPU, and under shadow as float64 copies that
+    keep aliases."""
 
     def __init__(self, shadow: bool) -> None:
         self.shadow = shadow
@@ -207,7 +208,7 @@ class _Imported:
         return copy
 
     def give_back(self) -> None:
-        """Copies what happened to moved tensors back to the caller's."""
+        """Copies changes of tensors that were moved to the CPU back to the caller's tensors."""
         for original, copy in self._moved:
             if not torch.equal(original.cpu(), copy):
                 original.copy_(copy)

@@ -1,5 +1,5 @@
-"""Loads and stores of scalar kernels: coordinates over dims become strides where they are affine, offsets
-where they are not.
+"""Loads and stores of scalar kernels.  Affine coordinates over dims become strides; other ones become
+offsets.
 
 A value of a kernel is a tensor with one axis per kernel dim, of extent 1 where the value does not have the
 dim.  An access whose coordinates are affine in the dims, and in bounds at all points, is a strided view of
@@ -22,14 +22,14 @@ from .strided import Clipped, Strided, clipped, strided
 
 @dataclass
 class Points:
-    """The points that a kernel is run for: per dim a start and a count, and the sizes by name."""
+    """The points that a kernel is run for: a start and a count for each dim, and the sizes by name."""
 
     names: tuple[str, ...]
     starts: list[int]
     counts: list[int]
     env: dict[str, Any]
     written: frozenset[int] = frozenset()  #: addresses of the storages that this call stores to
-    checked: bool = True  #: whether two values for one element, at places that are data, are an error
+    checked: bool = True  #: whether two different values for one element, at loaded indices, are an error
     touches: list["Touch"] = field(default_factory=list)  #: accesses of those storages so far
     _ranges: dict[str, Tensor] = field(default_factory=dict)
 
@@ -38,7 +38,7 @@ class Points:
         return len(self.names)
 
     def dim(self, name: str) -> Tensor:
-        """The dim's values, along its own axis."""
+        """The values of a dim, along its own axis."""
         known = self._ranges.get(name)
         if known is None:
             axis = self.names.index(name)
@@ -53,7 +53,7 @@ class Points:
         return torch.full([1] * self.rank, value, dtype=dtype)
 
     def evaluate(self, expr: Expr, indices: Sequence[Tensor]) -> Any:
-        """``expr`` at every point: a tensor over the dims that it uses, or an int."""
+        """``expr`` at every point: a tensor over the dims in it, or an int."""
         env = dict(self.env)
         for name in expr.symbols():
             if name in self.names:
@@ -66,7 +66,7 @@ def _is_indirect(expr: Expr) -> bool:
     return any(s[0] == "i" and s[1:].isdigit() for s in expr.symbols())
 
 
-#: Layouts and sizes for which an access remembers its strides.
+#: How many layouts and sizes an access remembers the strides of.
 _REMEMBERED = 16
 
 
@@ -81,11 +81,11 @@ class ScalarAccess:
         self._known: dict[Any, Strided | Clipped | None] = {}
 
     def strided(self, tensor: Tensor, points: Points) -> Strided | None:
-        """The access as strides, if it has some and is in bounds everywhere (guards do not count)."""
+        """The access as strides, if it is affine and in bounds everywhere, also where its guard is false."""
         return self._remembered(strided, tensor, points)
 
     def clipped(self, tensor: Tensor, points: Points) -> Clipped | None:
-        """The part of the access that is in bounds, where that is a box."""
+        """The part of the access that is in bounds, if that part is a box."""
         return self._remembered(clipped, tensor, points)
 
     def _remembered(self, find: Callable[..., Any], tensor: Tensor, points: Points) -> Any:
@@ -102,8 +102,9 @@ class ScalarAccess:
         return self._known[key]
 
     def offsets(self, tensor: Tensor, points: Points, guard: Tensor, indices: Sequence[Tensor]) -> Tensor:
-        """Storage offsets of all points, clamped into the tensor.  Raises OutOfBounds where ``guard`` holds
-        outside it."""
+        """Storage offsets of all points, clamped into the tensor.  Raises OutOfBounds where a point outside
+        has a true ``guard``.
+        """
         total: Any = torch.full([1] * points.rank, tensor.storage_offset())
         for number, (coordinate, size, stride) in enumerate(
             zip(self.coordinates, tensor.shape, tensor.stride(), strict=True)
@@ -136,7 +137,7 @@ class Touch:
         return self.access.op.name == "fuse.load"
 
     def cells(self, points: Points) -> tuple[Tensor, Tensor]:
-        """(storage offsets, whether the point accesses): both over the same points."""
+        """(storage offsets, whether the point accesses), both for the same points."""
         guard = torch.ones([1] * points.rank, dtype=torch.bool) if self.guard is None else self.guard
         return tuple(
             torch.broadcast_tensors(self.access.offsets(self.tensor, points, guard, self.indices), guard)
@@ -144,10 +145,10 @@ class Touch:
 
 
 def touch(points: Points, new: Touch) -> None:
-    """Notes an access.  Raises RaceError where one point reads what another stores, or a load follows the
-    store.
+    """Records an access.  Raises RaceError where one point loads an element that another one stores, or a
+    load follows the store.
 
-    A load may see the old contents of an element that its own point stores later: an update in place.
+    A point may load the old contents of an element that it stores later: that is an update in place.
     """
     storage = new.tensor.untyped_storage().data_ptr()
     if storage not in points.written or not new.tensor.numel():
@@ -163,8 +164,8 @@ def touch(points: Points, new: Touch) -> None:
 
 
 def _meet(points: Points, load: Touch, stored: Touch, in_place: bool) -> bool:
-    """Whether a point reads an element that is stored; with ``in_place`` one that it alone stores does not
-    count.
+    """Whether a point loads an element that is stored.  With ``in_place``, an element does not count that
+    only this point stores.
     """
     same_width = load.tensor.element_size() == stored.tensor.element_size()
     if in_place and same_width:
@@ -183,7 +184,7 @@ def _meet(points: Points, load: Touch, stored: Touch, in_place: bool) -> bool:
 
 
 def storage_of(tensor: Tensor) -> Tensor:
-    """All elements of the storage as one dim, in integers of the same width where the dtype lacks gathers."""
+    """All elements of the storage as one dim; as integers of the same width where the dtype lacks gathers."""
     elements = tensor.untyped_storage().nbytes() // tensor.element_size()
     flat = torch.as_strided(tensor, (elements,), (1,), 0)
     return (
@@ -201,7 +202,7 @@ def load(
     other: Tensor,
     indices: Sequence[Tensor],
 ) -> Tensor:
-    """The elements at all points; ``other`` where ``guard`` is false (None: true everywhere)."""
+    """The elements at all points; ``other`` where ``guard`` is false (None: it is true everywhere)."""
     source = signless(tensor)
     if points.written:
         touch(points, Touch(access, source, guard, indices))
@@ -210,7 +211,7 @@ def load(
         # nothing is in bounds of an empty tensor: the kernel has no points, this load, of fewer dims, may
         value = steps.read(source) if source.numel() else other.expand(steps.shape)
         if source.untyped_storage().data_ptr() in points.written:
-            value = value.clone()  # the stores come later, the loaded numbers are those of now
+            value = value.clone()  # a later store must not change what was loaded
     else:
         part = None if guard is None else access.clipped(source, points)
         if part is not None:
@@ -234,9 +235,9 @@ def store(
     indices: Sequence[Tensor],
     mode: str,
 ) -> None:
-    """Writes ``value`` at all points where ``guard`` holds.  Raises OutOfBounds, or RaceError where two
-    points set one element to different values; where loaded indices led them there, only if ``points`` are
-    checked."""
+    """Writes ``value`` at all points where ``guard`` is true.  Raises OutOfBounds.  Raises RaceError where
+    two points set one element to different values; at loaded indices only if ``points`` are checked.
+    """
     target = signless(dest)
     touch(points, Touch(access, target, guard, indices))
     if mode == "set":
@@ -266,8 +267,8 @@ def _scatter(target: Tensor, where: Tensor, what: Tensor, mode: str, op: ir.Oper
 
 
 def set_elements(flat: Tensor, where: Tensor, what: Tensor, op: ir.Operation, checked: bool = True) -> None:
-    """Stores ``what`` at ``where`` (1-d).  If ``checked``, raises RaceError if an element gets two values
-    that differ (NaN equals NaN).
+    """Stores ``what`` at ``where`` (1-d).  If ``checked``, raises RaceError where one element gets two
+    different values (NaN equals NaN).
     """
     carrier = CARRIERS[flat.element_size()]
     memory, bits = flat.view(carrier), what.contiguous().view(carrier)

@@ -1,7 +1,7 @@
 """Integer arithmetic on signless torch tensors: i8..i64 are torch's signed dtypes, i1 is bool.
 
-What C leaves undefined is defined here without a trap, since a guarded-off point may compute it: a division
-by zero divides by one.
+Cases that are undefined in C have defined results here and never trap, since points with a false guard
+compute them too: a division by zero divides by one.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Function = Callable[..., Any]
 
 
 def disjoint(*groups: dict[str, Any]) -> dict[str, Any]:
-    """One table of several; a name that occurs twice is a mistake."""
+    """Merges several tables; a name that occurs twice is an error."""
     joined: dict[str, Any] = {}
     for group in groups:
         twice = sorted(joined.keys() & group.keys())
@@ -25,7 +25,7 @@ def disjoint(*groups: dict[str, Any]) -> dict[str, Any]:
 
 
 def _signed(function: Callable[[Tensor, Tensor], Tensor]) -> Function:
-    """Lets a function of signed integers take i1, whose one bit is the sign."""
+    """Extends a function of signed integers to i1, whose one bit is the sign."""
 
     def apply(a: Tensor, b: Tensor) -> Tensor:
         if a.dtype != torch.bool:
@@ -55,7 +55,7 @@ def _as_unsigned(x: Tensor) -> Any:
 
 
 def _unsigned(function: Callable[[Any, Any], Any]) -> Function:
-    """A function of unsigned NumPy arrays as one of signless tensors."""
+    """A function of unsigned NumPy arrays, as a function of signless tensors."""
 
     def apply(a: Tensor, b: Tensor) -> Tensor:
         result = np.ascontiguousarray(function(_as_unsigned(a), _as_unsigned(b)))
@@ -68,7 +68,7 @@ def _unsigned(function: Callable[[Any, Any], Any]) -> Function:
 
 
 def _safe(divisor: Tensor) -> Tensor:
-    """The divisor with 0 and -1 replaced by 1: those two trap in C (the latter for the smallest number)."""
+    """The divisor with 0 and -1 replaced by 1: both may trap in C (-1 does for the smallest number)."""
     return torch.where((divisor == 0) | (divisor == -1), 1, divisor)
 
 
@@ -90,7 +90,7 @@ def _nonzero(b: Any) -> Any:
 
 
 def flip(x: Tensor) -> Tensor:
-    """Maps unsigned order to signed order."""
+    """Maps numbers such that signed comparison of the results is unsigned comparison of the numbers."""
     return x.to(torch.int8) if x.dtype == torch.bool else x ^ torch.iinfo(x.dtype).min
 
 

@@ -23,8 +23,8 @@ from .scalar_ops import constant_value, elementwise
 
 Step = Callable[[Points, list[Any]], Any]
 
-#: Elements of the largest intermediate value; beyond it a kernel is run in parts along a dim that every store
-#: has.
+#: Elements of the largest intermediate value.  A kernel with larger ones is run in parts, along a dim that
+#: every store has.
 PART_ELEMENTS = 1 << 26
 
 
@@ -75,7 +75,9 @@ class ScalarKernel:
         return [arguments[tie] for tie in self._ties]
 
     def _parts(self, counts: list[int]) -> list[tuple[list[int], list[int]]]:
-        """(starts, counts) of the parts of the iteration space: one, unless a value would be too large."""
+        """(starts, counts) of the parts of the iteration space: one part, unless a value would be too
+        large.
+        """
         largest = max(
             (math.prod(counts[self._names.index(n)] for n in space) for space in self._spaces), default=1
         )
@@ -115,7 +117,9 @@ def _argument_dtype(type_: ir.Type, shadow: bool) -> torch.dtype | None:
 
 
 def _splittable(kernel: Kernel) -> tuple[str, ...]:
-    """Dims that may be cut into parts: no reduction or scan crosses them, and every store runs over them."""
+    """Dims that may be cut into parts: no reduction or scan crosses them, and every store varies over
+    them.
+    """
     crossed = kernel.reduced
     stored = [kernel.op_dims[s.op] for s in kernel.stores]
     return tuple(n for n in kernel.dims if n not in crossed and stored and all(n in dims for dims in stored))
@@ -128,7 +132,7 @@ class _Body:
         block = kernel.func.regions[0].blocks[0]
         self.steps: list[tuple[Step, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
         number: dict[ir.Value, int] = {a: i for i, a in enumerate(block.arguments)}
-        root = dict(number)  # value of a tensor -> the argument that holds it
+        root = dict(number)  # value of a tensor -> the argument whose storage it is in
         names = tuple(kernel.dims)
         always: set[ir.Value] = set()
         plan: list[tuple[Step, tuple[int, ...], tuple[int, ...]]] = []
@@ -219,8 +223,8 @@ def _axes(op: ir.Operation, names: tuple[str, ...]) -> list[int]:
 
 
 def _spread(value: Tensor, points: Points, axes: list[int]) -> Tensor:
-    """``value`` with the full extent along ``axes``: folding a dim that it lacks counts the value once per
-    point."""
+    """``value`` with the full extent along ``axes``, since folding a dim that it lacks counts the value once
+    for each point."""
     shape = [points.counts[a] if a in axes else n for a, n in enumerate(value.shape)]
     return value.expand(shape)
 
@@ -309,9 +313,9 @@ def _welford(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set
     def step(points: Points, operands: list[Any]) -> tuple[Tensor, Tensor]:
         value = _spread(operands[0], points, axes)
         mean = value.mean(axes, keepdim=True)
-        mean = mean + _finite((value - mean).mean(axes, keepdim=True))  # of rounding a long sum
+        mean = mean + _finite((value - mean).mean(axes, keepdim=True))  # corrects the rounding of a long sum
         apart = value - mean
-        rest = _finite(apart.sum(axes, keepdim=True))  # of rounding the mean
+        rest = _finite(apart.sum(axes, keepdim=True))  # left by the rounding of the mean
         spread = apart.square().sum(axes, keepdim=True) - rest.square() / math.prod(
             value.shape[a] for a in axes
         )
@@ -321,7 +325,7 @@ def _welford(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set
 
 
 def _finite(correction: Tensor) -> Tensor:
-    """0 where a correction is no number or infinite."""
+    """``x``, or 0 where it is NaN or infinite."""
     return torch.where(correction.isfinite(), correction, 0.0)
 
 

@@ -9,13 +9,13 @@ from .scalar_integers import Function, disjoint
 
 
 def _round_away(x: Tensor) -> Tensor:
-    """To the nearest integer, halves away from zero; exact, unlike floor(x + 0.5)."""
+    """Rounds to the nearest integer, halves away from zero.  It is exact, unlike floor(x + 0.5)."""
     whole = x.trunc()
     return torch.where((x - whole).abs() >= 0.5, whole + torch.copysign(torch.ones_like(x), x), whole)
 
 
 def _fma(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    """a*b + c through float64, where the product of two float32 is exact."""
+    """a*b + c in float64, where the product of two float32 is exact."""
     return (a.double() * b.double() + c.double()).to(a.dtype)
 
 
@@ -136,7 +136,7 @@ def _fdim(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _remainder(x: Tensor, y: Tensor) -> Tensor:
-    """IEEE 754's remainder: x - n*y with n the integer nearest to x/y, even where two are."""
+    """IEEE 754's remainder: x - n*y, where n is the integer nearest to x/y, and the even one of two."""
     size = y.abs()
     rest = torch.fmod(x, 2 * size).abs()
     less = rest - size
@@ -144,7 +144,7 @@ def _remainder(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(torch.signbit(x), -rest, rest)
 
 
-#: ``math`` ops that are not functions of C by the same name.
+#: ``math`` ops that have no C function of the same name.
 _NOT_IN_C = frozenset(
     {
         *("absf", "absi", "clampf", "ctlz", "ctpop", "cttz", "fpowi", "ipowi"),

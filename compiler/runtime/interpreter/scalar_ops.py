@@ -1,8 +1,9 @@
-"""Tables of what ``arith``, ``math`` and ``fuse.libm`` compute, on torch tensors that broadcast.
+"""Tables of the functions that ``arith``, ``math`` and ``fuse.libm`` ops compute, on torch tensors that
+broadcast.
 
-Both interpreters use them: scalar kernels (one axis per dim) and tile code (axes of the tile after that of
-the programs).  Integers have no sign: i8..i64 are torch's signed dtypes, i1 is bool.  ``elementwise(op,
-shadow)`` gives the function of one op.
+Both interpreters use them: scalar kernels (one axis for each dim) and tile code (an axis of programs, then
+the axes of the tile).  Integers are signless: torch's signed dtypes hold i8..i64, bool holds i1.
+``elementwise(op, shadow)`` gives the function of one op.
 """
 
 from collections.abc import Callable
@@ -67,7 +68,7 @@ def _predicate(table: tuple[Function, ...]) -> Maker:
 
 
 def _unsigned_wide(x: Tensor) -> Tensor:
-    """Zero-extended to int64; an i64 stays as it is."""
+    """Zero-extends to int64; an i64 stays as it is."""
     if x.dtype in (torch.bool, torch.int64):
         return x.to(torch.int64)
     return x.to(torch.int64) & ((1 << torch.iinfo(x.dtype).bits) - 1)
@@ -88,7 +89,7 @@ def _sitofp(x: Tensor, to: torch.dtype) -> Tensor:
 def _uitofp(x: Tensor, to: torch.dtype) -> Tensor:
     if x.dtype != torch.int64:
         return _unsigned_wide(x).to(to)
-    half = ((x >> 1) & ((1 << 63) - 1)) | (x & 1)  # the lowest bit sticks, so that the rounding is right
+    half = ((x >> 1) & ((1 << 63) - 1)) | (x & 1)  # keeps a sticky lowest bit, so that rounding is right
     return torch.where(x < 0, half.to(to) * 2, x.to(to))
 
 

@@ -1,7 +1,7 @@
-"""Which values of a graph function share a storage, and which of them are still what they were.
+"""Which values of a graph function share a storage, and which of them are out of date.
 
-A value is one *version* of a storage: a call that ties it makes the next version, and whoever uses an older
-one after that, or any after ``fuse.free`` or ``fuse.reuse``, gets ``UseAfterFree``.  The function is
+A value is one *version* of a storage.  A call that ties it makes the next version.  A use of an older version
+after that, or of any version after ``fuse.free`` or ``fuse.reuse``, raises ``UseAfterFree``.  The function is
 straight-line code, so all of this is known before it runs.
 """
 
@@ -13,13 +13,13 @@ from ...mlir import ir
 from ..errors import UseAfterFree
 from .graph_values import callee_of, describe
 
-#: Ops that may name a value without reading what it holds.
+#: Ops that may use a value without reading its contents.
 _NO_USES = ("fuse.after", "fuse.size")
 
 
 @dataclass
 class _Storage:
-    """One storage: its current version, and the op that ended the last one."""
+    """One storage: its current version, and the op that ended the version before."""
 
     argument: int | None = None
     version: int = 0
@@ -29,7 +29,7 @@ class _Storage:
 
 @dataclass
 class _Origin:
-    """Where a tensor value lives: a storage and the version of it."""
+    """The place of a tensor value: a storage and the version of it."""
 
     storage: _Storage
     version: int
@@ -37,8 +37,8 @@ class _Origin:
 
 @dataclass
 class ResultOrigin:
-    """Whose storage a function's result is: argument ``argument`` (None: fresh), and whether the function
-    wrote to it."""
+    """The storage of a function's result: that of argument ``argument`` (None: a fresh one), and whether the
+    function wrote to it."""
 
     argument: int | None
     written: bool
@@ -61,15 +61,15 @@ class StorageTracker:
         }
 
     def visit(self, op: ir.Operation) -> None:
-        """Checks the uses of ``op`` and notes what becomes of its operands.  Raises UseAfterFree."""
-        if op.name in ("fuse.free", "fuse.reuse"):  # of the storage: whichever of its versions is named
+        """Checks the uses of ``op`` and records its effect on its operands.  Raises UseAfterFree."""
+        if op.name in ("fuse.free", "fuse.reuse"):  # they end all versions
             self._check_alive(op, op.operands[0])
         elif op.name not in _NO_USES:
             self._check_uses(op)
         self._follow(op)
 
     def returned(self, op: ir.Operation) -> list[ResultOrigin]:
-        """What a ``func.return`` gives back.  Raises UseAfterFree."""
+        """The origins of the values that a ``func.return`` returns.  Raises UseAfterFree."""
         self._check_uses(op)
         origins = [self._origins.get(v) for v in op.operands]
         return [
@@ -98,9 +98,9 @@ class StorageTracker:
             )
 
     def _follow(self, op: ir.Operation) -> None:
-        """Notes the storages of ``op``'s results and what becomes of its operands'."""
+        """Records the storages of ``op``'s results, and its effect on those of its operands."""
         origins = [self._origins.get(v) for v in op.operands]
-        shared: dict[int, int] = {}  # result -> operand whose storage it has
+        shared: dict[int, int] = {}  # result number -> number of the operand whose storage it has
         written: set[int] = set()
         if op.name == "fuse.view":
             shared = {0: 0}

@@ -2,9 +2,9 @@
 storage.
 
 A kernel's dims are often flattened: a row-major tensor of 6 columns is read at ``[d0 floordiv 6, d0 mod 6]``.
- Written with the digits of d0 in the mixed radix that the divisions name (here d0 = 6*a + b), every
- coordinate is affine, and the access is a view with one
-axis per digit, folded back into one axis per dim.
+The divisions define a mixed radix, here d0 = 6*a + b.  In the digits a and b every coordinate is affine, so
+the access is a view with one axis for each digit.  These axes are then folded back into one axis for each
+dim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from ...index import Expr, FloorDiv, Mod
 
 @dataclass(frozen=True)
 class Digit:
-    """One digit of a dim: its weight, how many values it has here, and the first of them."""
+    """One digit of a dim: its weight, the number of its values here, and the first of them."""
 
     weight: int
     count: int
@@ -28,8 +28,8 @@ class Digit:
 
 @dataclass(frozen=True)
 class Strided:
-    """An access that stays in bounds: per digit of each axis a count and a step (elements), most significant
-    digit first.
+    """An access that stays in bounds.  For each digit of each axis it has a count and a step (in elements),
+    the most significant digit first.
 
     ``start``: storage offset of the element where all digits are at their first value.
     """
@@ -53,7 +53,7 @@ class Strided:
 
     @property
     def is_injective(self) -> bool:
-        """Whether no two points meet: every step is larger than all smaller ones can add up to."""
+        """Whether no two points access one element: every step exceeds the sum of all smaller ranges."""
         reach = 0
         for step, count in sorted((abs(s), n) for n, s in self._flat if n > 1):
             if step <= reach:
@@ -62,20 +62,20 @@ class Strided:
         return True
 
     def _view(self, tensor: Tensor) -> Tensor:
-        """One axis per digit.  torch has no negative strides: those axes run backwards."""
+        """A view with one axis for each digit.  torch has no negative strides: such axes are reversed."""
         start = self.start + sum(s * (n - 1) for n, s in self._flat if s < 0)
         return torch.as_strided(
             tensor, [n for n, _ in self._flat], [abs(s) for _, s in self._flat], max(start, 0)
         )
 
     def read(self, tensor: Tensor) -> Tensor:
-        """The elements, one axis per dim: a view of ``tensor``'s storage where torch can express it, else a
-        copy.
+        """The elements, with one axis for each dim: a view of ``tensor``'s storage where torch can express
+        it, else a copy.
         """
         return self.digits(tensor).reshape(self.shape)
 
     def write(self, tensor: Tensor, value: Tensor, guard: Tensor | None) -> None:
-        """Stores ``value`` where ``guard`` holds; both have extents of ``shape`` or 1."""
+        """Stores ``value`` where ``guard`` is true; both have extents of ``shape`` or 1."""
         view, value = self._view(tensor), self._split(value)
         view.copy_(value if guard is None else torch.where(self._split(guard), value, view))
 
@@ -88,15 +88,15 @@ class Strided:
         return digits.flip(self._reversed) if self._reversed else digits
 
     def digits(self, tensor: Tensor) -> Tensor:
-        """The elements, one axis per digit."""
+        """The elements, with one axis for each digit."""
         view = self._view(tensor)
         return view.flip(self._reversed) if self._reversed else view
 
 
 @dataclass(frozen=True)
 class Clipped:
-    """An access that stays in bounds for a box of digits only: ``inside``, at ``firsts`` within ``counts``
-    (per axis).
+    """An access that is in bounds only in a box of digits.  ``inside`` is the access in that box, which
+    begins at ``firsts``; ``counts`` are the numbers of values of all digits, per axis.
     """
 
     inside: Strided
@@ -104,7 +104,7 @@ class Clipped:
     counts: tuple[tuple[int, ...], ...]
 
     def read(self, tensor: Tensor, guard: Tensor, other: Tensor) -> Tensor | None:
-        """The elements where ``guard``, else ``other``; None if the guard holds at a point that is out of
+        """The elements where ``guard`` is true, else ``other``.  None if it is true at a point that is out of
         bounds.
         """
         wide, full = split(guard, self.counts), [n for c in self.counts for n in c]
@@ -134,7 +134,7 @@ class Clipped:
 
 
 def split(value: Tensor, counts: Sequence[Sequence[int]]) -> Tensor:
-    """``value`` with one axis per digit; an axis that ``counts`` does not describe stays one."""
+    """``value`` with one axis for each digit; an axis that ``counts`` does not describe stays as it is."""
     sizes: list[int] = []
     for extent, digits in zip(value.shape, counts, strict=True):
         if extent == 1:
@@ -151,8 +151,8 @@ def strided(
     starts: Sequence[int],
     counts: Sequence[int],
 ) -> Strided | None:
-    """The access as strides; None if a coordinate is not affine in digits, or leaves ``tensor`` at some
-    point.
+    """The access as strides.  None if a coordinate is not affine in digits, or lies outside ``tensor`` at
+    some point.
 
     ``coordinates`` are over the dims ``names`` alone (sizes are numbers by now); dim i runs over counts[i]
     values from starts[i].
@@ -168,9 +168,7 @@ def clipped(
     starts: Sequence[int],
     counts: Sequence[int],
 ) -> Clipped | None:
-    """The part of an access that stays in bounds, where that is a box of digits; None where it is not, or is
-    empty.
-    """
+    """The part of an access that is in bounds, if that is a box of digits; None if it is not, or is empty."""
     radix = _radix(coordinates, dict(zip(names, zip(starts, counts, strict=True), strict=True)))
     if radix is None or 0 in counts:
         return None
@@ -178,7 +176,7 @@ def clipped(
     for coordinate, size in zip(coordinates, tensor.shape, strict=True):
         factors = _factors(coordinate, radix)
         if len(factors) != 1:
-            continue  # found to be in bounds or not by _placed
+            continue  # _placed decides whether it is in bounds
         ((name, weight), factor), low, high = *factors.items(), -coordinate.shift, size - 1 - coordinate.shift
         low, high = (-(-low // factor), high // factor) if factor > 0 else (-(-high // factor), low // factor)
         box[name] = tuple(_between(d, low, high) if d.weight == weight else d for d in box[name])
@@ -210,7 +208,9 @@ def _placed(
     radix: Mapping[str, tuple[Digit, ...]],
     empty: bool,
 ) -> Strided | None:
-    """The access over the digits of ``radix`` as strides; None if it leaves ``tensor``."""
+    """The access over the digits of ``radix`` as strides; None if it is out of ``tensor``'s bounds
+    somewhere.
+    """
     used = {n for c in coordinates for n in c.symbols()}
     steps = {(name, digit.weight): 0 for name in used for digit in radix[name]}
     start = tensor.storage_offset()
@@ -242,8 +242,8 @@ def _lone(expr: Expr) -> object | None:
 
 
 def _window(atom: object) -> tuple[str, int, int | None] | None:
-    """(dim, from, to): the digits of ``dim`` with weights in [from, to) over ``from`` is what the atom is;
-    None if it is no such thing.
+    """(dim, from, to) of an atom that equals the digits of ``dim`` with weights in [from, to), divided by
+    ``from``.  None for other atoms.
     """
     if isinstance(atom, str):
         return atom, 1, None
@@ -262,7 +262,7 @@ def _window(atom: object) -> tuple[str, int, int | None] | None:
 def _radix(
     coordinates: Sequence[Expr], ranges: Mapping[str, tuple[int, int]]
 ) -> dict[str, tuple[Digit, ...]] | None:
-    """The digits of every dim, most significant first, such that each division falls on their edges."""
+    """The digits of every dim, most significant first, cut such that each division separates whole digits."""
     edges: dict[str, set[int]] = {name: {1} for name in ranges}
     for coordinate in coordinates:
         for monomial, _ in coordinate.terms:
@@ -284,7 +284,7 @@ def _radix(
 
 
 def _factors(coordinate: Expr, radix: Mapping[str, tuple[Digit, ...]]) -> dict[tuple[str, int], int]:
-    """(dim, weight of a digit) -> how often the digit's value counts."""
+    """(dim, weight of a digit) -> the factor of that digit in a coordinate."""
     factors: dict[tuple[str, int], int] = {}
     for monomial, coefficient in coordinate.terms:
         if not monomial:

@@ -1,4 +1,4 @@
-"""What loads, stores and atomics do to the memory of all programs at once."""
+"""Loads, stores and atomics of tile code, for all programs at once."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -47,8 +47,8 @@ def _load(op: ir.Operation, shadow: bool) -> TileStep:
 
 
 def _memory_dtype(pointer: Pointer, dtype: torch.dtype) -> torch.dtype:
-    """How the window is to be read for values of ``dtype``: itself, unless the width says that bits are
-    reinterpreted."""
+    """The window as values of ``dtype``: reinterpreted if that has the same width but is another
+    type."""
     held = pointer.window.flat.dtype
     same_kind = held.is_floating_point == dtype.is_floating_point
     return held if same_kind or held.itemsize != dtype.itemsize else dtype

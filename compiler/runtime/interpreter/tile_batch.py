@@ -1,7 +1,8 @@
-"""Programs that run together, and what their values are.
+"""Batches of programs that run together, and the form of their values.
 
-A value has a leading axis for the programs (extent 1 where all agree) and then the tile's axes: a scalar is
-(programs,), a ``tensor<4x64xf32>`` is (programs, 4, 64).  Addresses are ``Pointer``s.
+A value has a leading axis for the programs, of extent 1 where all programs have the same value, then the axes
+of the tile: a scalar is (programs,), a ``tensor<4x64xf32>`` is (programs, 4, 64).  Addresses are
+``Pointer``s.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,8 +23,8 @@ TileStep = Callable[["Batch", Sequence[Any]], Any]
 
 @dataclass
 class Batch:
-    """Programs that run together: their numbers (int64, 1-d), the grid, who is active in divergent code
-    (None: all)."""
+    """Programs that run together: their numbers (int64, 1-d), the grid, and the programs that are active in
+    divergent code (None: all)."""
 
     programs: Tensor
     grid: tuple[int, int, int]
@@ -46,7 +47,7 @@ def is_pointer(type_: ir.Type) -> bool:
 
 
 def choose(mask: Tensor, a: Any, b: Any) -> Any:
-    """``a`` where ``mask`` (programs,) holds, else ``b``: tiles, or addresses, also of several windows."""
+    """``a`` where ``mask`` (programs,) is true, else ``b``: tiles, or addresses, also in several windows."""
     if isinstance(a, Pointer) and isinstance(b, Pointer) and a.window.same_as(b.window):
         return Pointer(a.window, choose(mask, a.offset, b.offset))
     if isinstance(a, Pointer | Pointers):
@@ -57,7 +58,7 @@ def choose(mask: Tensor, a: Any, b: Any) -> Any:
 
 
 def aligned(operands: Sequence[Any]) -> list[Any]:
-    """Scalars get as many axes as the tiles that they meet."""
+    """Gives scalars as many axes as the tiles that they are combined with."""
     rank = max((v.ndim for v in operands), default=0)
     return [v if v.ndim == rank else v.reshape([*v.shape, *[1] * (rank - v.ndim)]) for v in operands]
 
@@ -70,7 +71,7 @@ def at(pointer: Pointer | Pointers, function: Callable[[Tensor], Tensor]) -> Poi
 
 
 def each_window(step: TileStep) -> TileStep:
-    """``step``, whose first operand is an address, once for each window that its programs use."""
+    """Runs ``step``, whose first operand is an address, once for each window that its programs use."""
 
     def steps(batch: Batch, operands: Sequence[Any]) -> Any:
         if isinstance(operands[0], Pointer):

@@ -23,9 +23,10 @@ from .tile_batch import Batch, choose, tile_shape
 from .tile_memory import Memory, Pointers
 from .tile_ops import TILE_OPS, elementwise_step
 
-#: Elements of all programs' largest tile that are in flight together.
+#: Elements of the largest tile, counted over all programs that run together.
 BATCH_ELEMENTS = 1 << 22
-#: Iterations after which a divergent loop is taken to wait for something that lock step cannot give.
+#: A divergent loop with more iterations is an error: it probably waits for something that cannot happen in
+#: lock step.
 MOST_ITERATIONS = 1 << 20
 
 
@@ -85,7 +86,7 @@ class InterpretedTileKernel:
 
 
 def _body(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> tuple[ir.Operation, list[int]]:
-    """What runs, and which argument of the kernel function each of its arguments is."""
+    """The function to run, and for each of its arguments the argument of the kernel function that it is."""
     if "fuse.launch" not in func.attributes:
         return func, list(range(len(func.regions[0].blocks[0].arguments)))
     name = ir.FlatSymbolRefAttr(func.attributes["fuse.launch"]).value
@@ -102,7 +103,7 @@ def _body(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> tuple[ir
 
 
 def _kind(type_: ir.Type, shadow: bool) -> str | torch.dtype:
-    """How an argument is handed over: "ptr", "tensor" (read by ``fuse.base``), "token", or the dtype of a
+    """How an argument is passed: "ptr", "tensor" (read by ``fuse.base``), "token", or the dtype of a
     scalar."""
     if isinstance(type_, ir.RankedTensorType):
         return "tensor"
@@ -125,7 +126,7 @@ _Step = Callable[[Batch, list[Any], list[Any]], Sequence[Any]]
 
 
 class Block:
-    """A block of tile code: steps, and the slots of what its terminator hands on."""
+    """A block of tile code: its steps, and the slots of its terminator's operands."""
 
     def __init__(self, arguments: list[int]) -> None:
         self.arguments = arguments
@@ -133,8 +134,9 @@ class Block:
         self.handed_on: list[int] = []
 
     def run(self, batch: Batch, values: list[Any], arguments: Sequence[Any] = ()) -> list[Any]:
-        """Runs the block on ``arguments`` (values of outer blocks are in ``values``) and returns what it
-        hands on."""
+        """Runs the block on ``arguments`` and returns its terminator's operands.  ``values`` holds the values
+        of outer blocks.
+        """
         for slot, argument in zip(self.arguments, arguments, strict=False):
             values[slot] = argument
         for step, operands, results in self.steps:
@@ -144,14 +146,14 @@ class Block:
         return [values[i] for i in self.handed_on]
 
 
-#: What ends a block and hands its operands on.
+#: Terminators, whose operands a block returns.
 TERMINATORS = {
     "func.return", "tt.return", "scf.yield", "scf.condition", "tt.scan_return",
     "tt.reduce_return", "tt.reduce_return_2", "tt.reduce_return_3",
 }  # fmt: skip
 
 
-#: Threads among which a tile that is folded is spread: those of four warps.
+#: Threads over which a tile is spread when it is folded: those of four warps.
 THREADS = 128
 
 
@@ -207,13 +209,14 @@ def _is_tile(type_: ir.Type) -> bool:
 
 
 def _combiner(block: Block, batch: Batch, values: list[Any]) -> Callable[[list[Any], list[Any]], list[Any]]:
-    """A region of scalars applied to tiles: its ops are elementwise, whatever the shape."""
+    """A region of scalar ops, applied to tiles.  That works for any shape, as its ops are elementwise."""
     return lambda left, right: block.run(batch, values, [*left, *right])
 
 
 def _reduce(reader: _Reader, op: ir.Operation) -> _Step:
-    """Adds in Triton's order, so that sums are as far off as a GPU's: a thread folds what it holds of a tile
-    one by one, then threads fold their results as a tree.  Neighbours, so that the order of elements is kept.
+    """Folds in Triton's order, so that rounding errors are as large as on a GPU.  Each thread folds its
+    elements of a tile one by one, then a tree folds the threads' results.  Neighbours are combined, which
+    keeps the order of the elements.
     """
     axis = ir.IntegerAttr(op.attributes["axis"]).value + 1
     block = reader.block(op.regions[0].blocks[0])
@@ -256,7 +259,7 @@ def _scan(reader: _Reader, op: ir.Operation) -> _Step:
 
 
 def _uniform(value: Tensor, batch: Batch) -> Any | None:
-    """The number on which all active programs agree, else None."""
+    """The number that all active programs have; None if they differ."""
     if value.shape[0] > 1 and batch.active is not None:
         value = value[batch.active]
     if value.shape[0] == 1 or bool((value == value[0]).all()):
@@ -265,7 +268,7 @@ def _uniform(value: Tensor, batch: Batch) -> Any | None:
 
 
 def _under(batch: Batch, mask: Tensor) -> tuple[Batch, Tensor]:
-    """The batch with only those programs active for which ``mask`` holds too, and who they are."""
+    """The batch in which only programs with a true ``mask`` stay active, and which programs these are."""
     active = mask.expand(batch.count)
     if batch.active is not None:
         active = active & batch.active
@@ -335,7 +338,7 @@ def _while(reader: _Reader, op: ir.Operation) -> _Step:
 def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     text = ir.StringAttr(op.attributes["asm_string"]).value
     if text == ROUNDED_TEXT:
-        dtype = torch.float64 if reader.shadow else torch.bfloat16  # a shadow is not rounded
+        dtype = torch.float64 if reader.shadow else torch.bfloat16  # under shadow nothing is rounded
         return lambda batch, values, operands: (operands[0].to(dtype).to(operands[0].dtype),)
     if text == WIDENED_TEXT:
         wide = torch.float64 if reader.shadow else torch.float32
@@ -351,7 +354,7 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     return step
 
 
-#: Ops that need more than their operands: op name -> (reader, op) -> step.
+#: Ops that need more than the values of their operands: op name -> (reader, op) -> step.
 REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
     "scf.for": _for,
     "scf.if": _if,

@@ -1,10 +1,10 @@
-"""Memory as the programs of one launch see it: bounds, and a log of who touched what, to find races.
+"""The memory of one launch: bounds, and a log of which programs accessed what, to find races.
 
 All programs run in lock step here, so a race would go unnoticed: ``x[i] += 1; y[i] = x[i + 1]`` looks right.
-Per element the log keeps the smallest and the largest number of a program that read it, wrote it, or updated
-it atomically.  Two programs conflict when one of them writes (or updates atomically) an element that the
-other touches in another way, or when both write it, unless they write the same value (a result that programs
-compute redundantly).
+For each element the log keeps the smallest and the largest number of the programs that read it, wrote it, or
+updated it atomically.  Two programs conflict when one of them writes (or atomically updates) an element that
+the other accesses in another way.  They also conflict when both write it, unless they write the same value (a
+result that programs compute redundantly).
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _NOBODY = torch.iinfo(torch.int32).max
 
 
 class _Log:
-    """The smallest and the largest program that did something to each element."""
+    """For each element, the smallest and the largest number of the programs that accessed it in one way."""
 
     def __init__(self, elements: int) -> None:
         self.lowest = torch.full((elements,), _NOBODY, dtype=torch.int32)
@@ -33,7 +33,7 @@ class _Log:
         self.highest.scatter_reduce_(0, where, program, "amax")
 
     def others(self, where: Tensor, program: Tensor) -> Tensor:
-        """Where some program besides ``program`` is in the log."""
+        """Where the log has a program other than ``program``."""
         lowest, highest = self.lowest[where], self.highest[where]
         return (highest >= 0) & ((lowest != program) | (highest != program))
 
@@ -55,11 +55,11 @@ class LoggedStorage:
         op: ir.Operation,
         changed: Tensor | None = None,
     ) -> None:
-        """Notes that programs touched elements (offsets in units of ``width`` bytes).  Raises RaceError on a
-        conflict.
+        """Records that programs accessed elements (offsets in units of ``width`` bytes).  Raises RaceError on
+        a conflict.
 
-        ``changed`` marks the writes that change their element: writing what another program wrote already is
-        no conflict.
+        ``changed`` marks the writes that change their element: writing the value that another program already
+        wrote is no conflict.
         """
         if self._logs is None or not where.numel():
             return
@@ -82,14 +82,14 @@ class LoggedStorage:
         return RaceError(message, op.location)
 
 
-#: What a way of touching conflicts with when another program did it.
+#: For each kind of access, the kinds that conflict with it when another program made them.
 _CONFLICTS = {"read": ("write", "atomic"), "write": ("write", "read", "atomic"), "atomic": ("write", "read")}
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A storage seen as elements of one dtype.  ``first`` and ``last`` bound what its tensor owns (offsets in
-    the storage)."""
+    """A storage as elements of one dtype.  The tensor owns the offsets from ``first`` to ``last`` in
+    the storage."""
 
     storage: LoggedStorage
     flat: Tensor
@@ -97,11 +97,11 @@ class Window:
     last: int
 
     def same_as(self, other: "Window") -> bool:
-        """Whether both are the same tensor."""
+        """Whether both windows are the same tensor."""
         return self.storage is other.storage and (self.first, self.last) == (other.first, other.last)
 
     def bits(self) -> Tensor:
-        """The elements as integers of their width."""
+        """The elements as integers of the same width."""
         return self.flat.view(CARRIERS[self.flat.element_size()])
 
     def check(self, where: Tensor, op: ir.Operation) -> None:
@@ -115,7 +115,7 @@ class Window:
             raise OutOfBounds(message, op.location)
 
     def viewed(self, dtype: torch.dtype) -> "Window":
-        """The same memory as another dtype of the same width."""
+        """The same memory with another dtype of the same width."""
         return (
             self
             if dtype == self.flat.dtype
@@ -138,7 +138,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class Pointer:
-    """A tile of addresses into one window: ``offset`` int64, in elements from the storage's start, shape
+    """A tile of addresses in one window.  ``offset``: int64, in elements from the storage's start, of shape
     (programs, *tile)."""
 
     window: Window
@@ -151,9 +151,10 @@ class Pointer:
 
 @dataclass(frozen=True, eq=False)
 class Pointers:
-    """A tile of addresses in another window for each program: the first pointer whose mask (programs,) holds.
+    """A tile of addresses that may lie in another window for each program.  A program uses the first pointer
+    whose mask (programs,) is true.
 
-    The masks exclude each other; a program for which none holds uses no address.
+    No two masks are true for one program; a program for which none is true uses no address.
     """
 
     choices: tuple[tuple[Tensor, Pointer], ...]
@@ -166,12 +167,12 @@ class Pointers:
 
     @staticmethod
     def of(mask: Tensor, a: "Pointer | Pointers", b: "Pointer | Pointers") -> "Pointers":
-        """``a`` where ``mask`` (programs,) holds, else ``b``."""
+        """``a`` where ``mask`` (programs,) is true, else ``b``."""
         found = [(m & mask, p) for m, p in _choices(a)] + [(m & ~mask, p) for m, p in _choices(b)]
         return Pointers(tuple((m, p) for m, p in found if m.any()))
 
     def map(self, function: Callable[[Pointer], Pointer]) -> "Pointers":
-        """The same change of every address."""
+        """Applies the same change to every address."""
         return Pointers(tuple((m, function(p)) for m, p in self.choices))
 
 
@@ -190,7 +191,7 @@ class Memory:
 
     @staticmethod
     def of(tensors: Sequence[Tensor], checked: bool) -> "Memory":
-        """Storages of ``tensors``, shared ones once."""
+        """The storages of ``tensors``; a shared one occurs once."""
         memory = Memory(checked)
         granules: dict[int, int] = {}
         for tensor in tensors:

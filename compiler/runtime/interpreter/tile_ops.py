@@ -1,5 +1,5 @@
-"""What ``tt`` ops do to tiles of all programs at once.  ``tile_batch.py`` says what a value is; ops that use
-memory are in ``tile_accesses.py``, those of ``arith`` and ``math`` come from ``scalar_ops``.
+"""The implementation of ``tt`` ops on tiles of all programs at once.  ``tile_batch.py`` describes the values.
+Ops that access memory are in ``tile_accesses.py``; those of ``arith`` and ``math`` come from ``scalar_ops``.
 """
 
 from collections.abc import Callable, Sequence
@@ -167,7 +167,7 @@ def _fp_to_fp(op: ir.Operation, shadow: bool) -> TileStep:
     return lambda batch, v: v[0].to(dtype)
 
 
-#: libdevice symbols whose meaning is not that of a C function by the same name.
+#: libdevice functions that are not C functions of the same name.
 _LIBDEVICE: dict[str, Callable[..., Tensor]] = {
     "__nv_clz": lambda x: FUNCTIONS["math.ctlz"](x),
     "__nv_clzll": lambda x: FUNCTIONS["math.ctlz"](x).to(torch.int32),

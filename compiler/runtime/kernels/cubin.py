@@ -1,5 +1,5 @@
-"""What is compiled, for what, and what comes out: plain data that neither Triton, MLIR nor CUDA is needed to
-hold.
+"""What is compiled, for which target, and the compiled kernel: plain data, which needs neither Triton nor
+MLIR nor CUDA.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from typing import Protocol
 from ...base.json_data import from_json
 
 STAGES = ("parse", "ttir", "ttgir", "llir", "ptx", "cubin")
-"""Triton's stages in order; `parse` reads and verifies the text, each other one is named after what it
-makes.
+"""Triton's stages in order. `parse` reads and verifies the text; each other stage is named after its
+output.
 """
 
 KEEPABLE = ("ttir", "ttgir", "llir")
@@ -42,7 +42,8 @@ class Target:
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """Triton's options, spelt out so that no default of a Triton version or of its environment decides one.
+    """Triton's options, all spelt out, so that none is decided by a default of Triton's version or
+    environment.
 
     num_warps: warps a program, a power of two. num_stages: depth of software pipelining. num_ctas: blocks a
     cluster.
@@ -87,7 +88,7 @@ class CompileSource(Protocol):
 class CompileRequest:
     """One kernel to compile: a module of TTIR text with one public function, and how to compile it.
 
-    keep: the intermediate texts to hand back, of KEEPABLE; it does not change what is compiled.
+    keep: the intermediate texts to return, of KEEPABLE; this does not change what is compiled.
     """
 
     text: str
@@ -106,7 +107,7 @@ class CompileRequest:
 
     @staticmethod
     def of(source: CompileSource, target: Target) -> "CompileRequest":
-        """The kernel as its tile wants it compiled."""
+        """The request for a kernel, with the options of its tile."""
         return CompileRequest(source.text, target, CompileOptions(source.num_warps, source.num_stages))
 
     def key(self, toolchain: str) -> str:
@@ -122,7 +123,7 @@ class CompileRequest:
 
 @dataclass(frozen=True)
 class CompiledCubin:
-    """A compiled kernel and what launching it takes.
+    """A compiled kernel and what is needed to launch it.
 
     params: PTX types of the kernel's parameters in order ("u64", "u32", "f32", ...; "b8[128]" for one passed
     by value),
@@ -155,7 +156,7 @@ class CompiledCubin:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "CompiledCubin":
-        """The inverse of `to_bytes`. Raises ValueError where the length or the fields are others."""
+        """The inverse of `to_bytes`. Raises ValueError where the length or the fields do not match."""
         start = _LENGTHS.size
         head, ptx, cubin = _LENGTHS.unpack_from(data) if len(data) >= start else (0, 0, 0)
         if len(data) != start + head + ptx + cubin:

@@ -18,12 +18,12 @@ from .cubin import CompiledCubin, CompileRequest
 from .triton_version import triton_fingerprint
 
 CACHE_VERSION = 2
-"""Raise it when the stored form, or the way in which Triton is driven, changes."""
+"""Raise it when the stored form, or the way in which Triton is called, changes."""
 
 
 @dataclass
 class CacheStatistics:
-    """What a KernelCache did. hits: read from disk. misses: compiled."""
+    """What a KernelCache did. hits: kernels read from disk. misses: kernels compiled."""
 
     hits: int = 0
     misses: int = 0
@@ -33,7 +33,7 @@ class CacheStatistics:
 class KernelCache:
     """The kernels stored in `folder`.
 
-    compiler: what compiles a miss; it must be safe to call from several threads.
+    compiler: compiles a missing kernel; it must be safe to call from several threads.
     toolchain: identifies the compiler in the keys; by default the installed Triton.
     """
 
@@ -51,35 +51,35 @@ class KernelCache:
         return self.folder.path(key)
 
     def lookup(self, request: CompileRequest) -> CompiledCubin | None:
-        """The stored kernel, or None where there is none, it is damaged, or it lacks a text that `keep` asks
-        for.
+        """The stored kernel. None where there is none, where it is damaged, or where it lacks a text that
+        `keep` asks for.
         """
         return self._read(self.key(request), request.keep)
 
     def load(self, key: str) -> CompiledCubin | None:
-        """The stored kernel of that name, as `lookup` gives it."""
+        """The stored kernel with that key, as `lookup` returns it."""
         return self._read(key)
 
     def compile(self, request: CompileRequest) -> CompiledCubin:
-        """The kernel, from disk or else compiled and stored. Raises TritonCompileError."""
+        """The kernel, read from disk or else compiled and stored. Raises TritonCompileError."""
         return self.compile_many([request], workers=1)[0]
 
     def compile_many(
         self, requests: Sequence[CompileRequest], workers: int | None = None
     ) -> list[CompiledCubin]:
-        """The kernels of `requests`, in their order; what is equal is compiled once, what is missing in
+        """The kernels of `requests`, in their order. Equal requests are compiled once, missing kernels in
         parallel.
 
-        workers: threads at most, by default one per processor. Raises the error of the first request, in
-        their order, that fails; what has been compiled by then is stored.
+        workers: most threads, by default one per processor. Raises the error of the first request, in their
+        order, that fails; kernels that have been compiled by then are stored.
         """
         return self.start(requests, workers)()
 
     def start(
         self, requests: Sequence[CompileRequest], workers: int | None = None
     ) -> Callable[[], list[CompiledCubin]]:
-        """Begins to compile what is missing, in other threads; returns what helps them, waits for the kernels
-        and gives, or raises, what `compile_many` does.
+        """Starts compiling the missing kernels in other threads. Returns a function that helps them, waits
+        for all kernels, and returns or raises what `compile_many` does.
         """
         keys = [self.key(request) for request in requests]
         wanted: dict[str, CompileRequest] = {}
@@ -109,11 +109,11 @@ class KernelCache:
         if not missing:
             return dict
         if self.compiler is triton_compile.compile_request:
-            triton_compile.import_triton()  # here: threads that import what others import may see half of it
-        # Whoever waits is the last worker: until then it has better things to do on its core.
+            triton_compile.import_triton()  # here: in threads, imports may be seen half done
+        # The waiting thread is the last worker; until it waits, its core has other work.
         others = max(1, min(workers - 1, len(missing)))
         pool = ThreadPoolExecutor(others, thread_name_prefix="fuse-compile")
-        # The longest first, so that none is left with one at the end.
+        # The longest kernels first, so that no thread is left with one at the end.
         longest = sorted(missing, key=lambda key: len(missing[key].text), reverse=True)
         futures: dict[str, Future[CompiledCubin]] = {
             key: pool.submit(self._compile_and_store, key, missing[key]) for key in longest
@@ -123,11 +123,11 @@ class KernelCache:
         def finish() -> dict[str, CompiledCubin]:
             try:
                 for key in longest if workers > 1 else ():
-                    if futures[key].cancel():  # nobody has begun with it
+                    if futures[key].cancel():  # no thread has begun to compile it
                         futures[key] = self._compile_here(key, missing[key])
                         if futures[key].exception() is not None:
                             break
-                return {key: futures[key].result() for key in missing}  # the first that fails is told of
+                return {key: futures[key].result() for key in missing}  # raises the first error
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -140,7 +140,7 @@ class KernelCache:
             done.set_result(self._compile_and_store(key, request))
         except Exception as error:
             done.set_exception(error)
-        except BaseException as error:  # the user interrupts
+        except BaseException as error:  # also when the user interrupts
             done.set_exception(error)
             raise
         return done
@@ -156,7 +156,7 @@ class KernelCache:
 
 
 def _with_keep_of(request: CompileRequest, other: CompileRequest | None) -> CompileRequest:
-    """`request`, keeping also what `other`, a request for the same kernel, keeps."""
+    """`request`, with the texts that `other`, a request for the same kernel, keeps added."""
     if other is None:
         return request
     keep = tuple(dict.fromkeys([*other.keep, *request.keep]))

@@ -35,8 +35,9 @@ _PTXAS = re.compile(
 _LOC = re.compile(r'^loc\("([^"]*)"(?=:\d+:\d+\)$)|(?<=\d)\)$')
 _MEMORY_FILE = re.compile(r"/proc/self/fd/\d+")
 
-# The memory file's descriptor is part of the locations of operations that have none, thus of the cubin: the
-# first free number from here on is the same one in every compile, since the lock is held while it is open.
+# The descriptor of the memory file is part of the locations of operations that have none, and so of the
+# cubin. The lock is held while the file is open, so the first free number from here on is the same in every
+# compile.
 _FIRST_DESCRIPTOR = 1000
 
 # The process has one file descriptor 2, so one lock, shared by all compiles, guards its redirection.
@@ -44,11 +45,11 @@ _STDERR_LOCK = threading.Lock()
 
 
 class TritonCompileError(RuntimeError):
-    """Triton refused a kernel.
+    """Triton failed to compile a kernel.
 
     kernel: its name. stage: which of `STAGES` failed, or "name" for a name that cannot be compiled.
-    diagnostic: the first diagnostic's message. location: where it points, "" where unknown;
-    "ttir:LINE:COLUMN" is in the kernel's own text. details: all that was said.
+    diagnostic: the message of the first diagnostic. location: where it points, "" where unknown;
+    "ttir:LINE:COLUMN" is in the kernel's own text. details: the whole output.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class TritonCompileError(RuntimeError):
 
 
 def import_triton() -> None:
-    """Imports what the stages need, which otherwise the first compile does."""
+    """Imports what the stages need. Without this call, the first compile does it."""
     import triton.backends.compiler
     import triton.compiler.compiler  # noqa: F401
 
@@ -120,7 +121,7 @@ def kernel_name(text: str) -> str:
 
 
 class _StageFailed(Exception):
-    """A stage raised `cause`; `said` is what was captured from file descriptor 2, if it was captured."""
+    """A stage raised `cause`. `said` is what was captured from file descriptor 2, if it was captured."""
 
     def __init__(self, stage: str, cause: BaseException, said: str) -> None:
         super().__init__(stage)
@@ -141,7 +142,7 @@ class _Job:
         self.metadata: dict[str, Any] = {}
 
     def compile(self) -> CompiledCubin:
-        """Run every stage; the parser under the capture. Raises _StageFailed."""
+        """Runs every stage, the parser under the capture. Raises _StageFailed."""
         from triton._C.libtriton import ir
 
         backend = self._backend()
@@ -171,7 +172,7 @@ class _Job:
         )
 
     def repeat(self, last: str, captured: Callable[[], str]) -> None:
-        """Run the stages up to `last` once more, file descriptor 2 being captured already. Raises
+        """Runs the stages up to `last` once more, while file descriptor 2 is captured. Raises
         _StageFailed.
         """
         from triton._C.libtriton import ir
@@ -219,7 +220,7 @@ class _Job:
     def _parse(self, ir: Any, context: Any) -> Any:
         with _memory_file(self.request.text) as path:
             module = ir.parse_mlir_module(path, context)
-        module.context = context  # the stages look it up there, and it keeps the context alive
+        module.context = context  # the stages look it up there, and the module keeps it alive
         return module
 
     def _run(self, stage: str, make: Callable[[], Any], captured: Callable[[], str] = lambda: "") -> Any:
@@ -233,7 +234,7 @@ class _Job:
 
 
 def _explain(job: _Job, failure: _StageFailed) -> TritonCompileError:
-    """The error to raise for `failure`; where MLIR has spoken to stderr, its stages are repeated under the
+    """The error to raise for `failure`. Where MLIR has written to stderr, the stages are repeated under the
     capture.
     """
     if failure.stage in ("ttir", "ttgir", "llir"):
@@ -262,7 +263,7 @@ def _memory_file(text: str) -> Iterator[str]:
     opened = os.memfd_create("ttir")
     try:
         descriptor = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
-    except OSError:  # the process may have fewer descriptors: any number parses as well
+    except OSError:  # the process may have fewer descriptors; then any number will do
         descriptor = os.dup(opened)
     os.close(opened)
     try:
@@ -277,14 +278,14 @@ def _memory_file(text: str) -> Iterator[str]:
 def _captured_stderr() -> Iterator[Callable[[], str]]:
     """Redirect file descriptor 2 into memory; yields a function that takes what has been written so far.
 
-    What was written and not taken, by other threads for one, reaches the real stderr at the end.
+    What was written and not taken, for example by other threads, reaches the real stderr at the end.
     """
     with _STDERR_LOCK:
         if sys.stderr is not None:
             sys.stderr.flush()
         try:
             real = os.dup(2)
-        except OSError:  # a daemon may have closed it: there is nothing to capture, nor to disturb
+        except OSError:  # a daemon may have closed it: there is nothing to capture
             yield lambda: ""
             return
         memory = os.memfd_create("stderr")

@@ -1,4 +1,4 @@
-"""What differs between Triton's versions, in one table, read without importing Triton.
+"""The differences between Triton's versions, in one table, read without importing Triton.
 
 A row of `TRITON_DIALECTS` says how the TTIR accepted by one version is spelt; every other version-dependent
 decision of the project asks `TritonDialect`, so supporting a new Triton means adding a row here and running
