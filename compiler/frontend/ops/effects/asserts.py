@@ -1,4 +1,4 @@
-"""Assertions: of values, on the device; of shapes and dtypes, at import."""
+"""Assertions: those about values run on the device; those about shapes and dtypes are checked at import."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from ...importer.values import Tensor
 
 
 def asserted(call: Call) -> None:
-    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is no zero."""
+    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is not zero."""
     condition = call.tensor("self")
     if any(size.constant != 1 for size in condition.sizes):
-        call.refuse("it asserts a tensor that need not have exactly one element")
+        call.refuse("it asserts a tensor that may not have exactly one element")
     kernel = call.kernel([condition], [])
     x = kernel.load(condition, kernel.iterate(condition.sizes))
     kernel.assert_(kernel.truth(x), call["assert_msg"])
@@ -31,8 +31,8 @@ def assert_async(call: Call) -> None:
 
 @lowers("aten._functional_assert_async.msg", view=True)
 def functional_assert_async(call: Call) -> Tensor:
-    """The result is a token without contents; ``view``, because it asserts although that may have no
-    elements.
+    """The result is a token without contents.  ``view=True``, because the op must run even if the token has
+    no elements.
     """
     asserted(call)
     return token(call)
@@ -40,8 +40,8 @@ def functional_assert_async(call: Call) -> Tensor:
 
 @lowers("aten._assert_scalar.default")
 def assert_scalar(call: Call) -> None:
-    """The host asserts what it knows: an extern call whose message names the user's line, as that of a device
-    assert does.
+    """A scalar is asserted by the host: an extern call.  Its message names the user's line, as a device
+    assert's does.
     """
     if call["self"] is True:
         return
@@ -64,7 +64,7 @@ def assert_scalar(call: Call) -> None:
 
 @lowers("aten._functional_assert_scalar.default", view=True)
 def functional_assert_scalar(call: Call) -> Tensor:
-    """As the functional assertion of a tensor."""
+    """Like the functional assertion of a tensor."""
     assert_scalar(call)
     return token(call)
 
@@ -78,7 +78,7 @@ def token(call: Call) -> Tensor:
 
 @lowers("aten._assert_tensor_metadata.default")
 def assert_metadata(call: Call) -> None:
-    """Nothing where the import knows it to hold; else eager says what is wrong."""
+    """Nothing, if the import can check that it holds; otherwise eager's op runs and reports the mismatch."""
     fake = call.tensor("a").fake
     facts = (("dtype", fake.dtype), ("device", fake.device), ("layout", fake.layout))
     holds = all(call[name] is None or _same(call[name], fact) for name, fact in facts)
@@ -86,11 +86,11 @@ def assert_metadata(call: Call) -> None:
         if call[name] is not None:
             holds &= [call.expr(n) for n in call[name]] == [call.expr(n) for n in found]
     if not holds:
-        call.refuse("the import cannot tell that it holds")
+        call.refuse("the import cannot prove that the assertion holds")
 
 
 def _same(expected: Any, found: Any) -> bool:
-    """A device without an index is any of its kind."""
+    """Whether two values are equal.  An expected device without an index equals any device of its type."""
     if isinstance(expected, torch.device) and expected.index is None:
         return expected.type == found.type
     return bool(expected == found)
@@ -98,7 +98,7 @@ def _same(expected: Any, found: Any) -> bool:
 
 @lowers("aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default")
 def constrain(call: Call) -> None:
-    """What it says of a size, the size's own bounds say already."""
+    """Nothing: the symbol of the size already has these bounds."""
 
 
 @lowers(

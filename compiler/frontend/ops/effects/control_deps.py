@@ -1,11 +1,12 @@
-"""``control_deps((a, b), subgraph, *args)``: the sub-graph runs after ``a`` and ``b`` are complete, and does
-not read them.
+"""``control_deps((a, b), subgraph, *args)``: the sub-graph runs after ``a`` and ``b`` are complete, without
+reading them.
 
-It becomes a private function with ``fuse.control_deps``, whose body is the imported sub-graph, called with
-the ``fuse.after`` tokens of the dependences.  What such a function cannot hold (random draws, writes to
-arguments) stays an extern call of the whole op, which the dependences order because they are its operands,
-and so does what waits for an op that has no value.  A group that waits for a collective which another node
-started takes what that collective reads, too, for its wait to hold.
+It becomes a private function with ``fuse.control_deps``, whose body is the imported sub-graph.  The call
+takes the ``fuse.after`` tokens of the dependences.  Some sub-graphs cannot become such a function: those with
+random draws or writes to arguments, and those that wait for an op without a value.  They stay an extern call
+of the whole op, which comes after the dependences because these are its operands.  A group may wait for a
+collective that another node started; it then also takes the operands of that collective, which keeps them
+alive until the wait.
 """
 
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ def control_deps(call: Call) -> Any:
 def _refuse_unordered(call: Call, graph: fx.Graph) -> None:
     """Refuses nodes that an ordered group cannot hold."""
     if InFlight.of(graph).hides_operand():
-        call.refuse("its sub-graph starts a collective that reads what only the sub-graph has")
+        call.refuse("its sub-graph starts a collective that reads a tensor made in the sub-graph")
     for node in graph.nodes:
         if node.op == "get_attr" and not any(
             u.op == "call_function" and u.target is call.node.target for u in node.users
@@ -71,8 +72,8 @@ def _refuse_unordered(call: Call, graph: fx.Graph) -> None:
 
 
 def _refuse_untimed(call: Call, dependences: Any) -> None:
-    """Refuses to wait for an op without a value, which has no time to take: what has an effect, and the whole
-    of this op is taken to have one, keeps its order.
+    """Refuses to wait for an op without a value, for which there is no token.  The whole op then becomes an
+    extern call with an effect, which keeps its order among effects.
     """
     for leaf in pytree.tree_leaves(dependences):
         if isinstance(leaf, fx.Node) and call.state.values[leaf] is None:
@@ -107,7 +108,9 @@ class _Group:
         self.block = self.op.regions[0].blocks.append()
 
     def build(self) -> Any:
-        """Imports the sub-graph into the function; its value, in terms of the function's own values."""
+        """Imports the sub-graph into the function; returns the sub-graph's value as values of the
+        function.
+        """
         call, state, block = self.call_, self.call_.state, self.block
         placeholders = [n for n in self.subgraph.graph.nodes if n.op == "placeholder"]
         known: dict[ir.Value, Any] = {}
@@ -135,7 +138,7 @@ class _Group:
             return result
 
     def call(self, result: Any, tokens: list[ir.Value]) -> Any:
-        """Closes the function and calls it; the sub-graph's value in terms of ``@main``."""
+        """Ends the function and calls it; returns the sub-graph's value as values of ``@main``."""
         builder, call = self.call_.builder, self.call_
         leaves, tree = pytree.tree_flatten(result, is_leaf=lambda x: x is None)
         returned: dict[ir.Value, int] = {}
@@ -167,7 +170,7 @@ class _Group:
         return pytree.tree_unflatten([_outside(leaf, returned, values) for leaf in leaves], tree)
 
     def _argument(self, value: Any, known: dict[ir.Value, Any]) -> Any:
-        """``value`` as the function sees it."""
+        """The value of the function that stands for ``value``."""
         if not isinstance(value, (Tensor, Number)):
             return value
         if value.value not in known:
@@ -179,7 +182,7 @@ class _Group:
         return Tensor(inner, value.spec, value.dtype, value.fake, value.origin, value.root)
 
     def _drop_unused_sizes(self, returned: list[ir.Value]) -> None:
-        """Keeps the sizes that ops take and types name."""
+        """Keeps the sizes that ops use and types name."""
         named: set[str] = set()
         typed = [*self.block.arguments, *returned, *(r for op in self.block.operations for r in op.results)]
         for value in typed:
@@ -194,7 +197,7 @@ class _Group:
 
 
 def _outside(leaf: Any, returned: dict[ir.Value, int], values: list[ir.Value]) -> Any:
-    """A leaf of the sub-graph's value as ``@main`` sees it."""
+    """A leaf of the sub-graph's value as a value of ``@main``."""
     if isinstance(leaf, Number):
         return Number(values[returned[leaf.value]], leaf.dtype)
     if isinstance(leaf, Tensor):

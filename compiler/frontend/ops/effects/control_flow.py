@@ -18,7 +18,7 @@ from ...importer.values import Tensor
 
 @lowers("higher_order.cond", view=True, sizes=True)
 def cond(call: Call) -> Any:
-    """``scf.if``: the branch that runs gives the results."""
+    """``scf.if``: its results are those of the branch that runs."""
     predicate, true, false, operands = call.node.args
     given = call.resolve(operands)
     results = Results(call.state, call.node)
@@ -47,7 +47,7 @@ def cond(call: Call) -> Any:
 
 @lowers("higher_order.while_loop", view=True, sizes=True)
 def while_loop(call: Call) -> Any:
-    """``scf.while``: what is carried has the types of the results, whatever those of the first values."""
+    """``scf.while``.  The carried values have the types of the results, even if the initial values differ."""
     test, body, initial, additional = call.node.args
     first = list(call.resolve(initial))
     results = _all_results(call, len(first))
@@ -74,8 +74,8 @@ def while_loop(call: Call) -> Any:
 
 @lowers("higher_order.scan", view=True, sizes=True)
 def scan(call: Call) -> Any:
-    """``scf.for`` over the first dim: each round reads a row of each input, carries values on, and writes a
-    row of each stacked result.
+    """``scf.for`` over the first dim.  Each iteration reads a row of each input, carries values on, and
+    writes a row of each stacked result.
     """
     combine, initial, inputs, additional = call.node.args
     first, rows = list(call.resolve(initial)), list(call.resolve(inputs))
@@ -115,7 +115,7 @@ def scan(call: Call) -> Any:
 
 @lowers("higher_order.invoke_subgraph", view=True, sizes=True)
 def invoke_subgraph(call: Call) -> Any:
-    """A call: the region was named to be compiled once, so it is not inlined."""
+    """A call.  The region is not inlined, as the user marked it to be compiled once."""
     graph, _, *operands = call.node.args
     given = [call.resolve(v) for v in operands]
     results = Results(call.state, call.node, every=True)
@@ -128,7 +128,7 @@ def invoke_subgraph(call: Call) -> Any:
 
 
 def _all_results(call: Call, number: int | None = None) -> Results:
-    """The results, each of which the call gives; refuses others than ``number``."""
+    """The results of a call; refuses if it does not have ``number`` of them."""
     results = Results(call.state, call.node, every=True)
     if len(results.kept) != len(results.leaves) or number not in (None, len(results.leaves)):
         call.refuse("it gives something besides tensors and numbers")
@@ -142,19 +142,19 @@ def _wanted(results: Results) -> list[Wanted]:
 
 
 def _start(call: Call, value: Any, type_: ir.Type) -> ir.Value:
-    """The first value of what a loop carries, of exactly the type that it carries on."""
+    """The initial value of a carried value, converted to exactly the type that is carried."""
     if isinstance(value, Tensor) and isinstance(type_, ir.RankedTensorType):
         return laid_out(call.builder, value, TensorSpec.of(type_), call.location, exact=True)
     return operand(call.symbols, value, type_, call.location)
 
 
 def _row(spec: TensorSpec) -> TensorSpec:
-    """One row of a tensor, as storage of its own."""
+    """One row of a tensor, in a storage of its own."""
     return TensorSpec(spec.sizes[1:], spec.strides[1:], const(0), spec.element, spec.device)
 
 
 def _by_rows(call: Call, tensor: Tensor) -> Tensor:
-    """A tensor whose rows are contiguous, for that is how torch traces them."""
+    """A tensor with contiguous rows, as torch traces them."""
     if _row(tensor.spec).is_contiguous:
         return tensor
     spec = TensorSpec.contiguous(tensor.sizes, tensor.spec.element, tensor.spec.device)

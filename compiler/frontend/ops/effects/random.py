@@ -1,5 +1,5 @@
-"""Random numbers: one draw of (seed, offset) from the generator per op, in program order, and Philox on the
-row-major index of the op's own shape.  So a number depends on nothing that a later pass decides.
+"""Random numbers.  Each op draws one (seed, offset) from the generator, in program order, and applies Philox
+to the row-major index of its own shape.  So its numbers do not depend on any decision of a later pass.
 
 Numbers are drawn in float32, as eager's GPU kernels do for all dtypes but float64.
 """
@@ -18,25 +18,25 @@ from ...importer.builder import KernelBuilder
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
 
-#: Random bits that one uniform number is good for, and how large a range of integers may be for two of them.
+#: Random bits in one uniform number; the largest range of integers that two of them suffice for.
 WORD_BITS = 24
 WIDEST_RANGE = 1 << (63 - WORD_BITS)
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What the generator gave one op: the numbers of ``@main`` that its kernel takes."""
+    """The draw of one op: the numbers of ``@main`` that its kernel takes."""
 
     seed: Number
     offset: Number
 
     @staticmethod
     def of(call: Call, spec: TensorSpec) -> "Draw":
-        """Advances the generator of the device that ``spec`` lives on.  Refuses a generator of the program's
-        own.
+        """Advances the default generator of ``spec``'s device.  Refuses a generator that the program
+        passes.
         """
         if call.arguments.get("generator") is not None:
-            call.refuse("it draws from a generator of its own")
+            call.refuse("it draws from a generator that the program passes")
         if spec.device is not None:
             call.refuse(f"the result is on {spec.device}, not on {call.builder.device}")
         builder = call.builder
@@ -53,8 +53,8 @@ class Draw:
     def at(
         self, k: KernelBuilder, sizes: Sequence[Expr], at: Sequence[Expr], dist: str, word: int = 0
     ) -> Scalar:
-        """A float32 of ``dist`` (uniform in [0, 1), normal) for the point ``at``.  ``word``: draws of one op
-        with different words, below 4, are independent; the generator's offsets are multiples of 4.
+        """A float32 for the point ``at``.  ``dist``: uniform in [0, 1), or normal.  ``word``: below 4; draws
+        of one op with different words are independent, as the generator's offsets are multiples of 4.
         """
         linear = const(0)
         for coordinate, size in zip(at, sizes, strict=True):
@@ -83,14 +83,14 @@ def drawn(call: Call, body: Body, inputs: Sequence[Tensor] = ()) -> Any:
 
 
 def _reject_host_operands(call: Call, inputs: Sequence[Tensor]) -> None:
-    """Before anything is drawn: a call that falls back draws by itself."""
+    """Refuses before anything is drawn, since a call that falls back draws by itself."""
     for spec in (call.result, *(t.spec for t in inputs)):
         if spec.device is not None or spec.element.startswith("complex"):
             call.refuse(f"a tensor of {spec.element} is on {spec.device or call.builder.device}")
 
 
 def rounded(k: KernelBuilder, x: Scalar, dtype: torch.dtype, low: Operand, high: Operand) -> Scalar:
-    """``x`` in [low, high) as an element of ``dtype``; what rounds up to ``high`` becomes ``low``, as in
+    """``x`` in [low, high) as an element of ``dtype``; if it rounds up to ``high`` it becomes ``low``, as in
     eager.
     """
     x = k.round_to(x, dtype)
@@ -203,8 +203,8 @@ def randint(call: Call) -> Any:
     """``low + (w * (high - low) >> 48)`` for a 48-bit random *w*: two words of 24 bits, multiplied without
     overflow.
 
-    Without the rejection of Lemire (2019) a number's probability is off by a share of at most
-    ``(high - low) / 2**48``, beside what float32 rounds off the words.
+    There is no rejection step as in Lemire (2019), so the relative error of a number's probability is at most
+    ``(high - low) / 2**48``, plus the error of rounding the words to float32.
     """
     low, high = call.arguments.get("low", 0), call["high"]
     if not isinstance(low, int) or not isinstance(high, int):

@@ -1,5 +1,5 @@
-"""What torch knows of the range of a size.  Not every number that an index is made of is a size: one that was
-read from a tensor may be negative.
+"""What torch knows of the range of an index.  An index may be computed from numbers that are not sizes: one
+that was read from a tensor may be negative.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from ...importer.call import Call
 
 
 def given(call: Call, name: str) -> Any:
-    """An argument as torch has it: an int or a SymInt where ``call[name]`` is an expression."""
+    """An argument as torch represents it: an int or a SymInt where ``call[name]`` is an expression."""
     names = [a.name for a in call.node.target._schema.arguments]
     position = names.index(name)
     value = call.node.args[position] if position < len(call.node.args) else call.node.kwargs.get(name)
@@ -20,8 +20,8 @@ def given(call: Call, name: str) -> Any:
 
 
 def is_at_least(size: Any, least: int) -> bool:
-    """Whether the range of ``size``, an int or a SymInt, begins at ``least`` or above.  Nothing is sure of a
-    number that depends on the data: torch narrows its range by assertions that a graph need not contain.
+    """Whether ``size``, an int or a SymInt, is known to be at least ``least``.  Always False for a number
+    that depends on the data: torch narrows its range by assertions that the graph may not contain.
     """
     if isinstance(size, int):
         return size >= least

@@ -1,7 +1,7 @@
 """Reads at loaded indices: one kernel that loads an index, checks it and loads the element.
 
-Every index is asserted on the device to be in range, with eager's wording, and guards the load that uses it:
-no kernel reads out of bounds, also where the assertion has not stopped it yet.
+Every index is asserted on the device to be in range, with eager's wording.  The same condition guards the
+load that uses it, so no kernel reads out of bounds, even before the assertion stops the program.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from ...importer.builder import KernelBuilder
 from ...importer.call import Call
 from ...importer.values import Tensor
 
-#: Dtypes of an index; bool and uint8 are masks, which select a number of elements that depends on the data.
+#: Dtypes of an index.  bool and uint8 are masks, whose number of selected elements depends on the data.
 INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8)
 
 
@@ -32,12 +32,12 @@ class IndexedElement:
     valid: Scalar | None
 
     def load(self, k: KernelBuilder, tensor: Tensor) -> Scalar:
-        """The element in the dtype that is stored."""
+        """The element in the dtype of the tensor."""
         return k.load_raw(tensor, self.at, self.valid, 0, self.indices)
 
 
 def out_of_bounds(dim: int, size: Expr) -> str:
-    """What eager says of an index that is out of range, without its value."""
+    """Eager's message for an index that is out of range, without the value."""
     extent = f" with size {size}" if size.is_constant else ""
     return f"index out of bounds for dimension {dim}{extent}"
 
@@ -45,7 +45,9 @@ def out_of_bounds(dim: int, size: Expr) -> str:
 def checked(
     k: KernelBuilder, index: Scalar, size: Expr, message: str, wrap: bool = False
 ) -> tuple[Scalar, Scalar]:
-    """(``index`` as an int64, whether it is in range); asserted.  ``wrap``: negative ones count backwards."""
+    """(``index`` as an int64, whether it is in range); the latter is asserted.  ``wrap``: negative indices
+    count from the end.
+    """
     index = k.cast(index, torch.int64)
     extent = k.constant(size.constant, torch.int64) if size.constant is not None else k.index(size)
     if wrap:
@@ -81,8 +83,8 @@ def require_indices(call: Call, *indices: Tensor) -> None:
 class Advanced:
     """How ``x[indices]`` maps points of the result to elements of ``x`` (NumPy's advanced indexing).
 
-    The indices broadcast to ``rank`` dims, which stand at ``start`` of the result: where they are neighbours
-    in ``x``, in their place; else in front.
+    The indices broadcast to ``rank`` dims, which begin at dim ``start`` of the result: in the place of the
+    indexed dims if these are neighbours in ``x``, else at 0.
     """
 
     tensor: Tensor
@@ -107,7 +109,7 @@ class Advanced:
         return [i for i in self.indices if i is not None]
 
     def place(self, k: KernelBuilder, at: Sequence[Expr]) -> IndexedElement:
-        """The element behind the point ``at`` of the result; negative indices count from the end."""
+        """The element for the point ``at`` of the result; negative indices count from the end."""
         common = at[self.start : self.start + self.rank]
         others = [*at[: self.start], *at[self.start + self.rank :]]
         coordinates: list[Expr] = []
@@ -164,7 +166,7 @@ def index_select(call: Call) -> Any:
 
 @lowers("aten.embedding.default")
 def embedding(call: Call) -> Any:
-    """Rows of the weight; what ``padding_idx`` says concerns the gradient alone."""
+    """Rows of the weight.  ``padding_idx`` does not matter here: it concerns the gradient only."""
     weight, indices = call.tensor("weight"), call.tensor("indices")
     require_indices(call, indices)
     kernel = call.kernel([weight, indices])

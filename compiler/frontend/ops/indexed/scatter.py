@@ -1,10 +1,12 @@
 """Writes at loaded indices: a copy of the tensor, then a kernel that stores into that copy.
 
-The second kernel iterates over the index; its store's mode is ``set``, ``add``, ``min`` or ``max``.  Two
-points that set one element leave either value, as in eager.  An index that is out of range is asserted and
-writes nothing.  Writes at places that the import knows (a slice, a row, a diagonal) need no second kernel:
-each element chooses where it is read from.  One element on each line of a constant (one-hot, the gradient of
-a gather) needs none either: each element compares its place with the index.
+The second kernel iterates over the index; its store's mode is ``set``, ``add``, ``min`` or ``max``.  If two
+points set one element, either value stays, as in eager.  An index that is out of range is asserted and writes
+nothing.
+
+Two kinds of writes need no second kernel.  Where the places are known at import (a slice, a row, a diagonal),
+each element selects where it is read from.  Where one element on each line of a constant is written (one-hot,
+the gradient of a gather), each element compares its place with the index.
 """
 
 import math
@@ -33,8 +35,8 @@ ATOMICS = {
 
 
 def require_mode(call: Call, target: Tensor, mode: str) -> None:
-    """Refuses what the hardware lacks, and what depends on the order of programs where torch promises it does
-    not.
+    """Refuses a mode that the hardware lacks, and a result that depends on the order of programs where torch
+    promises that it does not.
     """
     if mode != "set" and target.spec.element not in ATOMICS[mode]:
         call.refuse(f"there is no atomic {mode} on {target.dtype}")
@@ -43,7 +45,7 @@ def require_mode(call: Call, target: Tensor, mode: str) -> None:
 
 
 def copied(call: Call, mode: str = "set") -> Tensor:
-    """``self`` in fresh storage, the destination of a scatter."""
+    """A copy of ``self`` in fresh storage: the destination of a scatter."""
     source = call.tensor("self")
     kernel = call.kernel([source], name=f"{call.node.name}_copy")
     at = kernel.iterate(call.result.sizes)
@@ -53,7 +55,7 @@ def copied(call: Call, mode: str = "set") -> Tensor:
     return copy
 
 
-#: Plain products, whose result is fresh memory and nothing else.
+#: Matrix products, which do nothing but return fresh memory.
 _FRESH = overloads(lambda op: op.fresh and op.out)
 _VIEWS = frozenset({
     torch.ops.aten.t.default, torch.ops.aten.permute.default, torch.ops.aten.transpose.int,
@@ -62,8 +64,8 @@ _VIEWS = frozenset({
 
 
 def _may_overwrite(call: Call, target: Tensor) -> bool:
-    """Whether ``self`` is a product, or rows of one, that nothing else reads, laid out as the result is: its
-    storage is free to take the writes.  (Of a generated tensor the copy is fused with what makes it.)
+    """Whether the scatter may write into ``self``: a matrix product, or rows of one, that nothing else reads
+    and that has the result's layout.  (The copy of a generated tensor is fused with its producer instead.)
     """
     source: Any = call.node.args[0]
     while isinstance(source, fx.Node) and source.target in _VIEWS and len(source.users) == 1:
@@ -73,8 +75,8 @@ def _may_overwrite(call: Call, target: Tensor) -> bool:
 
 
 def nan_that_wins(k: KernelBuilder, x: Scalar, mode: str) -> Scalar:
-    """``x`` with the NaN that an atomic extreme keeps: it compares bits, so NaN is largest without and
-    smallest with its sign.
+    """``x`` with each NaN replaced by the one that wins an atomic min or max.  These compare bits, so a NaN
+    is largest without the sign bit and smallest with it.
     """
     if mode not in ("min", "max") or not x.is_float:
         return x
@@ -136,8 +138,8 @@ def _is_one_number(source: _Source) -> bool:
 
 
 def _masked(call: Call, target: Tensor, first: int, mask: Tensor, source: _Source, mode: str) -> Any:
-    """One number wherever a mask of some dims, from ``first`` on, holds: however many those are, each element
-    asks the mask.
+    """Writes one number wherever a mask over some dims, from ``first`` on, is true.  The number of such
+    places depends on the data, so each element reads the mask.
     """
     kernel = call.kernel([target, mask, *source.inputs], None, source.numbers)
     at = kernel.iterate(target.sizes)
@@ -189,7 +191,7 @@ def _scatter(call: Call, value: Any, mode: str) -> Any:
     return call.finish(kernel)
 
 
-#: Ops that fill a tensor with one number, and where that number is.
+#: Ops that fill a tensor with one number, and the position of that argument.
 _FILLS: dict[str, Callable[[fx.Node], Any]] = {
     "zeros": lambda node: 0, "zeros_like": lambda node: 0, "new_zeros": lambda node: 0,
     "zero": lambda node: 0,
@@ -200,7 +202,7 @@ _FILLS: dict[str, Callable[[fx.Node], Any]] = {
 
 
 def _filled_with(node: Any) -> int | float | bool | None:
-    """The number that a node fills a tensor with; None where it does not, or the number is not known."""
+    """The number that a node fills a tensor with; None for other nodes, or if the number is not known."""
     if not isinstance(node, fx.Node) or not isinstance(node.target, torch._ops.OpOverload):
         return None
     fill = _FILLS.get(node.target.overloadpacket.__name__)
@@ -219,10 +221,10 @@ def _one_a_line(target: Tensor, index: Tensor, dim: int) -> bool:
 def _compared(
     call: Call, target: Tensor, index: Tensor, dim: int, source: _Source, fill: int | float | bool
 ) -> Any:
-    """One element a line of a constant: each element compares its place with the index, and nothing has to be
-    written twice.
+    """Writes one element on each line of a constant: each element compares its place with the index, so that
+    nothing is written twice.
 
-    The index is checked by a kernel of its own: one that asserts would fuse into fewer readers.
+    The index is checked by a kernel of its own, as a kernel with an assertion would fuse into fewer readers.
     """
     size = target.sizes[dim]
     kernel = call.kernel([index], [call.fresh(index.fake)], name=f"{call.node.name}_index")
@@ -244,8 +246,8 @@ def _compared(
 
 
 def _at_own_point(k: KernelBuilder, source: _Source, at: Sequence[Expr]) -> Operand:
-    """A scatter's source is as large as the index or larger, so it does not broadcast; a 0-d one stands for
-    one element.
+    """The source of a scatter.  It is at least as large as the index, so it does not broadcast.  A 0-d source
+    counts as one element.
     """
     if not isinstance(source.value, Tensor):
         return source.at(k, at)
@@ -306,7 +308,7 @@ def scatter_reduce(call: Call) -> Any:
     if mode is None:
         call.refuse(f"there is no atomic {call['reduce']}")
     if not call["include_self"]:
-        call.refuse("elements that are written lose their old value first")
+        call.refuse("the old values of written elements do not count (include_self=False)")
     return _scatter(call, call["src"], mode)
 
 
@@ -316,7 +318,7 @@ def scatter_reduce(call: Call) -> Any:
 def chosen(
     call: Call, kernel: KernelBuilder, at: Sequence[Expr], inside: Scalar, place: Sequence[Expr]
 ) -> Any:
-    """Each element from ``src`` at ``place`` where ``inside``, else from ``self`` at its own point."""
+    """Reads each element from ``src`` at ``place`` where ``inside``, else from ``self`` at its own point."""
     old, new = call.tensor("self"), call.tensor("src")
     x = kernel.cast(kernel.load_raw(new, place, inside), old.dtype)
     kernel.store(0, at, kernel.select(inside, x, kernel.load_raw(old, at, kernel.bit_not(inside))))
@@ -349,13 +351,13 @@ def _replaced(at: Sequence[Expr], dim: int, place: Expr, source: Tensor) -> tupl
 
 
 def _within(k: KernelBuilder, moved: Expr, length: Expr, size: Expr) -> Scalar:
-    """0 <= moved < length, for what the sizes leave open."""
+    """0 <= moved < length, without comparisons that the sizes decide."""
     inside = k.compare("lt", k.index(moved), k.index(length) if length.constant is None else length.constant)
     return k.bit_and(inside, k.compare("ge", k.index(moved), 0))
 
 
 def slice_begin(call: Call, size: Expr) -> Expr:
-    """Where a slice starts, counted from the front and inside the dim."""
+    """The start of a slice, counted from the front and clamped to the dim."""
     start = call["start"]
     if start is None:
         return const(0)
@@ -364,7 +366,7 @@ def slice_begin(call: Call, size: Expr) -> Expr:
             return const(min(max(start + size.constant if start < 0 else start, 0), size.constant))
         return const(start) if start >= 0 else size + start
     if not is_at_least(given(call, "start"), 0):
-        call.refuse("where the slice starts may count from the end")
+        call.refuse("the start of the slice may count from the end")
     return start
 
 

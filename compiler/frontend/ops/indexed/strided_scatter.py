@@ -1,7 +1,7 @@
-"""A copy in which a view of any strides is overwritten: each element chooses where it is read from.
+"""A copy in which a view with any strides is overwritten: each element selects where it is read from.
 
-The view's strides nest (an element of the storage is at most one element of the view): the offset of an
-element is taken apart by them, the largest first, and it belongs to the view where nothing is left.
+The view's strides must nest, so that no element of the storage occurs twice in the view.  The offset of an
+element is divided by them, the largest first; the element belongs to the view where the remainder is zero.
 """
 
 from itertools import pairwise
@@ -15,12 +15,12 @@ from ..shape.views import ANYWHERE, begins_anywhere
 
 @lowers("aten.as_strided_scatter.default")
 def as_strided_scatter(call: Call) -> Any:
-    """The gradient of ``as_strided``, which torch's adaptive pooling of channels-last images to one pixel
-    takes.
+    """The gradient of ``as_strided``.  torch's adaptive pooling of channels-last images to one pixel uses
+    it.
     """
     target, source = call.tensor("self"), call.tensor("src")
     sizes, strides = _numbers(call, "size"), _numbers(call, "stride")
-    begin = const(0)  # of the view, from the first element of the target on; as a number, in its storage
+    begin = const(0)  # where the view begins, in elements from the target's first one
     if call["storage_offset"] is not None:
         if begins_anywhere(target):
             call.refuse(ANYWHERE)

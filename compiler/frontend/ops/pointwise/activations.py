@@ -49,7 +49,7 @@ def gelu(k: K, x: Scalar, approximate: str = "none") -> Scalar:
 
 
 def _gelu_cdf(k: K, x: Scalar, approximate: str) -> Scalar:
-    """The normal distribution's share below ``x``, or its approximation by tanh."""
+    """The normal distribution function at ``x``, or its approximation by tanh."""
     inner = (
         k.math("erf", k.mul(x, math.sqrt(0.5)))
         if approximate == "none"
@@ -66,7 +66,7 @@ def _gelu_inner(k: K, x: Scalar) -> Scalar:
 def gelu_backward(k: K, grad: Scalar, x: Scalar, approximate: str = "none") -> Scalar:
     if approximate == "none":
         inner = k.mul(x, math.sqrt(0.5))
-        # exp(-x * x / 2) in the form of the exponential that the short erf computes: the two become one.
+        # exp(-x * x / 2) in the form in which the short erf computes it, so that CSE makes the two one.
         power = k.math("exp2", k.mul(k.mul(inner, k.neg(inner)), math.log2(math.e)))
         density = k.mul(power, 1 / math.sqrt(2 * math.pi))
         return k.mul(grad, k.add(_gelu_cdf(k, x, "none"), k.mul(x, density)))

@@ -147,7 +147,7 @@ def where(k: K, condition: Scalar, x: Operand, other: Operand) -> Scalar:
 
 @pointwise("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", over=("self",))
 def masked_fill(k: K, x: Scalar, mask: Scalar, value: Operand) -> Scalar:
-    """The value takes the tensor's dtype."""
+    """The value is converted to the tensor's dtype."""
     return k.select(mask, k.cast(k.lift(value, x.dtype), x.dtype), x)
 
 
@@ -181,7 +181,7 @@ def copysign(k: K, x: Scalar, other: Operand) -> Scalar:
 
 
 def _nextafter(call: Call) -> object:
-    """The neighbour in the stored dtype, so only dtypes that kernels compute in."""
+    """The neighbour is one in the stored dtype, so only dtypes are possible that kernels compute in."""
     if call.value.dtype not in (torch.float32, torch.float64):
         call.refuse(f"the neighbour of a {call.value.dtype} is not computed in float32")
     return lower(call, Pointwise((), lambda k, x, other: k.libm("nextafter", x, other), Kind.NO_OPMATH))

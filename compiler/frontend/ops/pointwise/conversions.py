@@ -6,7 +6,7 @@ from ....fx.table import lowers
 from ...importer.call import Call
 from .elementwise import Pointwise, lower
 
-#: Reads the tensor as it is stored and leaves the conversion to the store.
+#: A rule that reads the tensor in its stored dtype and leaves the conversion to the store.
 _COPY = Pointwise((), lambda k, x, *_: x, own=True)
 
 

@@ -34,9 +34,9 @@ class Pointwise:
     """How one pointwise op computes.
 
     ``kind`` is eager's rule of type promotion.  ``over`` names the arguments that take part in it; None
-    means every tensor and number but those in ``APART``; the others keep their own dtype.  ``own`` makes
-    every tensor keep its own.  ``rounds`` says that eager converts numbers to the common dtype first:
-    kernels without an opmath type do.
+    means every tensor and number but those in ``APART``.  The other arguments keep their own dtype.  ``own``
+    lets every tensor keep its dtype.  ``rounds`` says that eager converts numbers to the common dtype first,
+    as its kernels without an opmath type do.
     """
 
     overloads: tuple[str, ...]
@@ -47,7 +47,7 @@ class Pointwise:
     rounds: bool = False
 
 
-#: Numbers that scale and never decide the dtype.
+#: Arguments that are scaling factors and never decide the dtype.
 APART = frozenset(
     {
         "alpha",
@@ -76,7 +76,7 @@ def pointwise(
     own: bool = False,
     rounds: bool = False,
 ) -> Callable[[Body], Body]:
-    """Enters a body as the rule of ``overloads``."""
+    """Registers a body as the rule of ``overloads``."""
 
     def enter(body: Body) -> Body:
         rule = Pointwise(overloads, body, kind, over, own, rounds)
@@ -132,7 +132,7 @@ class _Operands:
         ]
 
     def _choose(self, rule: Pointwise) -> None:
-        """The common dtype of the promoted arguments and the one to compute in."""
+        """The common dtype of the promoted arguments, and the dtype to compute in."""
         stand_ins = []
         for name, value in self.arguments.items():
             chosen = not rule.own and (name in rule.over if rule.over is not None else name not in APART)
@@ -166,7 +166,7 @@ class _Operands:
         return self._convert(k, k.constant(value, self.compute), name) if self.rule.rounds else value
 
     def _convert(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
-        """To the common dtype, where eager rounds, and on to the compute dtype."""
+        """Converts to the common dtype, where eager rounds to it, and then to the compute dtype."""
         if name not in self.promoted or self.common is None:
             return k.widen(x)
         exact = x.dtype == torch.bool or x.dtype == self.common
@@ -178,7 +178,7 @@ class _Operands:
 
 @dataclass(frozen=True, eq=False)
 class _HostElement:
-    """A 0-d CPU tensor in a GPU kernel: its element, and the dtype that it stands for."""
+    """A 0-d CPU tensor that a GPU kernel reads: its element, and the dtype that it has in type promotion."""
 
     number: Number
     tensor: Tensor
@@ -186,7 +186,7 @@ class _HostElement:
 
 @cache
 def _tensors_of(target: Any) -> frozenset[str]:
-    """The arguments that are tensors by the schema of an op: torch takes a number for one of no dims."""
+    """The arguments that an op's schema declares as tensors; a number there counts as a 0-d tensor."""
     arguments = target._schema.arguments if isinstance(target, torch._ops.OpOverload) else ()
     return frozenset(a.name for a in arguments if isinstance(a.type, torch.TensorType))
 
@@ -197,7 +197,7 @@ def _on_host(call: Call, tensor: Tensor) -> bool:
 
 @lru_cache(maxsize=4096)
 def _promoted(stand_ins: tuple[Any, ...], kind: Kind) -> tuple[torch.dtype, torch.dtype | None]:
-    """The common dtype and the one to compute in; None where no kernel computes in it."""
+    """The common dtype and the dtype to compute in; None where no kernel computes in it."""
     with _disable_current_modes():
         operands = [_operand(*s) if isinstance(s, tuple) else s(1) for s in stand_ins]
     common = elementwise_dtypes(
@@ -207,13 +207,13 @@ def _promoted(stand_ins: tuple[Any, ...], kind: Kind) -> tuple[torch.dtype, torc
 
 
 def _operand(dtype: torch.dtype, number: bool) -> torch.Tensor:
-    """The smallest tensor that promotes as one of ``dtype`` does; ``number``: of no dims."""
+    """The smallest tensor that promotes like one of ``dtype``; a 0-d one if ``number``."""
     return torch.empty(() if number else (0,), dtype=dtype, device="meta")
 
 
 def _stand_in(value: Any) -> Any:
-    """What type promotion looks at: (dtype, whether it has no dims), a number's type, or None for what is no
-    operand.
+    """What type promotion depends on: (dtype, whether it is 0-d), a number's type, or None for other
+    arguments.
     """
     if isinstance(value, Tensor):
         return (value.dtype, not value.sizes)

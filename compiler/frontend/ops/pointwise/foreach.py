@@ -1,4 +1,4 @@
-"""``aten._foreach_*``: the op of the same name on each element of the lists; every element is a kernel of
+"""``aten._foreach_*``: the op of the same name for each element of the lists.  Each element has a kernel of
 its own.
 
 The kernels are independent, so horizontal fusion may run a whole list in one launch.
@@ -14,12 +14,12 @@ from ...importer.call import Call
 from ...importer.values import Tensor
 from .elementwise import RULES, Pointwise, lower_arguments
 
-#: Kind of the second operand of a foreach overload -> the overloads of the single op to look for.
+#: Kind of the second operand of a foreach overload -> the overloads of the single op to try.
 _SINGLE = {
     "List": ("Tensor", "Tensor_Tensor", "other", "default"),
     "Scalar": ("Tensor_Scalar", "Scalar", "Tensor", "default"),
     "ScalarList": ("Tensor_Scalar", "Scalar", "Tensor", "default"),
-    "Tensor": ("Tensor",),  # one 0-d operand for all; addcmul and addcdiv have a tensor of numbers there
+    "Tensor": ("Tensor",),  # one 0-d operand for all; for addcmul and addcdiv, a tensor that lists numbers
     "default": ("default",),
     "ScalarAndTensor": ("Scalar",),
 }
@@ -55,7 +55,7 @@ def _overloads() -> Iterable[tuple[str, Pointwise]]:
 
 
 def _build(call: Call, rule: Pointwise) -> list[Any]:
-    """Element ``i`` of every list, and what is no list as it is."""
+    """Element ``i`` of every list; other arguments as they are."""
     fakes = call.value
     results = []
     for i, fake in enumerate(fakes):

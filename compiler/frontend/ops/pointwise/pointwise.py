@@ -1,4 +1,4 @@
-"""Pointwise arithmetic and mathematics; what compares and chooses is in ``comparisons.py``."""
+"""Pointwise arithmetic and mathematics; comparisons and selections are in ``comparisons.py``."""
 
 import math
 
@@ -48,7 +48,7 @@ for _op, _function in ROUNDING.items():
 
 
 def _plus_scaled(k: K, x: Operand, alpha: Operand, other: Operand) -> Scalar:
-    """``x + alpha * other``; of floats in one rounding, as eager's compilers contract it."""
+    """``x + alpha * other``; floats are rounded once, as eager's compilers contract it to an fma."""
     if not isinstance(alpha, Scalar):
         if alpha == 1:
             return k.add(x, other)
@@ -98,7 +98,7 @@ def div(k: K, x: Scalar, other: Operand) -> Scalar:
 
 
 def _assert_divisor(k: K, x: Operand, divisor: Operand) -> None:
-    """As eager on the CPU, which raises where an integer is divided by zero; a GPU goes on."""
+    """As eager on the CPU, which raises for an integer divided by zero; on a GPU nothing is raised."""
     nothing = any(extent.constant == 0 for extent in k.dims.values())
     if k.builder.device != "cpu" or nothing or (not isinstance(divisor, Scalar) and divisor != 0):
         return
@@ -108,9 +108,7 @@ def _assert_divisor(k: K, x: Operand, divisor: Operand) -> None:
 
 
 def _div_mode(call: Call) -> object:
-    """Division as ``rounding_mode`` says; without one it is true division, which promotes integers to
-    floats.
-    """
+    """Division as ``rounding_mode`` says; without it, true division, which promotes integers to floats."""
     kind = Kind.INT_TO_FLOAT if call["rounding_mode"] is None else Kind.DEFAULT
 
     def body(k: K, x: Scalar, other: Operand, rounding_mode: str | None) -> Scalar:
@@ -245,7 +243,7 @@ def addcdiv(k: K, x: Scalar, first: Scalar, second: Scalar, value: Operand = 1) 
 
 @pointwise("aten.lerp.Scalar", "aten.lerp.Tensor")
 def lerp(k: K, start: Scalar, end: Scalar, weight: Operand) -> Scalar:
-    """From the nearer end, so that the weights 0 and 1 are exact."""
+    """Interpolates from the nearer end, so that the weights 0 and 1 give exact results."""
     weight = k.lift(weight, start.dtype)
     difference = k.sub(end, start)
     near_start = k.math("fma", weight, difference, start)
@@ -255,7 +253,7 @@ def lerp(k: K, start: Scalar, end: Scalar, weight: Operand) -> Scalar:
 
 @pointwise("aten.xlogy.Tensor", "aten.xlogy.Scalar_Other", "aten.xlogy.Scalar_Self", kind=Kind.INT_TO_FLOAT)
 def xlogy(k: K, x: Operand, other: Operand) -> Scalar:
-    """0 where x is 0, unless the other is NaN."""
+    """0 where x is 0, unless the other operand is NaN."""
     x, other = k.pair(x, other)
     product = k.select(k.compare("eq", x, 0), 0, k.mul(x, k.math("log", other)))
     return k.select(k.is_nan(other), other, product)
@@ -267,7 +265,7 @@ def logaddexp(k: K, x: Scalar, other: Scalar) -> Scalar:
 
 
 def _log_of_sum(k: K, x: Scalar, other: Scalar, exp: str, log1p: str) -> Scalar:
-    """log(exp(x) + exp(other)) from the larger; two equal infinities give themselves."""
+    """log(exp(x) + exp(other)), relative to the larger one; two equal infinities give that infinity."""
     high = k.maximum(x, other)
     gap = k.neg(k.abs(k.sub(x, other)))
     total = k.add(high, k.math(log1p, k.math(exp, gap)))

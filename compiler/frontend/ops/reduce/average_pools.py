@@ -1,7 +1,8 @@
 """Average pooling and its gradient: sums over windows in two or three dims.
 
-A result reads the places of its window; a gradient reads the windows that a place is in, so nothing is added
-atomically.  Up to ``LARGEST_WINDOW`` places are read one by one, more are a reduction.
+A result reads the places of its window.  A gradient reads the windows that contain its place, so no atomic
+add is needed.  Up to ``LARGEST_WINDOW`` places are read by one load each; for more the kernel has a
+reduction.
 """
 
 import itertools
@@ -21,9 +22,8 @@ from ...importer.values import Tensor
 
 
 class Windows(ABC):
-    """The windows along one dim of ``extent`` places; a window is from ``begin`` to before ``end``, and may
-    reach beyond the places.  ``longest``: places in a window, at most.  ``most``: windows that a place is
-    in, at most.
+    """The windows along one dim of ``extent`` places.  A window is [``begin``, ``end``) and may reach beyond
+    the places.  ``longest``: most places in a window.  ``most``: most windows that contain a place.
     """
 
     extent: Expr
@@ -44,18 +44,18 @@ class Windows(ABC):
 
     @abstractmethod
     def last(self, place: Expr) -> Expr:
-        """The number of the last window that begins at ``place`` or in front of it."""
+        """The number of the last window that begins at or before ``place``."""
 
     @abstractmethod
     def count(self, k: KernelBuilder, window: Expr) -> Expr | Scalar:
-        """What a sum over the window is divided by."""
+        """The divisor of the sum over a window."""
 
 
 @dataclass(frozen=True)
 class StridedWindows(Windows):
-    """Windows of one size and distance.  ``padding``: places in front of the first that the first window
-    covers.  ``padded``: whether padding behind and in front counts.  ``ceiling``: whether the last window may
-    reach beyond the padding, of which nothing counts.
+    """Windows of one size at equal distances.  ``padding``: how many places before the first place the first
+    window begins.  ``padded``: whether padding counts in the divisor.  ``ceiling``: whether the last window
+    may reach beyond the padding; what lies there never counts.
     """
 
     extent: Expr
@@ -94,7 +94,7 @@ class StridedWindows(Windows):
 
 @dataclass(frozen=True)
 class Adaptive(Windows):
-    """``windows`` of them cover the dim: the places that any part of an equal share touches."""
+    """``windows`` windows cover the dim.  Each has the places that overlap its equal share of the dim."""
 
     extent: Expr
     places: int
@@ -185,7 +185,7 @@ def _strided(call: Call, rank: int) -> list[Windows]:
 
 
 def _adaptive(call: Call, image: Tensor, results: Sequence[Expr], rank: int) -> list[Windows]:
-    """Equal windows where the division has no rest, so that their places need no comparison."""
+    """Equal windows if the extent divides by their number, so that their places need no comparison."""
     windows: list[Windows] = []
     for extent, result in zip(image.sizes[-rank:], results[-rank:], strict=True):
         places, count = extent.constant, result.constant
@@ -211,7 +211,7 @@ def _numbers(call: Call, value: Any, rank: int) -> list[int]:
 
 
 def _mean(call: Call, windows: Sequence[Windows]) -> Any:
-    """Each result is the sum over its window, divided by the number of places that count."""
+    """Each result is the sum over its window, divided by the window's divisor."""
     source, override = call.tensor("self"), call.arguments.get("divisor_override")
     _require_float(call, source)
     rank = len(windows)
@@ -242,8 +242,8 @@ def _mean(call: Call, windows: Sequence[Windows]) -> Any:
 
 
 def _shares(call: Call, windows: Sequence[Windows]) -> Any:
-    """The gradient of an image: each place sums over the windows that it is in, divided as their means
-    were.
+    """The gradient of an image: for each place, the sum over the windows that contain it of their gradients,
+    each divided by the window's divisor.
     """
     gradient, rank = call.tensor("grad_output"), len(windows)
     _require_float(call, gradient)
@@ -267,7 +267,7 @@ def _shares(call: Call, windows: Sequence[Windows]) -> Any:
         inside = reduce(kernel.bit_and, conditions)
         x = kernel.load(gradient, (*at[:-rank], *chosen), inside, 0)
         share = kernel.div(x, _divisor(kernel, windows, chosen, override, x))
-        share = kernel.select(inside, share, kernel.lift(0, share.dtype))  # of no window may divide by zero
+        share = kernel.select(inside, share, kernel.lift(0, share.dtype))  # the divisor may be 0 outside
         total = share if total is None else kernel.add(total, share)
     assert total is not None
     kernel.store(0, at, total)
@@ -277,7 +277,7 @@ def _shares(call: Call, windows: Sequence[Windows]) -> Any:
 def _divisor(
     k: KernelBuilder, windows: Sequence[Windows], at: Sequence[Expr], override: Any, like: Scalar
 ) -> Scalar:
-    """What sums over the windows ``at`` are divided by, in the dtype of ``like``."""
+    """The divisor of the sum over the windows ``at``, in the dtype of ``like``."""
     if override is not None:
         return k.lift(override, like.dtype)
     counts = [w.count(k, o) for w, o in zip(windows, at, strict=True)]
@@ -293,7 +293,7 @@ def _divisor(
 
 
 def _held(k: KernelBuilder, windows: Windows, window: Expr, place: Expr) -> list[Scalar]:
-    """What has to hold for ``place``, so many behind the beginning of ``window``, to be read."""
+    """The condition for reading ``place``, which lies so many places behind the beginning of ``window``."""
     conditions = []
     if isinstance(windows, Adaptive):
         conditions.append(k.compare("lt", k.index(place - windows.end(window)), 0))

@@ -1,4 +1,4 @@
-"""Max pooling in two dims: each result reads its window, each gradient the windows that a pixel is in."""
+"""Max pooling in two dims.  Each result reads its window; each gradient reads the windows of its pixel."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from ...importer.values import Tensor
 
 @dataclass(frozen=True)
 class _Window:
-    """Along rows and columns: extent, distance of windows, zeros in front."""
+    """Windows along rows and columns: their extent, their distance, and the padding before the first."""
 
     size: tuple[int, int]
     stride: tuple[int, int]
@@ -29,7 +29,7 @@ class _Window:
         size = _pair(call, call["kernel_size"])
         stride = _pair(call, call["stride"]) if call["stride"] else size
         if _pair(call, call["dilation"]) != (1, 1):
-            call.refuse("pixels of a window have others between them")
+            call.refuse("the window is dilated: its pixels are not neighbours")
         if size[0] * size[1] > LARGEST_WINDOW:
             call.refuse(f"a window has more than {LARGEST_WINDOW} pixels")
         return _Window(size, stride, _pair(call, call["padding"]))
@@ -51,15 +51,15 @@ def _pair(call: Call, value: Any) -> tuple[int, int]:
 
 @lowers("aten.max_pool2d_with_indices.default")
 def max_pool2d(call: Call) -> list[Tensor]:
-    """The largest element of each window, and its place in the plane (row * width + column, int64): the first
-    of equal ones; a NaN is larger than everything.
+    """The largest element of each window, and its place in the plane (row * width + column, int64).  Of equal
+    elements it is the first; a NaN is larger than everything.
     """
     return _largest(call, in_window=False)
 
 
 @lowers("fuse_mlir.max_pool2d_offsets.default")
 def max_pool2d_offsets(call: Call) -> list[Tensor]:
-    """The same, with its place in the window (row * width of the window + column, int8)."""
+    """As above, but with the place in the window (row * width of the window + column, int8)."""
     return _largest(call, in_window=True)
 
 
@@ -80,10 +80,10 @@ def _largest(call: Call, in_window: bool) -> list[Tensor]:
         inside = _inside(kernel, row, height, column, width)
         x = kernel.load(source, (*at[:-2], row, column), inside, -math.inf)
         taken = inside
-        if best is not None and found is not None:  # the first pixel counts also where all are -inf
+        if best is not None and found is not None:  # the first pixel is taken even if all are -inf
             larger = kernel.bit_or(kernel.compare("gt", x, best), kernel.is_nan(x))
             taken = kernel.bit_or(larger, kernel.bit_and(inside, kernel.bit_not(found)))
-        best = x if best is None else kernel.maximum(best, x)  # for itself: the places may be needed by none
+        best = x if best is None else kernel.maximum(best, x)  # not a select, as the places may be unused
         if in_window:
             place = kernel.constant(i * window.size[1] + j, place_type)
         else:
@@ -100,13 +100,13 @@ def _largest(call: Call, in_window: bool) -> list[Tensor]:
 
 @lowers("aten.max_pool2d_with_indices_backward.default")
 def max_pool2d_backward(call: Call) -> Any:
-    """A pixel's gradient is the sum of those of the windows whose largest element it is: no atomics."""
+    """A pixel's gradient is the sum over the windows whose largest element it is.  No atomics are needed."""
     return _gradient(call, call.tensor("indices"), in_window=False)
 
 
 @lowers("fuse_mlir.max_pool2d_offsets_backward.default")
 def max_pool2d_offsets_backward(call: Call) -> Any:
-    """The same, from the places in the windows."""
+    """As above, from the places in the windows."""
     return _gradient(call, call.tensor("offsets"), in_window=True)
 
 
@@ -124,7 +124,7 @@ def _gradient(call: Call, places: Tensor, in_window: bool) -> Any:
             column = (at[-1] + window.padding[1]).floordiv(const(window.stride[1])) - j
             inside = _inside(kernel, row, gradient.sizes[-2], column, gradient.sizes[-1])
             own = at[-2] * sizes[-1] + at[-1]
-            if in_window:  # beyond the window's last column no place may be taken for the next row's first
+            if in_window:  # a place beyond the window's last column must not count as one of the next row
                 down = at[-2] + window.padding[0] - row * window.stride[0]
                 right = at[-1] + window.padding[1] - column * window.stride[1]
                 own = down * window.size[1] + right
@@ -144,7 +144,7 @@ def _gradient(call: Call, places: Tensor, in_window: bool) -> Any:
 
 
 def _inside(k: KernelBuilder, row: Expr, height: Expr, column: Expr, width: Expr) -> Scalar:
-    """Whether a pixel is one of the image, without the comparisons that hold at every point."""
+    """Whether a pixel lies in the image; comparisons that hold at every point are left out."""
     facts = Facts.of(k.dims)
     inside = k.true()
     for place, extent in ((row, height), (column, width)):
@@ -158,4 +158,4 @@ def _inside(k: KernelBuilder, row: Expr, height: Expr, column: Expr, width: Expr
 
 def _require_float(call: Call, source: Tensor) -> None:
     if not source.dtype.is_floating_point:
-        call.refuse("integers have no least element of their own")
+        call.refuse("there is no negative infinity among integers")

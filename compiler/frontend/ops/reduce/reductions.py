@@ -1,8 +1,8 @@
 """Reductions: one kernel that loads the operand once and folds it over the reduced dims.
 
-Dtypes are eager's: sums and products of booleans and integers are int64; ``dtype=`` converts (and rounds)
-before anything is added; 16-bit floats accumulate in float32; the result is converted last.  A reduction over
-no elements gives the identity where eager does.
+Dtypes are eager's.  Sums and products of booleans and integers are int64.  ``dtype=`` converts (and rounds)
+before anything is added.  16-bit floats accumulate in float32, and the result is converted at the end.  A
+reduction over no elements gives the identity where eager does.
 """
 
 import math
@@ -28,9 +28,9 @@ _DIMS = ("dim", "dims")
 
 @dataclass(frozen=True)
 class LoadedOperand:
-    """A kernel that has loaded its operand.
+    """A kernel that has loaded the operand of a reduction.
 
-    ``raw``: the element at the current point, in the dtype that is stored.  ``over``: names of the dims to
+    ``raw``: the element at the current point, in the stored dtype.  ``over``: names of the dims to
     fold.  ``kept``: the coordinates of a result.  ``count``: how many elements are folded into one.
     """
 
@@ -43,11 +43,11 @@ class LoadedOperand:
 
     @property
     def value(self) -> Scalar:
-        """The element in the dtype that arithmetic on it has."""
+        """The element in the dtype that arithmetic on it uses."""
         return self.kernel.widen(self.raw)
 
     def converted(self, dtype: torch.dtype) -> Scalar:
-        """The element as an element of ``dtype``, ready for arithmetic."""
+        """The element converted to ``dtype``, ready for arithmetic."""
         return self.kernel.widen(self.kernel.cast(self.raw, dtype))
 
     def fold(self, kind: str, value: Scalar) -> Scalar:
@@ -87,8 +87,8 @@ def operand_of(call: Call) -> Tensor:
 
 
 def reduced_dims(call: Call, tensor: Tensor) -> tuple[int, ...]:
-    """The dims that a call reduces, counted from the front.  None is all of them; so is an empty list, but
-    not for any and all.
+    """The dims that a call reduces, counted from the front.  None means all dims.  So does an empty list,
+    except for any and all.
     """
     given = next((call[n] for n in _DIMS if n in call.arguments), None)
     if given is None:
@@ -109,7 +109,7 @@ def count_of(tensor: Tensor, dims: Sequence[int]) -> Expr:
 
 
 def begin(call: Call, outputs: Sequence[Any] | None = None) -> LoadedOperand:
-    """Opens the kernel of a reduction and loads the operand; ``outputs`` as in ``Call.kernel``."""
+    """Starts the kernel of a reduction and loads the operand; ``outputs`` as in ``Call.kernel``."""
     tensor = operand_of(call)
     dims = reduced_dims(call, tensor)
     kernel = call.kernel([tensor], outputs)
@@ -118,7 +118,7 @@ def begin(call: Call, outputs: Sequence[Any] | None = None) -> LoadedOperand:
     over = tuple(str(at[d]) for d in dims if not at[d].is_constant)
     kept = tuple(const(0) if d in dims else c for d, c in enumerate(at) if keepdim or d not in dims)
     if any(len(kept) != len(o.sizes) for o in kernel.outputs):
-        call.refuse("the result has a shape that the dims do not explain")
+        call.refuse("the shape of the result does not follow from the dims")
     return LoadedOperand(call, kernel, kernel.load_raw(tensor, at), over, kept, count_of(tensor, dims))
 
 
@@ -135,7 +135,7 @@ def is_filled(call: Call) -> bool:
 
 
 def hollow(call: Call) -> list[Tensor]:
-    """Results without elements: no kernel."""
+    """Results without elements, for which there is no kernel."""
     specs = [call.fresh(fake) for fake in call.value]
     return [
         call.made(call.builder.empty(s, call.location), f, s) for s, f in zip(specs, call.value, strict=True)
@@ -143,7 +143,7 @@ def hollow(call: Call) -> list[Tensor]:
 
 
 def constants(call: Call, values: Sequence[Operand]) -> Any:
-    """Every element of result *i* is ``values[i]``: what is folded is empty."""
+    """Every element of result *i* is ``values[i]``, since no elements are folded."""
     fakes = [call.value] if isinstance(call.value, torch.Tensor) else call.value
     made = []
     for fake, value in zip(fakes, values, strict=True):
@@ -156,8 +156,8 @@ def constants(call: Call, values: Sequence[Operand]) -> Any:
 def _reduction(
     *overloads: str, empty: float | None
 ) -> Callable[[Callable[[LoadedOperand], Scalar]], Callable[[LoadedOperand], Scalar]]:
-    """Enters a body as the lowering of reductions with one result; ``empty``: the fold of nothing, None where
-    eager raises.
+    """Registers a body as the lowering of reductions with one result.  ``empty``: the result for no elements,
+    None where eager raises.
     """
 
     def enter(body: Callable[[LoadedOperand], Scalar]) -> Callable[[LoadedOperand], Scalar]:
@@ -177,8 +177,8 @@ def _reduction(
 
 
 def require_elements(operand: LoadedOperand) -> None:
-    """Eager refuses to look for an extreme of nothing.  A size that may turn out to be 0 is asserted on the
-    device.
+    """Refuses an extreme of no elements, as eager raises for it.  For a size that may be 0 at run time, the
+    kernel asserts that it is not.
     """
     if is_void(operand.call):
         operand.call.refuse("an extreme of no elements has no value")

@@ -1,4 +1,4 @@
-"""Tensors made from nothing: constants, ramps, the identity, triangles."""
+"""Tensors without inputs: constants, ramps, the identity, triangles."""
 
 from typing import Any
 
@@ -65,14 +65,14 @@ def ones(call: Call) -> Any:
     "aten.empty_permuted.default",
 )
 def empty(call: Call) -> Tensor:
-    """No kernel: the elements are what the storage holds."""
+    """No kernel: the elements are whatever the storage contains."""
     return call.made(call.builder.empty(call.result, call.location), call.value, call.result)
 
 
 @lowers("aten.arange.start_step", "aten.arange.start", "aten.arange.default")
 def arange(call: Call) -> Any:
-    """``start + i * step``, in int64 where the result is one of integers, to which eager rounds both to zero
-    first, and in float64 for floats.
+    """``start + i * step``: in float64 for floats; in int64 for integers, where eager first rounds both to
+    zero.
     """
     return ramp(call, call.arguments.get("start", 0), call.arguments.get("step", 1))
 

@@ -1,4 +1,4 @@
-"""The end of a graph that mutates its inputs: a new value is stored into the argument itself."""
+"""Writes to inputs at the end of a graph: the new value is stored into the argument."""
 
 from ....fx.table import lowers
 from ...importer.call import Call
@@ -10,7 +10,7 @@ def copy_into(call: Call) -> Tensor:
     """A kernel whose destination is the argument; its result is the argument's new value."""
     target, source = call.tensor("self"), call.tensor("src")
     if target.value not in call.state.arguments.positions:
-        call.refuse("it writes to something that is no argument of the graph")
+        call.refuse("it writes to a tensor that is not an argument of the graph")
     if target is source:
         return target
     kernel = call.kernel([source], [target])

@@ -1,5 +1,5 @@
-"""Fresh tensors whose elements are those of others at other places: one kernel each, and where an element may
-come from nowhere or from several tensors, guards.
+"""Fresh tensors whose elements are those of other tensors at other places.  Each is one kernel.  Guards
+select where an element comes from one of several tensors, or from none.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,16 @@ from ...importer.builder import Destination, KernelBuilder
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
 
-#: A kernel of ``cat`` reads no more tensors than this; more tensors take more kernels, each of which fills
-#: its part of the result.
+#: A kernel of ``cat`` reads at most so many tensors.  More tensors take more kernels, each of which writes a
+#: part of the result.
 WIDEST_CAT = 16
 
 
 @lowers("aten.cat.default")
 def cat(call: Call) -> Any:
-    """A load per tensor, under the guard that the point lies in it.  Tensors of shape (0,) do not count."""
+    """A load for each tensor, with the guard that the point lies in it.  Tensors of shape (0,) do not
+    count.
+    """
     parts = [t for t in call["tensors"] if t.sizes != (const(0),)]
     dim = call["dim"] % max(len(call.result.sizes), 1)
     parts = [t for t in parts if t.sizes[dim].constant != 0]
@@ -35,7 +37,7 @@ def cat(call: Call) -> Any:
 def _joined(
     call: Call, parts: Sequence[Tensor], dim: int, start: Expr, destination: Destination
 ) -> tuple[Tensor, Expr]:
-    """Writes ``parts`` into ``destination`` from ``start`` on; also where they end."""
+    """Writes ``parts`` into ``destination`` from ``start`` on; returns where they end."""
     kernel = call.kernel(parts, [destination])
     extent = const(0)
     for part in parts:
@@ -65,7 +67,7 @@ def _below(k: KernelBuilder, coordinate: Expr, end: Expr) -> Scalar:
 
 
 def _between(k: KernelBuilder, coordinate: Expr, begin: Expr, end: Expr, extent: Expr) -> Scalar | None:
-    """begin <= coordinate < end; None where all of 0 <= coordinate < extent is."""
+    """The guard begin <= coordinate < end; None where it holds for all of 0 <= coordinate < extent."""
     low = None if begin.constant == 0 else k.compare("ge", k.index(coordinate - begin), 0)
     high = None if end == extent else _below(k, coordinate, end)
     return low if high is None else high if low is None else k.bit_and(low, high)
@@ -73,8 +75,8 @@ def _between(k: KernelBuilder, coordinate: Expr, begin: Expr, end: Expr, extent:
 
 @lowers("aten.constant_pad_nd.default")
 def constant_pad(call: Call) -> Any:
-    """``pad`` lists (left, right) from the last dim on; negative ones cut.  Outside, the guarded load yields
-    the value.
+    """``pad`` lists (left, right) from the last dim on; negative ones crop.  Outside the source, the guarded
+    load gives the pad value.
     """
     source, pad, value = call.tensor("self"), call["pad"], call["value"]
     if isinstance(value, (Number, Expr)):
@@ -100,7 +102,7 @@ def constant_pad(call: Call) -> Any:
 
 
 def _moved(call: Call, source: Tensor, place: Any) -> Any:
-    """A copy whose element at a point is the source's at ``place(point)``."""
+    """A copy whose element at a point is the source's element at ``place(point)``."""
     kernel = call.kernel([source])
     at = kernel.iterate(call.result.sizes)
     coordinates = [const(0) if s.constant == 1 else c for s, c in zip(source.sizes, place(at), strict=True)]
@@ -119,7 +121,7 @@ def flip(call: Call) -> Any:
 
 @lowers("aten.roll.default")
 def roll(call: Call) -> Any:
-    """Without dims the elements move in row-major order."""
+    """If no dims are given, the elements move in row-major order."""
     source, shifts, dims = call.tensor("self"), call["shifts"], call["dims"]
     if not source.rank:
         return _moved(call, source, lambda at: at)

@@ -1,7 +1,7 @@
 """Views: another shape of the same storage.
 
-A view's ``map`` says, for each dim of the source, which coordinate the point ``v0, v1, ..`` of the result
-has there; the result's strides and offset are the ones that torch computed.
+A view's ``map`` gives a coordinate for each dim of the source, as an expression over the point ``v0, v1, ..``
+of the result.  The result's strides and offset are those that torch computed.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def point(sizes: Sequence[Expr]) -> list[Expr]:
 
 
 def result_sizes(call: Call, fake: torch.Tensor | None = None) -> list[Expr]:
-    """Sizes of ``fake`` (None: the node's value)."""
+    """The sizes of ``fake``; by default of the node's value."""
     return [call.expr(n) for n in (call.value if fake is None else fake).shape]
 
 
@@ -94,7 +94,9 @@ def slice_(call: Call) -> Tensor:
 
 
 def slice_start(call: Call, source: Tensor, dim: int) -> Expr:
-    """Where a slice starts: torch has clamped it, so it is read off the offset unless it is plain to see."""
+    """The start of a slice.  torch has clamped it, so it is computed from the offset unless it is a plain
+    size.
+    """
     start = call["start"]
     if start is None or (isinstance(start, int) and start == 0):
         return const(0)
@@ -110,7 +112,7 @@ def slice_start(call: Call, source: Tensor, dim: int) -> Expr:
 
 
 def _moved(call: Call, source: torch.Tensor) -> Expr:
-    """By how many elements the result starts after ``source``."""
+    """How many elements behind ``source``'s start the result starts."""
     moved = call.symbols.spell(call.value.storage_offset()) - call.symbols.spell(source.storage_offset())
     return call.symbols.require(moved, call.node.name)
 
@@ -176,7 +178,7 @@ def diagonal(call: Call) -> Tensor:
 
 @lowers("aten.unfold.default", view=True)
 def unfold(call: Call) -> Tensor:
-    """Windows along a dim: the window's number stays in place, the place in it is the last dim."""
+    """Windows along a dim: the window's number takes that dim's place; the place in it is a new last dim."""
     source = call.tensor("self")
     if not source.rank:
         return call.view(source, [])
@@ -186,21 +188,23 @@ def unfold(call: Call) -> Tensor:
     return call.view(source, at)
 
 
-#: Why an offset from where a storage begins says nothing of an argument's elements.
-ANYWHERE = "its offset counts from where the storage of an argument begins, which no guard keeps in place"
+#: Why an offset counted from the start of a storage does not say which elements of an argument are meant.
+ANYWHERE = (
+    "its offset counts from the start of an argument's storage, and no guard checks where the argument begins"
+)
 
 
 def begins_anywhere(tensor: Tensor) -> bool:
-    """Whether the next call may give a tensor that begins elsewhere in its storage: no guard is on that."""
+    """Whether a tensor may start elsewhere in its storage in the next call, since no guard checks that."""
     return tensor.root is not None
 
 
 @lowers("aten.as_strided.default", view=True)
 def as_strided(call: Call) -> Tensor:
-    """Expressible where the source covers what is read of its storage in row-major order: the address is then
-    the source's linear index.  An argument may be a part of its storage, whose other elements only torch can
-    read.  Where an argument begins in its storage is not guarded on, so an offset that counts from there is
-    left to torch, too.
+    """A view where the source covers, in row-major order, what the result reads of its storage: the address
+    is then the source's linear index.  An argument may be a part of its storage, and only torch can read the
+    other elements.  No guard checks where an argument starts in its storage, so an offset that counts from
+    the start of the storage is left to torch, too.
     """
     source = call.tensor("self")
     if call["storage_offset"] is not None and begins_anywhere(source):
@@ -223,7 +227,7 @@ def as_strided(call: Call) -> Tensor:
 
 
 def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -> tuple[Expr, ...]:
-    """Source coordinates of the point ``v0..`` of a result of the same number of elements, row-major.
+    """Source coordinates of the point ``v0..`` of a result with as many elements, in row-major order.
 
     Dims are matched in groups of equal product, so that only dims that are really split or merged get
     divisions.
@@ -269,8 +273,8 @@ def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[i
 
 
 def _smaller(left: Expr, right: Expr, more_left: bool, more_right: bool, begun: bool) -> bool:
-    """Whether the source side takes the next dim: it begins, then the side whose product divides the
-    other's.
+    """Whether the next dim is taken from the source side: the first one is, then one from the side whose
+    product divides the other's.
     """
     if not more_left or not more_right:
         return more_left
@@ -282,7 +286,9 @@ def _smaller(left: Expr, right: Expr, more_left: bool, more_right: bool, begun: 
 
 
 def _digits(linear: Expr, sizes: Sequence[Expr], facts: Facts) -> list[Expr]:
-    """The coordinates of a row-major linear index in ``sizes``; the first takes what is left."""
+    """The coordinates of a row-major linear index in ``sizes``; the first one gets the quotient that is
+    left.
+    """
     digits: list[Expr] = []
     step = const(1)
     first = next((i for i, s in enumerate(sizes) if s.constant != 1), 0)
@@ -299,7 +305,7 @@ def _digits(linear: Expr, sizes: Sequence[Expr], facts: Facts) -> list[Expr]:
 
 
 def copy_of(call: Call, source: Tensor, coordinates: Sequence[Expr]) -> Any:
-    """A copy of ``source`` read at ``coordinates``, which are over ``d0..`` numbered by the result's dims."""
+    """A copy of ``source`` read at ``coordinates``, over ``d0..`` in the order of the result's dims."""
     spec = call.result
     kernel = call.kernel([source], [spec])
     at = kernel.iterate(spec.sizes)
