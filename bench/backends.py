@@ -1,4 +1,4 @@
-"""The table of what is compared, and what each compiler says of what it made."""
+"""The table of compilers that are compared, and what each reports about a compilation."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ class Spec:
 
     load: () -> what `torch.compile` takes as backend; None runs eagerly. mode: for `torch.compile`.
     reports: the backend takes `options={"on_compiled": f}`. options: more of them, for such a backend.
-    searches: it times candidates while it compiles, inside this.
+    searches: it times candidates during compilation, inside this context.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Spec:
 
 
 def _fuse() -> Backend:
-    # imported late: eager and Inductor must run where this does not import
+    # imported late: eager and Inductor must run even where this cannot be imported
     from ..compiler.backend import fuse
 
     return fuse
@@ -110,7 +110,9 @@ def compile_function(
 
 @contextlib.contextmanager
 def fresh_compilation(spec: Spec, report: CompileReport) -> Iterator[None]:
-    """Counts what Inductor generates inside, with its caches off, as it counts nothing that they hold."""
+    """Counts the kernels that Inductor generates inside, with its caches off, as cached kernels are not
+    counted.
+    """
     if spec.load is None or not spec.name.startswith("inductor"):
         yield
         return

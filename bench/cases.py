@@ -47,7 +47,7 @@ def _dropout_residual(source: Source, rows: int, columns: int) -> Built:
     def dropout_residual(x: Tensor, residual: Tensor) -> Tensor:
         return F.dropout(x, DROPOUT, True) + residual
 
-    # x keeps clear of zero: a zero that was kept would look dropped
+    # x has no numbers near zero: a zero that was kept would look dropped
     args = (source.uniform(0.5, 1.5, rows, columns), source.normal(rows, columns))
     return Built(dropout_residual, args, 3 * rows * columns * source.size)
 

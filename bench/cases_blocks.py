@@ -51,7 +51,7 @@ def _dropout_residual_norm(source: Source, rows: int, columns: int) -> Built:
         h = F.dropout(x, DROPOUT, True) + residual
         return h, _plain_norm(h)
 
-    # x keeps clear of zero: a zero that was kept would look dropped
+    # x has no numbers near zero: a zero that was kept would look dropped
     args = (source.uniform(0.5, 1.5, rows, columns), source.normal(rows, columns))
     return Built(dropout_residual_norm, args, 4 * rows * columns * source.size)
 

@@ -179,7 +179,7 @@ def _cosine_similarity(source: Source, rows: int, columns: int) -> Built:
 
 
 def _mean_pooling(source: Source, batch: int, length: int, columns: int) -> Built:
-    """The mean of the tokens that are there."""
+    """The mean over the tokens that are not padding."""
 
     def mean_pooling(x: Tensor, there: Tensor) -> Tensor:
         return (x * there[..., None]).sum(1) / there.sum(1, keepdim=True)
@@ -225,7 +225,7 @@ def _dequantise(source: Source, rows: int, columns: int) -> Built:
 
 
 def _weighted_sum(source: Source, tokens: int, experts: int, columns: int) -> Built:
-    """What a token's experts answered, by their weights."""
+    """The outputs of a token's experts, added with their weights."""
 
     def weighted_sum(answers: Tensor, weights: Tensor) -> Tensor:
         return (answers * weights[..., None]).sum(1)

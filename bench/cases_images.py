@@ -13,7 +13,7 @@ def _image(source: Source, batch: int, channels: int, side: int, last: bool) -> 
 
 
 def _scale_relu_add(source: Source, batch: int, channels: int, side: int, last: bool) -> Built:
-    """What is left of batch norm in inference: a factor and a term for each channel, then the residual."""
+    """Batch norm in inference, reduced to a factor and a term for each channel; then the residual."""
 
     def scale_relu_add(x: Tensor, scale: Tensor, shift: Tensor, residual: Tensor) -> Tensor:
         return F.relu(x * scale[:, None, None] + shift[:, None, None] + residual)
@@ -26,7 +26,7 @@ def _scale_relu_add(source: Source, batch: int, channels: int, side: int, last: 
 
 
 def _batch_norm(source: Source, batch: int, channels: int, side: int, last: bool) -> Built:
-    """Training: statistics of the batch; one read and one write are counted, though no cache holds x."""
+    """Training: statistics of the batch.  One read and one write are counted, though no cache can hold x."""
 
     def batch_norm(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
         return F.relu(F.batch_norm(x, None, None, w, b, True))

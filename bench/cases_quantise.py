@@ -1,4 +1,6 @@
-"""Memory-bound graphs that quantise what a norm gives: fp8 (e4m3) and int8, a scale for each row or group."""
+"""Memory-bound graphs that quantise the output of a norm: fp8 (e4m3) and int8, a scale for each row or
+group.
+"""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,6 @@
-"""What the card was doing, asked of nvidia-smi and never set: clocks, heat, power, why it slowed down."""
+"""The state of the card as nvidia-smi reports it: clocks, heat, power, reasons for slowing down. Nothing is
+set.
+"""
 
 import shutil
 import subprocess
@@ -7,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 _FIELDS = ("clocks.sm", "clocks.max.sm", "clocks.mem", "temperature.gpu", "power.draw")
-#: Newer and older name of the same bit mask.
+#: The newer and the older name of the same bit mask.
 _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 #: Bits of the mask that make a measurement worthless.
 THROTTLING = {

@@ -1,9 +1,10 @@
-"""Compiles one model in a process of its own and says how long it took: the worker of the suite `compile`.
+"""Compiles one model in a process of its own and measures how long that takes: the worker of the suite
+`compile`.
 
-`python -m fuse_mlir.bench.cold_start MODULE..` imports torch, Dynamo and the named modules, nothing of a
-compiler, and then forks a process for each job that it reads, a line of JSON, and writes its answer, one
-more.  So every figure is of a process that has compiled nothing, and the import of torch and of the model's
-library is in none of them; the import of the compiler is, from bytecode, as of what is installed.
+`python -m fuse_mlir.bench.cold_start MODULE..` imports torch, Dynamo and the named modules, but no compiler.
+For each job, which it reads as a line of JSON, it forks a process and writes the answer as a line. So every
+figure is of a process that has compiled nothing. The figures leave out the import of torch and of the model's
+library. They include the import of the compiler, from bytecode, as for an installed package.
 """
 
 import compileall
@@ -88,8 +89,8 @@ def compile_once(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def compile_bytecode() -> None:
-    """Writes the bytecode of this package and of MLIR's bindings, as installing them does: a working tree has
-    none at first, and none ever under ``PYTHONDONTWRITEBYTECODE``.
+    """Writes the bytecode of this package and of MLIR's bindings, as an installation does. A working tree has
+    none at first, and never any under ``PYTHONDONTWRITEBYTECODE``.
     """
     ours = __package__.partition(".")[0]
     for name, parts in ((ours, ("compiler", "passes")), ("mlir", ("",)), ("torch_mlir", ("",))):
@@ -103,10 +104,10 @@ def main() -> int:
     """Answers jobs until the input ends."""
     compile_bytecode()
     for name in sys.argv[1:]:
-        with contextlib.suppress(Exception):  # a model whose library is missing says so in its own job
+        with contextlib.suppress(Exception):  # the job of a model reports that its library is missing
             importlib.import_module(name)
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the compilers print goes with the errors
+    os.dup2(2, 1)  # compilers that print to stdout must not disturb the answers
     for line in sys.stdin:
         reader, writer = os.pipe()
         child = os.fork()
@@ -118,7 +119,7 @@ def main() -> int:
                 answer = {"error": traceback.format_exc()[-2000:]}
             with os.fdopen(writer, "w") as pipe:
                 pipe.write(json.dumps(answer))
-            os._exit(0)  # no finaliser of a library that the parent also has
+            os._exit(0)  # skips finalisers of libraries that the parent has loaded too
         os.close(writer)
         with os.fdopen(reader) as pipe:
             answer = pipe.read()

@@ -1,8 +1,8 @@
-"""The driver's own launch of an empty kernel, to hold ours against: prepared once, issued by one call of
-ctypes.
+"""The driver's own launch of an empty kernel, as a baseline for ours: it is prepared once and issued by one
+call of ctypes.
 
-ctypes takes part of the time (about 0.6 us where the driver takes 2.8), as it does in the compiler's own
-launches.
+The ctypes call takes part of the time (about 0.6 us where the driver takes 2.8), as it does in the compiler's
+own launches.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ def driver_launch(device: torch.device) -> Callable[[], None] | None:
     """A function that launches an empty kernel on torch's current stream; None without a GPU."""
     if device.type != "cuda":
         return None
-    torch.zeros(1, device=device)  # torch makes its context current
+    torch.zeros(1, device=device)  # torch creates its context and makes it current
     driver = ctypes.CDLL("libcuda.so.1")
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     _check(driver.cuModuleLoadData(ctypes.byref(module), _EMPTY.encode()), "cuModuleLoadData")

@@ -1,4 +1,4 @@
-"""What the kernel benchmark needs of a graph: how to build it at a size, what it must move, what is right."""
+"""A graph of the kernel benchmark: how to build it at a size, what it must move, how its answer is judged."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ class GraphChecker:
                 self._reference = self._observe(built.fn, double=True)
             self._eager = self._observe(built.fn)
             floating = (tensor.dtype for tensor in self._eager.values() if tensor.is_floating_point())
-            # of the results, not the arguments: a float32 mean of bfloat16 numbers is a float32 computation
+            # the results decide, not the arguments: a float32 mean of bfloat16 is computed in float32
             computed = [dtype for dtype in floating if dtype.itemsize > 1]
             self._eps = graph.slack * max((torch.finfo(dtype).eps for dtype in computed), default=0.0)
 
@@ -66,8 +66,9 @@ class GraphChecker:
         return GraphVerdict(passed, note, worst.ratio, _equal(first, second), max(norms, default=None))
 
     def _judge(self, found: dict[str, Tensor]) -> list[TensorError]:
-        """Quantised tensors are numbers with a step of their own: a sum in another order rounds a few of them
-        to the neighbour.  All others are held to the dtype that was computed in.
+        """A verdict on each tensor. A quantised tensor is judged by the step of its dtype, as sums in another
+        order round a few of its numbers to the neighbour.  Other tensors are judged by the dtype that was
+        computed in.
         """
         names = {*self._reference, *self._eager, *found}
         steps = {n: _step(self._eager[n].dtype) for n in names if n in self._eager}

@@ -45,7 +45,7 @@ def profile_kernels(call: Callable[[], Any], synchronize: Callable[[], None]) ->
 
 
 def summarise(events: Any) -> KernelProfile:
-    """Sum up profiler events: those of the device, without the ranges that annotate it."""
+    """Sums up profiler events of the device, without those that only annotate a range."""
     names: dict[str, int] = {}
     times: dict[str, float] = {}
     copies, microseconds = 0, 0.0

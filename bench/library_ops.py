@@ -1,4 +1,4 @@
-"""What it costs to let library ops do more: `python -m fuse_mlir.bench.library_ops`.
+"""Measures what it costs to give library ops more to do: `python -m fuse_mlir.bench.library_ops`.
 
 For the sizes of GPT-2, T5 and Llama in bfloat16, in turns on one device: a product alone, with an activation
 in its epilogue, and added to its destination, each beside a copy of its result; and attention with a mask,

@@ -1,11 +1,11 @@
 """What a compiler schedules for a function: launches, and the bytes that each one moves, by one rule for all.
 
-The rule is `compiler/analysis/cost/traffic.py`: an element of a storage counts once for a launch that reads
-it and once for one that writes it; index maps of one storage count together at most as its elements; what is
-read at loaded indices counts as another element at each point. The compiler's own launches carry the count.
-Inductor's scheduler is read after its fusion: its nodes hold the index maps. A node that makes nothing on the
-device (views, outputs of an op with several) is no launch. Inductor's own count, which takes the whole of
-each buffer that a fused node touches, is given beside it.
+The rule is that of `compiler/analysis/cost/traffic.py`. An element of a storage counts once for a launch that
+reads it, and once for one that writes it. All index maps of one storage together count at most as many
+elements as it has. A read at loaded indices counts as a different element at each point. The compiler's own
+launches carry this count. For Inductor, its scheduler's nodes are read after fusion, as they hold the index
+maps. A node that computes nothing on the device (a view, an output of an op with several) is not a launch.
+Inductor's own count, which takes the whole of each buffer that a fused node touches, is given beside it.
 """
 
 import contextlib
@@ -95,7 +95,7 @@ def _moved(scheduler: Any, node: Any) -> int:
             made = scheduler.name_to_buf.get(name)
             inside = made is not None and made.defining_op in parts
             if inside and (not written or all(user.node in parts for user in made.users)):
-                continue  # made here: what is read of it stays in registers
+                continue  # made in this node: reads of it stay in registers
             total += _bytes_of(name, dependences)
     return total
 
@@ -109,7 +109,7 @@ def _bytes_of(name: str, dependences: list[Any]) -> int:
         return 0
     try:
         whole = math.prod(_number(s) for s in buffer.get_size())
-    except NotImplementedError:  # an op that only mutates has no result of its own
+    except NotImplementedError:  # an op that only mutates has no result
         return 0
     maps = {d.index if isinstance(d, MemoryDep) else None: d for d in dependences}
     elements = sum(_elements(d) if isinstance(d, MemoryDep) else whole for d in maps.values())

@@ -1,4 +1,4 @@
-"""Inductor's max-autotune times candidates while it compiles: processes side by side do that in turns."""
+"""Makes parallel processes take turns when Inductor's max-autotune times candidates during compilation."""
 
 import contextlib
 from collections.abc import Callable, Iterator

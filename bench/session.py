@@ -1,4 +1,5 @@
-"""Runs tasks one by one so that none can end the run: exceptions, dead GPU contexts, hung kernels, the clock.
+"""Runs tasks one by one so that none can end the run: exceptions, dead GPU contexts, hung kernels, time
+limits.
 
 The record is written after every task. A task that hangs, or that leaves the GPU's context unusable, is
 recorded as failed and the process replaces itself by a fresh one that resumes after it.

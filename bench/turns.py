@@ -1,9 +1,9 @@
-"""Processes side by side that take turns at what is timed: all prepare together, each times alone.
+"""Parallel processes that take turns at timing: all prepare at the same time, each times alone.
 
-Three lock files in a folder.  `work` is held shared by whoever prepares and alone by whoever times.  Whoever
-wants to time holds `gate` shared meanwhile, and whoever wants to prepare passes through `gate` alone: so
-nobody begins to prepare while another waits to time, and the processes fall into rounds.  `search` is held by
-whoever times candidates while it prepares.
+There are three lock files in a folder.  `work` is held shared by a process that prepares and exclusively by
+one that times.  A process that wants to time holds `gate` shared meanwhile, and one that wants to prepare
+must take `gate` exclusively for a moment.  So no process begins to prepare while another waits to time, and
+the processes fall into rounds.  `search` is held by a process that times candidates while it prepares.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class Turns:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Inside `together`: a part in which nobody else prepares or times."""
+        """Use inside `together`: while in this context, no other process prepares or times."""
         if self._files is None:
             yield
             return
@@ -57,7 +57,9 @@ class Turns:
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
-        """Inside `together`: others may prepare, but none of them times candidates. May be nested."""
+        """Use inside `together`: other processes may prepare, but none of them times candidates. May be
+        nested.
+        """
         if self._files is None or self._searching:
             yield
             return

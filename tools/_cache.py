@@ -1,6 +1,6 @@
-"""``python -m fuse_mlir.cache``: says what the cache holds, lists its entries, or deletes them.
+"""``python -m fuse_mlir.cache``: shows what the cache contains, lists its entries, or deletes them.
 
-The folder is the one that a compilation would use; nothing in it is touched that is no entry.
+The folder is the one that a compilation would use.  Files in it that are not entries are left alone.
 """
 
 import argparse
@@ -28,8 +28,8 @@ assert set(_WHAT) == {*SUFFIXES, ".tmp"}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the tool; 0 when it did what was asked, 1 where the folder cannot be used, 2 for a bad command
-    line.
+    """Runs the tool.  The exit code is 0 when it did what was asked, 1 where the folder cannot be used, 2 for
+    a bad command line.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -38,10 +38,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _error(str(error), USAGE)
     try:
         _run(directory, options.do)
-        sys.stdout.flush()  # here, where it may fail
+        sys.stdout.flush()  # here, where an error is caught
     except FileNotFoundError:
         print(f"{directory} does not exist: nothing was stored yet")
-    except BrokenPipeError:  # who reads has had enough: `list | head`
+    except BrokenPipeError:  # the reader has closed the pipe: `list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Untrusted as problem:
         return _error(f"{directory} {problem}", FAILED)
@@ -74,7 +74,7 @@ def _run(directory: Path, do: str) -> None:
 
 
 def _size(found: Iterable[Entry]) -> str:
-    """The size of files, in the largest unit of which there is one."""
+    """A number of bytes in the largest unit of which there is at least one."""
     total = float(sum(entry.bytes for entry in found))
     for unit in ("B", "KiB", "MiB"):
         if total < 1024:

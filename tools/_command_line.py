@@ -1,4 +1,4 @@
-"""The command line of ``fuse-opt``: its options, and the passes that it names."""
+"""The command line of ``fuse-opt``: its options, and the flags that name passes."""
 
 import argparse
 import difflib
@@ -16,7 +16,7 @@ from ._source import SEPARATOR
 
 
 class _Once(argparse.Action):
-    """Stores a value; an option that is given a second time contradicts itself."""
+    """Stores a value.  Giving the option twice is an error, as the two contradict each other."""
 
     def __call__(
         self,
@@ -33,7 +33,7 @@ class _Once(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options; what is none of them is left to ``passes_of``."""
+    """The parser of the options; all other arguments are left to ``passes_of``."""
     made = argparse.ArgumentParser(
         prog="fuse-opt",
         allow_abbrev=False,
@@ -153,7 +153,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def passes_of(options: argparse.Namespace, flags: list[str]) -> list[Pass]:
-    """From --pass-pipeline, from --default-pipeline, or else from the flags that name passes."""
+    """The passes to run: from --pass-pipeline, from --default-pipeline, or else from flags that name
+    passes.
+    """
     given = [
         n
         for n in ("--pass-pipeline", "--default-pipeline")
@@ -196,7 +198,7 @@ def hardware_of(name: str) -> Hardware:
 
 
 def _default_passes(level: str, hardware: str, rounding: Rounding) -> list[Pass]:
-    from ..passes.pipeline import default_pipeline  # not read where other passes are named
+    from ..passes.pipeline import default_pipeline  # imported only where the default pipeline is used
 
     try:
         return default_pipeline(level, hardware, rounding=rounding)

@@ -1,7 +1,7 @@
-"""docs/dialect.md: the docstrings of the dialects' classes, an example of each op, and the attributes of
-upstream's ops (``compiler/ir/dialects/attributes.py``).
+"""Writes docs/dialect.md: the docstrings of the dialects' classes, an example of each op, and the attributes
+of upstream ops (``compiler/ir/dialects/attributes.py``).
 
-The examples are lines of test/lit/dialect, whose files are verified and read back.
+The examples are taken from test/lit/dialect, whose files are verified and round-tripped.
 """
 
 import inspect
@@ -16,13 +16,13 @@ from ..compiler.ir.dialects.attributes import ATTRIBUTES
 from ._listing import dialect_classes
 from ._markdown import markdown, table
 
-#: Lines of an example, and characters of a line, that a page shows whole.
+#: How many lines of an example, and how many characters of a line, a page shows in full.
 _LONGEST, _WIDEST = 8, 118
 
 
 def dialect_page(header: str, root: Path) -> str:
-    """Every op, type and attribute of both dialects, and the attributes of upstream's ops.  ``root``: of the
-    repository.  ``header``: what a generated page begins with.
+    """Every op, type and attribute of both dialects, and the attributes of upstream ops.  ``root``: of the
+    repository.  ``header``: the first lines of a generated page.
     """
     lines = ["# Dialects", "", "- [fuse](#fuse): ops of the graph, of kernels and of the lower levels"]
     lines += ["- [tt](#tt): the mirror of Triton's dialect"]
@@ -46,8 +46,8 @@ def dialect_page(header: str, root: Path) -> str:
 
 
 def op_example(name: str, text: str) -> list[str]:
-    """The first use of an op in the text of a module, without comments, to the end of its regions; the middle
-    of a long one is left out.  Raises ValueError where there is none.
+    """The first use of an op in the text of a module, without comments, up to the end of its regions.  The
+    middle of a long use is left out.  Raises ValueError where there is none.
     """
     source = [line.partition("//")[0].rstrip() for line in text.splitlines()]
     start = next((i for i, line in enumerate(source) if f'"{name}"(' in line), None)
@@ -68,7 +68,7 @@ def op_example(name: str, text: str) -> list[str]:
 
 
 def _attributes() -> Iterator[str]:
-    """What ``compiler/ir/dialects/attributes.py`` holds, by what carries an attribute."""
+    """The texts of ``compiler/ir/dialects/attributes.py``, grouped by what carries an attribute."""
     yield from ("## Attributes", "")
     yield "The attributes that this project gives to upstream's ops: to modules, functions, arguments, calls"
     yield "and scalar ops. The verifier checks their form. A pass keeps decisions that a file already has, so"
@@ -88,7 +88,7 @@ def _attributes() -> Iterator[str]:
 
 
 def _broken(example: str) -> list[str]:
-    """An attribute on lines of a page's width."""
+    """An attribute in IR, broken into lines of a page's width."""
     return textwrap.wrap(example, _WIDEST, subsequent_indent="    ", break_long_words=False)
 
 

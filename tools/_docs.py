@@ -1,5 +1,5 @@
-"""The generated pages: docs/passes.md from the docstrings of passes, docs/dialect.md from those of dialects
-(``_dialect_docs.py``).
+"""The generated pages: docs/passes.md from the docstrings of the passes, docs/dialect.md from those of the
+dialects (``_dialect_docs.py``).
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from ._markdown import markdown, table
 from ._rewrite_docs import rewrites_page
 
 _HEADER = "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from docstrings: edit those. -->\n\n"
-#: A line of passes/pipeline.py: the class and the reason why it stands there.
+#: A line of passes/pipeline.py: a pass' class, and the reason for its place.
 _STEP = re.compile(r"^\s+(?:\*\(\()?(?P<cls>[A-Z]\w*)\(.*\),\s+#\s*(?P<reason>.*)$", re.MULTILINE)
 _STAGE = re.compile(r'^\s+"(?P<level>\w+)": \(', re.MULTILINE)
 
@@ -45,7 +45,7 @@ def _paragraphs_after_first(docstring: str | None) -> str:
 
 
 def passes_page() -> str:
-    """Every pass of the registry; first the default pipeline with the reasons that pipeline.py gives."""
+    """Every pass of the registry; before them the default pipeline, with the reasons in pipeline.py."""
     steps = _steps()
     lines = [
         "# Passes",

@@ -1,4 +1,4 @@
-"""How the tools end: exit codes, and what is said on stderr."""
+"""How the tools end: exit codes, and messages on stderr."""
 
 import errno
 import os
@@ -6,14 +6,14 @@ import sys
 import traceback
 from collections.abc import Callable
 
-#: Exit codes: all went well (and agreed), the input or a pass failed, the command line makes no sense.
+#: Exit codes: success (results agreed), failure of the input or of a pass, wrong command line.
 OK, FAILED, USAGE = 0, 1, 2
-#: What a shell expects of a program that Ctrl-C ended.
+#: The exit code that shells expect of a program that Ctrl-C ended.
 INTERRUPTED = 130
 
 
 class UsageError(Exception):
-    """The command line asks for something that cannot be done: one sentence."""
+    """The command line asks for something that cannot be done.  The message is one sentence."""
 
 
 def say(text: str, code: int) -> int:
@@ -23,7 +23,7 @@ def say(text: str, code: int) -> int:
 
 
 class StdoutError(Exception):
-    """Stdout is closed, full, or nobody reads it any more; the cause says which."""
+    """Stdout is closed, full, or no longer read; ``__cause__`` is the error."""
 
 
 def write_out(text: str) -> None:
@@ -38,9 +38,9 @@ def write_out(text: str) -> None:
 
 
 def ended(tool: str, body: Callable[[], int], *, debug: bool = False) -> int:
-    """The exit code of ``body()``; what it raises becomes one sentence on stderr.
+    """The exit code of ``body()``.  An exception that it raises becomes one sentence on stderr.
 
-    A reader that has had enough (``| head``) is no error.  ``debug`` also prints the traceback.
+    A reader that closes the pipe (``| head``) is no error.  ``debug`` also prints the traceback.
     """
     if sys.stderr is None:  # closed by the shell: `print` would take stdout instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (it stays open)
@@ -49,7 +49,7 @@ def ended(tool: str, body: Callable[[], int], *, debug: bool = False) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except StdoutError as error:
-        if sys.stdout is not None:  # what waits to be written is not tried again when the process ends
+        if sys.stdout is not None:  # so that unwritten output is not tried again when the process ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error.__cause__, BrokenPipeError):
             return OK
@@ -61,5 +61,5 @@ def ended(tool: str, body: Callable[[], int], *, debug: bool = False) -> int:
 
 
 def kind_and_text(error: Exception) -> str:
-    """``KeyError: 'd7'``, on one line."""
+    """The type and the text of an exception on one line: ``KeyError: 'd7'``."""
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,4 +1,4 @@
-"""``--verify-diagnostics``: comments of the input say which diagnostics it must produce.
+"""``--verify-diagnostics``: comments in the input say which diagnostics are expected.
 
 ``// expected-error {{text}}`` expects on its own line an error that contains ``text``; in the text,
 ``{{..}}`` nested once more is a regular expression.  ``@+2`` and ``@-1`` count lines from the comment's,
@@ -21,10 +21,10 @@ _MISSPELLED = re.compile(r"expected-(?:error|warning|remark|note)\b")
 
 @dataclass(frozen=True)
 class ExpectedDiagnostic:
-    """One comment:
+    """One comment with an expectation.
 
-    ``line`` is where the diagnostic must be, None for anywhere outside the input; ``at`` is the comment's own
-    line.
+    ``line``: where the diagnostic must be, None for anywhere outside the input.  ``at``: the line of the
+    comment itself.
     """
 
     severity: str
@@ -39,7 +39,7 @@ class ExpectedDiagnostic:
 
 
 class ExpectationError(ValueError):
-    """A comment that looks like an expectation and is none; ``line`` is its line."""
+    """A comment looks like an expectation but is not a valid one; ``line`` is its line."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class ExpectationError(ValueError):
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Plain text, with ``{{..}}`` a regular expression."""
+    """A regular expression for plain text, in which ``{{..}}`` stands for one."""
     pieces = re.split(r"\{\{(.*?)\}\}", text)
     return re.compile("".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(pieces)), re.DOTALL)
 
@@ -96,7 +96,9 @@ def unmet(
     *,
     only_expected: bool = False,
 ) -> list[Diagnostic]:
-    """What is wrong: expectations that nothing met and, unless ``only_expected``, what nobody expected."""
+    """The errors: expectations without a diagnostic and, unless ``only_expected``, diagnostics that no
+    comment expects.
+    """
     waiting = list(expected)
     wrong: list[Diagnostic] = []
     for diagnostic in _flatten(produced):
@@ -123,5 +125,5 @@ def _flatten(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
 
 
 def _is_commentary(diagnostic: Diagnostic) -> bool:
-    """MLIR shows the op in a note of most errors; a test need not repeat that."""
+    """Whether a test may leave out a diagnostic: MLIR attaches a note that shows the op to most errors."""
     return diagnostic.severity == "note" and diagnostic.message.startswith("see current operation")

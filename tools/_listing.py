@@ -10,9 +10,9 @@ from ..passes.pipeline_text import option_name, option_text, option_types
 
 
 def list_passes(passes: Mapping[str, type[Pass]]) -> str:
-    """Each pass with its options: what it does, their types and defaults.
+    """Each pass with its summary and its options, with their types and defaults.
 
-    One that cannot be imported says why.
+    A pass that cannot be imported is listed with the error.
     """
     return "".join(f"{line}\n" for name in passes for line in _pass_lines(name, passes))
 

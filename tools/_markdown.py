@@ -1,6 +1,7 @@
 """Docstrings and tables as Markdown, for the generated pages.
 
-A docstring's ``code`` becomes Markdown's; what is indented below a line that ends in ``::`` a fenced block.
+``code`` in a docstring becomes Markdown's.  Lines indented below one that ends in ``::`` become a fenced
+block.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 
 def markdown(docstring: str, language: str = "mlir") -> str:
-    """The Markdown of a docstring that was cleaned of its indentation.  ``language``: of its code."""
+    """The Markdown of a docstring without its indentation.  ``language``: that of its code blocks."""
     lines: list[str] = []
     block: list[str] = []
 

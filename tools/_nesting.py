@@ -1,19 +1,20 @@
-"""How deep a text nests, and how much its aliases stand for.  MLIR's parser, verifier and printer recurse,
-and thousands of brackets inside each other end the process.  An alias may name another twice: thirty such
-lines stand for a text that no memory holds.
+"""How deeply a text is nested, and how large it is once its aliases are expanded.  MLIR's parser, verifier
+and printer recurse, so thousands of nested brackets crash the process.  An alias may use another one twice,
+so thirty lines of aliases can expand to a text that no memory holds.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: Brackets inside each other, counted through aliases, that a text may have.  Modules of programs have about
-#: ten; MLIR's stack of 8 MB ends at some thousands of regions, Python's at some hundreds.
+#: Most nested brackets that a text may have, counted through aliases.  Modules of programs have about ten.
+#: MLIR's stack of 8 MB overflows at some thousands of regions, Python's at some hundreds.
 MOST = 150
-#: Brackets and names that an alias may stand for.
+#: Most brackets and names that an alias may expand to.
 LARGEST = 2**20
 
-#: Strings and comments hold no brackets; ``->`` closes none.  ``!a = ..`` and ``#a = ..`` define aliases.
+#: Strings and comments contain no brackets that count; ``->`` closes none.  ``!a = ..`` and ``#a = ..``
+#: define aliases.
 _TOKEN = re.compile(
     r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|->|(?P<alias>^[!#][\w$.-]+(?=\s*=))|[!#][\w$.-]+|[(\[{<]|[)\]}>]|-(?:\s*-)+',
     re.MULTILINE,
@@ -23,8 +24,8 @@ _ALIAS = re.compile(r"^[!#]", re.MULTILINE)
 
 @dataclass(frozen=True)
 class TooMuch:
-    """Where a text nests deeper than ``MOST`` or has an alias for more than ``LARGEST``: line and column from
-    1, and which of both.
+    """The place where a text is nested deeper than ``MOST``, or has an alias that expands to more than
+    ``LARGEST``: line and column from 1, and which of the two.
     """
 
     line: int
@@ -33,7 +34,7 @@ class TooMuch:
 
 
 def too_much(text: str) -> TooMuch | None:
-    """The first place at which ``text`` passes a limit; None where it never does."""
+    """The first place at which ``text`` exceeds a limit; None if it exceeds none."""
     if sum(map(text.count, "([{<-")) <= MOST and _ALIAS.search(text) is None:
         return None
     for depth, size, at in _depths(text):
@@ -49,8 +50,8 @@ def too_much(text: str) -> TooMuch | None:
 
 
 def _depths(text: str) -> Iterator[tuple[int, int, int]]:
-    """Of each opening bracket, row of signs and alias: how deep it is, what the alias that is being defined
-    stands for up to here, and where it is.
+    """For each opening bracket, sequence of signs and alias: its depth, the size so far of the alias that is
+    being defined, and its place.
     """
     depth, aliases, sizes, defined, end = 0, dict[str, int](), dict[str, int](), "", 0
     for token in _TOKEN.finditer(text):

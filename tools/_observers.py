@@ -1,6 +1,6 @@
-"""What ``fuse-opt`` watches a pipeline with:
+"""The observers with which ``fuse-opt`` watches a pipeline.
 
-IR printed before and after passes, and the reproducer of a crash.
+They print IR before and after passes, and write the reproducer of a crash.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from ._reproducer import reproducer_text
 
 
 class Watcher:
-    """An observer that also hears of failures; the default is to do nothing."""
+    """An observer that is also told of failures; by default it does nothing."""
 
     def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         """Called before pass ``number`` (from 0) runs."""
@@ -24,7 +24,7 @@ class Watcher:
         """Called after the pass ran and the module was verified."""
 
     def failed(self, p: Pass, module: ir.Module) -> None:
-        """Called when the pass, or a check after it, failed; the module may be half changed."""
+        """Called when the pass, or a check after it, failed.  The module may be partly changed."""
 
     def finished(self) -> None:
         """Called after the last pass when none failed."""
@@ -32,7 +32,7 @@ class Watcher:
 
 @dataclass
 class Progress(Watcher):
-    """Which pass is running."""
+    """Records which pass is running."""
 
     running: Pass | None = None
 
@@ -74,10 +74,11 @@ class PrintIR(Watcher):
 
 @dataclass
 class WriteReproducer(Watcher):
-    """Keeps in ``path`` the module before the pass that failed, and the passes from there on.
+    """Writes to ``path`` the module before the pass that failed, and the passes from that one on.
 
-    Until a pass fails the text is in a new file beside it, ``path.running``.  It is written before each pass
-    and so is there even when the process dies in one.  What was at ``path`` stays where no pass fails.
+    Until a pass fails, this text is in a new file beside it, ``path.running``.  It is written before each
+    pass, so that it exists even if the process dies in the pass.  A file at ``path`` is left alone unless a
+    pass fails.
     """
 
     path: Path
@@ -104,7 +105,7 @@ class WriteReproducer(Watcher):
 
 
 def _new_file(path: Path) -> Path:
-    """An empty file that was not there: ``path``, or ``path-1``, ``path-2``, .."""
+    """Creates an empty file with a name that was not taken: ``path``, or ``path-1``, ``path-2``, .."""
     for number in count():
         candidate = path.with_name(f"{path.name}-{number}") if number else path
         try:

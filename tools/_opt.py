@@ -1,4 +1,4 @@
-"""What ``fuse-opt`` does: its options in, exit code out."""
+"""The implementation of ``fuse-opt``: from its options to its exit code."""
 
 import argparse
 import sys
@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
                 sys.stderr.write(outcome.remarks.render(options.remarks) + "\n")
     sys.stderr.write("".join(text for outcome in outcomes for text in outcome.analyses))
     outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
-    if outputs and (options.output == "-" or all(good)):  # a file, the input's too, stays as it is on failure
+    if outputs and (options.output == "-" or all(good)):  # on failure, an output file is left as it is
         try:
             _write(options.output, f"\n{SEPARATOR}\n\n".join(outputs))
         except OSError as error:
@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
 def _session(
     options: argparse.Namespace, flags: list[str], passes: list[Pass], source: Source
 ) -> tuple[Source, Session]:
-    """The input, without what is not IR, and what to do with it."""
+    """The input, without the resource of a reproducer, and the session that will process it."""
     hardware = hardware_of(options.hardware)
     verify_each = options.verify_each != "off"
     if options.run_reproducer:
@@ -165,7 +165,7 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         return made
 
     reproducers: list[WriteReproducer] = []
-    reproducer = Path(options.reproducer or "-").resolve()  # behind a link, which stays
+    reproducer = Path(options.reproducer or "-").resolve()  # a link stays; the file behind it is written
 
     def checks(number: int) -> Sequence[Observer]:
         made: list[Observer] = []
@@ -187,7 +187,7 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
 
 
 def _make_empty(folder: str) -> None:
-    """Makes the folder of the dumps, which would write over those of another run."""
+    """Creates the folder of the dumps.  It must be empty, so that no dumps of another run are overwritten."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         kept = next(Path(folder).iterdir(), None)
@@ -198,7 +198,7 @@ def _make_empty(folder: str) -> None:
 
 
 def _check_reproducer(options: argparse.Namespace) -> None:
-    """A reproducer goes to a file of its own."""
+    """Checks that a reproducer does not overwrite another file of the command line."""
     path = Path(options.reproducer)
     if not path.parent.is_dir():
         raise UsageError(f"cannot write '{path}': there is no such folder")
@@ -217,9 +217,9 @@ def _reported(outcome: PartOutcome, file: str) -> bool:
 
 
 def _as_expected(source: Source, outcomes: list[PartOutcome], only_expected: bool) -> list[bool]:
-    """Compares the comments of the whole input with what all parts said.
+    """Compares the comments of the whole input with the diagnostics of all its parts.
 
-    A file that expects no remark says nothing about remarks.
+    If a file expects no remark, its remarks are not checked.
     """
     try:
         wanted = expectations(source.text)

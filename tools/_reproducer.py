@@ -12,14 +12,14 @@ _VERIFY = re.compile(r"\bverify_each:\s*(true|false)")
 
 
 class NotAReproducer(ValueError):
-    """The input holds no ``mlir_reproducer`` resource."""
+    """The input has no ``mlir_reproducer`` resource."""
 
 
 @dataclass(frozen=True)
 class Reproducer:
-    """What a reproducer asks for.
+    """The contents of a reproducer.
 
-    ``source`` is the input with the resource blanked out, so that lines keep their numbers.
+    ``source`` is the input with blanks in place of the resource, so that line numbers stay the same.
     """
 
     source: Source

@@ -1,4 +1,4 @@
-"""Which tests see a rewrite of FX graphs fire, and which see it stay away.
+"""The tests in which each rewrite of FX graphs fires, and those in which it must not.
 
 ``docs/rewrites.md`` shows them; ``test/py/rewrites/test_stages.py`` checks that each rewrite has both.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RewriteTests:
-    """file: below ``test/py``.  fires, stays: functions of it, the rewrite fires or must not fire in."""
+    """file: below ``test/py``.  fires, stays: test functions in which the rewrite fires, or must not fire."""
 
     file: str
     fires: str

@@ -1,7 +1,7 @@
-"""What ``fuse-run`` does once its command line is understood: inputs, the run, its results.
+"""The implementation of ``fuse-run``: making or loading inputs, running the module, printing its results.
 
-Inputs are made from the types and facts of the arguments, or are those of ``--input``.  On a GPU the module
-is first lowered to the planned level where it is not there yet.
+Inputs are made from the types and facts of the arguments, or loaded by ``--input``.  For a GPU, the module is
+first lowered to the planned level if it is not there yet.
 """
 
 import argparse
@@ -34,8 +34,8 @@ from ._source import ParseError, Source, parse
 
 
 def run(source: Source, options: argparse.Namespace) -> int:
-    """Executes the module in ``source``: 0 when it ran and, with ``--compare``, agreed, 1 when it did not, 2
-    where the options make no sense.
+    """Executes the module in ``source``.  The exit code is 0 when it ran and, with ``--compare``, agreed; 1
+    when it did not; 2 where the options make no sense.
     """
     diagnostics = Diagnostics()
     try:
@@ -50,7 +50,7 @@ def run(source: Source, options: argparse.Namespace) -> int:
 
 
 def _module(source: Source, diagnostics: Diagnostics) -> ir.Module:
-    """The verified module of a source; what is wrong with it goes to ``diagnostics``, too."""
+    """The verified module of a source.  Errors in it are also added to ``diagnostics``."""
     context = make_context()
     module = parse(source, context, diagnostics)
     with collecting(context, diagnostics):
@@ -69,7 +69,7 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
             results = _run_on_gpu(module, inputs, options.device)
     except (RunError, UsageError, PlanError, OSError):
         raise
-    except Exception as error:  # of torch, which computes what the module says
+    except Exception as error:  # torch computes the ops and may raise anything
         if options.debug:
             traceback.print_exception(error)
         raise RunError(f"@main cannot be executed: {kind_and_text(error)}") from error
@@ -85,10 +85,10 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
 
 
 def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
-    """Lowers what is not lowered yet and launches; results come back to the host."""
+    """Lowers the module to the planned level if needed, and launches it; results are copied to the host."""
     from ..compiler.base.options import Options
     from ..compiler.driver.compilation import (
-        executable,  # loads torch.compile, which the interpreter does without
+        executable,  # imports torch.compile, which the interpreter does not need
     )
     from ..compiler.runtime.gpu.load import hardware_name
 
@@ -118,8 +118,8 @@ def _run_plan(module: ir.Module, inputs: list[Any], file: str, device: str) -> l
 
 
 def _missing_passes(module: ir.Module, hardware: str) -> list[Pass]:
-    """The passes of the default pipeline between the module's level and planned.  None of them leaves out a
-    rounding that the module has: a GPU computes what the interpreter does.
+    """The passes of the default pipeline from the module's level to planned.  They keep every rounding of the
+    module, so that a GPU computes what the interpreter does.
     """
     kernels = [op for op in module.body.operations if is_kernel(op)]
     if not kernels:
@@ -159,14 +159,14 @@ def _load(text: str) -> Any:
 def _read_tensors(path: str) -> Any:
     try:
         return torch.load(path)
-    except (RuntimeError, EOFError, pickle.UnpicklingError):  # OSError says by itself what it is about
+    except (RuntimeError, EOFError, pickle.UnpicklingError):  # an OSError has a clear text itself
         raise UsageError(f"'{path}' is not a file that torch.save wrote") from None
 
 
 def _save(results: list[Any], path: str) -> None:
     try:
         torch.save(results, path)
-    except (OSError, RuntimeError) as error:  # torch says RuntimeError of a folder that is not there
+    except (OSError, RuntimeError) as error:  # torch raises RuntimeError if the folder does not exist
         raise UsageError(f"cannot write '{path}': {error}") from None
 
 

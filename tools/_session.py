@@ -1,4 +1,4 @@
-"""One part of an input from text to text: parse, verify, run the passes, print."""
+"""Processes one part of an input, from text to text: parse, verify, run the passes, print."""
 
 import traceback
 from collections.abc import Callable, Sequence
@@ -33,21 +33,21 @@ class PrintStyle:
 
 @dataclass
 class PartOutcome:
-    """What became of one part of the input.  ``output`` is None where nothing is to be printed."""
+    """The result for one part of the input.  ``output`` is None where nothing is to be printed."""
 
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     remarks: Remarks = field(default_factory=Remarks)
     output: str | None = None
     ok: bool = False
-    analyses: list[str] = field(default_factory=list)  #: what the asked analyses say of the result
+    analyses: list[str] = field(default_factory=list)  #: output of the requested analyses of the result
 
 
 @dataclass
 class Session:
-    """What is done to every part of an input.
+    """What is done with every part of an input.
 
     ``watchers`` makes the watchers of one part (its number from 0), ``checks`` observers that may raise.
-    ``expected`` are the exceptions whose text is the whole story; any other is reported as a bug of the pass.
+    ``expected``: exceptions whose text says everything; any other is reported as a bug of the pass.
     """
 
     passes: list[Pass]
@@ -64,7 +64,7 @@ class Session:
     timing: Timing = field(default_factory=lambda: Timing("root"))
 
     def run(self, source: Source, number: int = 0) -> PartOutcome:
-        """Never raises for what is wrong with the input or a pass: the outcome says so."""
+        """Processes one part.  Errors in the input or a pass are not raised, but stored in the outcome."""
         outcome = PartOutcome()
         with self.timing.measured("Context"):
             context = make_context()
@@ -75,7 +75,7 @@ class Session:
         except ParseError as error:
             _ensure_error(outcome, str(error), start_of(source))
             return outcome
-        except Exception as error:  # of the rules of single ops, which the parser asks
+        except Exception as error:  # the parser runs the rules of single ops, which may raise
             self._bug("the parser", error, start_of(source), outcome)
             return outcome
         with collecting(context, outcome.diagnostics):
@@ -145,7 +145,7 @@ class Session:
             outcome.diagnostics.attach(f"after pass '{name}'")
             return
         location = _place(error, module)
-        if isinstance(error, OSError):  # of a dump, a reproducer, a table
+        if isinstance(error, OSError):  # writing a dump, a reproducer or a table failed
             outcome.diagnostics.add("error", f"pass '{name}': {error}", location)
             return
         if isinstance(error, self.expected):
@@ -156,7 +156,7 @@ class Session:
     def _bug(
         self, what: str, error: Exception, place: ir.Location | Position | None, outcome: PartOutcome
     ) -> None:
-        """An exception that nobody foresaw is one sentence, at the place that is known best."""
+        """Reports an unexpected exception in one sentence, at the best known place."""
         outcome.diagnostics.add("error", f"{what} raised {kind_and_text(error)}", place)
         if self.debug:
             traceback.print_exception(error)
@@ -180,7 +180,7 @@ class Session:
 
 
 def _place(error: Exception, module: ir.Module) -> ir.Location | Position | None:
-    """Where an exception says it is about: a location or the text of one; else the module."""
+    """The place of an error: the location in the exception, or the text of one; else the module's."""
     place = getattr(error, "location", None)
     if isinstance(place, ir.Location):
         return place
@@ -189,13 +189,13 @@ def _place(error: Exception, module: ir.Module) -> ir.Location | Position | None
 
 
 def _ensure_error(outcome: PartOutcome, message: str, place: ir.Location | Position) -> None:
-    """An exception that left no diagnostic becomes one."""
+    """Adds an error for an exception that emitted no diagnostic."""
     if not outcome.diagnostics.failed:
         outcome.diagnostics.add("error", message, place)
 
 
 def remark_diagnostic(remark: Remark, context: ir.Context) -> Diagnostic:
-    """A remark as a diagnostic at the first of its locations that is in a file."""
+    """A remark as a diagnostic, at the first of its locations that lies in a file."""
     places = (position_of_text(text, context) for text in remark.locations)
     position = next((p for p in places if p is not None), None)
     return Diagnostic("remark", Remarks([replace(remark, locations=())]).render("text"), position)

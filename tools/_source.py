@@ -15,18 +15,18 @@ from ._nesting import too_much
 
 #: A line that starts so separates the parts of a split input.
 SEPARATOR = "// -----"
-#: What the parser calls a text whose name it was not told.
+#: The parser's name for a text without a file name.
 _ANONYMOUS = "-"
 
 _CODE = re.compile(r"^[ \t]*(?!//)(\S)", re.MULTILINE)
-#: Where a location begins, or the line of an alias for one.
+#: The beginning of a location, or a line that defines an alias for one.
 _LOCATION = re.compile(r"^#[\w$.-]+\s*=\s*loc\(|\bloc\(", re.MULTILINE)
-#: What ends a location: strings may hold parentheses.
+#: The characters that matter for finding the end of a location; parentheses in strings do not count.
 _PARENTHESIS = re.compile(r'"(?:[^"\\\n]|\\.)*"|[()]')
 
 
 class ParseError(Exception):
-    """The input is no valid module; the diagnostics say where."""
+    """The input is not a valid module.  The diagnostics say where."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def split(source: Source) -> Iterator[Source]:
 
 
 def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.Module:
-    """The module of a source; an implicit one is made around other top-level ops.  MLIR's own rules are
+    """The module of a source; other top-level ops are wrapped in an implicit module.  MLIR's own rules are
     checked, those of the levels are not.
 
     Raises ``ParseError`` after adding to ``diagnostics`` what is wrong and where.
@@ -88,8 +88,8 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
 
 
 def _placed(items: list[Diagnostic], source: Source, context: ir.Context) -> list[Diagnostic]:
-    """The messages, each with a place: an op whose text says ``loc("mul")`` has no line of its own, so its
-    line is where the same is said of the text without locations.
+    """The messages of the parser, each with a position.  An op with ``loc("mul")`` has no line of its own, so
+    its line is found by parsing the text without locations, which gives the same message.
     """
     if all(item.position is not None for item in items):
         return items
@@ -100,7 +100,7 @@ def _placed(items: list[Diagnostic], source: Source, context: ir.Context) -> lis
 
 
 def _without_locations(text: str) -> str:
-    """The text with blanks for its locations, so that the rest stands where it stood."""
+    """The text with blanks in place of its locations, so that everything else keeps its position."""
     kept: list[str] = []
     end = 0
     for location in _LOCATION.finditer(text):
@@ -118,15 +118,15 @@ def _without_locations(text: str) -> str:
 
 
 def start_of(source: Source) -> Position:
-    """Where the first line is that holds more than a comment."""
+    """The position of the first line that is not only a comment."""
     found = _CODE.search(source.text)
     before = source.text[: found.start(1)] if found else ""
     return Position(source.name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
 
 
 def _relocate(module: ir.Module, source: Source) -> None:
-    """Gives the file's name to all locations that the parser filled in, and its start to a module that is not
-    spelled out.
+    """Replaces the parser's placeholder by the file's name in all locations, and gives an implicit module the
+    location of the file's start.
     """
     context, name, start = module.context, source.name, start_of(source)
 

@@ -11,8 +11,8 @@ from ._source import read
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the tool; 0 when the module ran and, with ``--compare``, agreed, 1 when it did not, 2 for a bad
-    command line.
+    """Runs the tool.  The exit code is 0 when the module ran and, with ``--compare``, agreed; 1 when it did
+    not; 2 for a bad command line.
     """
     options = _parser().parse_args(arguments)
     return ended("fuse-run", lambda: _main(options), debug=options.debug)
@@ -23,7 +23,7 @@ def _main(options: argparse.Namespace) -> int:
         source = read(options.file)
     except (OSError, UnicodeDecodeError) as error:
         return say(f"fuse-run: error: cannot read '{options.file}': {error}", FAILED)
-    from ._run import run  # torch takes seconds to load: whoever asks for help does not wait for it
+    from ._run import run  # imported late: torch takes seconds to load, which --help does not need
 
     return run(source, options)
 

@@ -7,7 +7,9 @@ from ._docs import documents
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes what differs; with ``--check`` only says what does, and the exit code is 1."""
+    """Writes the pages that differ.  With ``--check`` it only names them, and the exit code is 1 if there are
+    any.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if given not in ([], ["--check"]):
         print("usage: gen_docs [--check]", file=sys.stderr)
