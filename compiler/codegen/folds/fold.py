@@ -21,11 +21,11 @@ class Lanes:
     """The lanes that one reduction folds.
 
     ``axes``: positions in tile shapes; none when all reduced axes have block 1.  ``mask``: the lanes that are
-    points, None for all.  ``shape``: of the operands before the reduction.  ``size``: emits the number of
+    points, None for all.  ``shape``: of the operands before the reduction.  ``count``: emits the number of
     points folded, as f32 or f64.
 
     ``own``: how many elements of a looped block one thread holds along the last axis; 1 where that is not
-    known.  ``apart``: these elements lie as far apart as there are threads, instead of side by side.
+    known.  ``apart``: these elements lie as many elements apart as there are threads, not side by side.
     ``narrow``: an index operand fits in 32 bits.  ``ordered``: it grows from iteration to iteration.
     ``even``: no block of the reduced axes has masked lanes, so that each lane folds the same number of
     points.  ``threads``: of a program.
