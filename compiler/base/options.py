@@ -116,6 +116,9 @@ class Options:
         keeps the winners.  Without a GPU it does nothing.
     autotune_seconds: how long measuring may take for each graph.  Kernels that it does not reach keep the
         tile of the rules.
+    output: what runs a graph: ``plan`` its launch plan (on a CPU the interpreter), ``fx`` the same as a
+        ``torch.fx.GraphModule``, node by node: launches of our kernels as ops, allocations, views, torch's
+        ops (slower).  ``CompiledGraph.fx()`` gives that module with either.
     deterministic: equal bits in every run and after every restart.  Nothing is measured, no atomics are used,
         and torch ops run their deterministic algorithm or raise as under
         ``torch.use_deterministic_algorithms``.
@@ -146,6 +149,7 @@ class Options:
     cudagraphs: bool = False
     autotune: bool = False
     autotune_seconds: float = 60.0
+    output: Literal["plan", "fx"] = "plan"
     deterministic: bool = False
     check_values: Literal["any", "nan", "finite"] = "any"
     check_memory: bool = False
@@ -182,6 +186,9 @@ class Options:
             )
         if chosen.cudagraphs and chosen.check_memory:
             raise OptionError("check_memory follows each allocation, but a replayed CUDA graph makes none")
+        if chosen.output == "fx" and (chosen.cudagraphs or chosen.watched or chosen.check_memory):
+            asked = "cudagraphs, check_values, synchronous and check_memory"
+            raise OptionError(f"output='fx' runs no launch plan, and {asked} are about one")
         return chosen
 
     def library_epilogues(self, on_gpu: bool) -> bool:
@@ -209,6 +216,7 @@ class Options:
         skipped = (
             "fx_pass",
             "on_compiled",
+            "output",
             "dump",
             "remarks",
             "cache",

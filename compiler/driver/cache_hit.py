@@ -35,11 +35,12 @@ from ..frontend.autograd.stand_in import (
 )
 from ..fx.graph_text import NotCacheable
 from ..fx.saved_strides import keep_saved_tensors, report_strides
-from ..runtime.gpu.load import load_plan
+from ..runtime.gpu import load
+from ..runtime.plans.bound_plan import LaunchPlan
 from .calling_convention import called_by_dynamo
 from .compiled_graph import GraphFacts, compiled_graph, report
 from .direct_call import needs_gradients
-from .program import CompiledGraph, GpuProgram
+from .program import CompiledGraph, FinalModule, GpuProgram
 from .program_cache import ProgramCache, captured_key, program_key
 from .request import Request, where_it_runs
 
@@ -127,10 +128,17 @@ def load_program(program: GpuProgram, facts: GraphFacts, options: Options) -> Co
 
         return read_module(program.module)
 
+    def final() -> FinalModule:
+        return FinalModule(module(), plan, lambda: load.load_kernels(plan, program.kernels))
+
+    def run_plan() -> Callable[[list[Any]], list[Any]]:
+        return load.load_plan(plan, program.kernels, {}, options, facts.name, program.account.launches)
+
+    plan = program.plan
     with facts.timing.measured("load"):
-        run = load_plan(program.plan, program.kernels, {}, options, facts.name, program.account.launches)
-    call = facts.boxed(run, program.interface)
-    return compiled_graph(facts, program.account, program.interface, program.plan, call, module, cached=True)
+        run = LaunchPlan.at_first_call(plan, run_plan) if options.output == "fx" else run_plan()
+    call, fx = facts.boxed(run, program.interface), facts.fx_parts(program.interface, options, final)
+    return compiled_graph(facts, program.account, program.interface, plan, call, module, fx, cached=True)
 
 
 @dataclass(frozen=True)

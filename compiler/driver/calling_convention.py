@@ -33,16 +33,16 @@ def boxed(
     in_order = inputs == tuple(range(len(inputs)))
     plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
     pick = pick_outputs(interface)
-    passed_on = [o.index for o in outputs if isinstance(o, OutputArgument)]
+    passed = passed_on(interface)
     as_it_is = in_order and plain and not constants and len(inputs) == placeholders
     if as_it_is and isinstance(run, LaunchPlan):
         return run  # it empties the list itself
 
     def call(args: list[Any]) -> list[Any]:
         given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]
-        passed = [args[i] for i in passed_on]
+        kept = [args[i] for i in passed]
         args.clear()
-        return pick([*run(given), *passed])
+        return pick([*run(given), *kept])
 
     def call_as_it_is(args: list[Any]) -> list[Any]:
         results = run(args)
@@ -71,9 +71,14 @@ def pick_outputs(interface: Interface) -> Callable[[list[Any]], list[Any]]:
     return lambda results: [*pick([*results, *fixed])]
 
 
+def passed_on(interface: Interface) -> list[int]:
+    """The arguments of the graph that are outputs and nothing else."""
+    return [o.index for o in interface.outputs if isinstance(o, OutputArgument)]
+
+
 def called_by_dynamo(call: Callable[[list[Any]], list[Any]], written: tuple[int, ...]) -> Callable[..., Any]:
     """What Dynamo calls where no wrapper of AOTAutograd is needed.  ``written``: as in ``direct_call``."""
     return call.of_arguments() if isinstance(call, LaunchPlan) and not written else direct_call(call, written)
 
 
-__all__ = ["boxed", "called_by_dynamo", "pick_outputs"]
+__all__ = ["boxed", "called_by_dynamo", "passed_on", "pick_outputs"]

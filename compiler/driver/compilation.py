@@ -5,7 +5,7 @@ The half of the driver that needs MLIR: it is imported only where a program does
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,17 @@ from ..rewrites.stages import IMPORTED, switched_on
 from ..runtime.checks.launch_watch import LaunchWatch
 from ..runtime.cuda_graphs.partitions import partitioned_plan
 from ..runtime.errors import RunError
+from ..runtime.gpu import load as gpu
 from ..runtime.gpu.load import PlanKernel, load_plan, start_kernels
+from ..runtime.interpreter.launchers import interpreted_launchers
 from ..runtime.interpreter.program import InterpretedProgram
 from ..runtime.plans.bound_plan import LaunchPlan
+from ..runtime.plans.extern_function import bind_externs
 from ..runtime.plans.make_plan import make_plan
 from ..runtime.plans.plan import Plan
 from ..runtime.plans.plan_text import plan_text
 from ..runtime.plans.python_source import python_source
+from ..runtime.rng import RngState
 from .dumps import describe, new_folder
 from .lowering import hardware_of, lower
 from .program import Account, GpuProgram, Interface
@@ -162,11 +166,13 @@ class Executable:
 
     plan: the launch plan; None on the interpreter.  sources: what Triton compiles, by launch.  Kernels are
     compiled in other threads and loaded at the first call; each of ``when_loaded`` gets them then.
+    launchers: loads them, too, and gives what launches each; None where they are interpreted.
     """
 
     run: Callable[[list[Any]], list[Any]]
     plan: Plan | None = None
     sources: Mapping[str, KernelSource] = field(default_factory=dict)
+    launchers: Callable[[], Mapping[str, Callable[..., None]]] | None = None
     when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
 
     def dump(self, folder: Path) -> None:
@@ -197,6 +203,8 @@ def executable(
     """
     timing = Timing("kernels") if timing is None else timing
     if not on_gpu:
+        if options.output == "fx":
+            return _planned_on_cpu(module, objects)
         watched = _watched(module, options)
         return Executable(InterpretedProgram(module, objects=objects, watched=watched, checked=False))
     with timing.measured("print"):
@@ -212,7 +220,8 @@ def executable(
     wait = start_kernels(plan, sources, options)
     made = Executable(lambda args: args, plan, sources)
 
-    def load() -> Callable[[list[Any]], list[Any]]:
+    @cache
+    def compiled() -> Mapping[str, PlanKernel]:
         with timing.measured("wait for Triton"):
             kernels = wait()
         for kernel in kernels.values():
@@ -220,15 +229,41 @@ def executable(
             part = timing.part("wait for Triton").part(kernel.cubin.name)
             for stage, milliseconds in kernel.cubin.timings_ms.items():
                 part.seconds += part.add(stage, milliseconds / 1e3).seconds
-        with timing.measured("load"):
-            run = load_plan(plan, kernels, objects, options, kind, what_runs)
+        return kernels
+
+    def used(kernels: Mapping[str, PlanKernel]) -> None:
         for use in made.when_loaded:
             use(kernels)
         made.when_loaded.clear()
+
+    def load() -> Callable[[list[Any]], list[Any]]:
+        kernels = compiled()
+        with timing.measured("load"):
+            run = load_plan(plan, kernels, objects, options, kind, what_runs)
+        used(kernels)
         return run
 
+    def launchers() -> Mapping[str, Callable[..., None]]:
+        kernels = compiled()
+        found = gpu.load_kernels(plan, kernels)
+        used(kernels)
+        return found
+
+    made.launchers = launchers
     made.run = LaunchPlan.at_first_call(plan, load)
     return made
+
+
+def _planned_on_cpu(module: ir.Module, objects: Mapping[str, Any]) -> Executable:
+    """The launch plan of a planned module, with kernels that are interpreted."""
+    plan = make_plan(module)
+
+    def load() -> LaunchPlan:
+        launchers = interpreted_launchers(module)
+        return LaunchPlan.bind(plan, launchers, bind_externs(plan, objects), RngState().draw)
+
+    run = LaunchPlan.at_first_call(plan, load)
+    return Executable(run, plan, kernel_sources(module))
 
 
 def _about(launches_before: int, ran: Sequence[Launch]) -> str:

@@ -1,17 +1,21 @@
 """What is told of a graph that is compiled, or that came from the program cache."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..base.options import Options
 from ..base.timing import PassTime, Timing
+from ..fx.graph_text import held
+from ..runtime.as_torch import run_fx
 from ..runtime.plans.plan import Plan
 from .calling_convention import boxed
-from .program import Account, CompiledGraph, Interface
+from .program import Account, CompiledGraph, FinalModule, FxParts, Interface
 
 if TYPE_CHECKING:
     from ..mlir import ir
@@ -40,6 +44,17 @@ class GraphFacts:
         """What AOTAutograd calls, where ``run`` calls ``@main``."""
         return boxed(run, interface, self.placeholders, self.gm)
 
+    def fx_parts(
+        self,
+        interface: Interface,
+        options: Options,
+        final: Callable[[], FinalModule],
+        objects: Mapping[str, Any] = MappingProxyType({}),
+    ) -> FxParts:
+        """What FX output is made from.  ``objects``: as in ``Compilation``."""
+        constants = {} if self.gm is None else {name: held(self.gm, name) for name in interface.constants}
+        return FxParts(interface, self.placeholders, constants, objects, options, final)
+
 
 def compiled_graph(
     facts: GraphFacts,
@@ -48,12 +63,15 @@ def compiled_graph(
     plan: Plan | None,
     call: Callable[[list[Any]], list[Any]],
     load_module: "Callable[[], ir.Module]",
+    fx: FxParts | torch.fx.GraphModule,
     *,
     passes: tuple[PassTime, ...] = (),
     cached: bool = False,
 ) -> CompiledGraph:
-    """The graph with its account.  ``plan``: None on the interpreter.  ``call``: what AOTAutograd calls."""
-    return CompiledGraph(
+    """The graph with its account.  ``plan``: None on the interpreter.  ``call``: what AOTAutograd calls.
+    ``fx``: the graph itself where torch runs it, whatever ``output`` says.
+    """
+    compiled = CompiledGraph(
         name=facts.name,
         remarks=account.remarks,
         fallbacks=list(account.fallbacks),
@@ -65,9 +83,25 @@ def compiled_graph(
         cached=cached,
         key=facts.key,
         load_module=load_module,
+        load_fx=partial(_load_fx, fx),
         call=call,
         strides=interface.strides,
     )
+    if isinstance(fx, FxParts) and fx.options.output == "fx":
+        compiled.call = _fx_call(compiled, fx.options)
+    return compiled
+
+
+def _fx_call(compiled: CompiledGraph, options: Options) -> Callable[[list[Any]], list[Any]]:
+    return run_fx(compiled.fx(), options.deterministic)
+
+
+def _load_fx(fx: FxParts | torch.fx.GraphModule) -> torch.fx.GraphModule:
+    if isinstance(fx, torch.fx.GraphModule):
+        return fx
+    from .fx_program import fx_program
+
+    return fx_program(fx)
 
 
 def report(compiled: CompiledGraph, options: Options) -> None:

@@ -18,7 +18,7 @@ from ..runtime.as_torch import run_as_torch
 from .cache_hit import hit_of_graph
 from .compiled_graph import GraphFacts, compiled_graph, report
 from .fx_pass import run_fx_pass
-from .program import Account, CompiledGraph, Interface
+from .program import Account, CompiledGraph, FinalModule, Interface
 from .program_cache import ProgramCache
 from .request import Request
 
@@ -81,8 +81,14 @@ def _compile(request: Request, key: str | None) -> CompiledGraph:
         )
     facts = GraphFacts(request.name, key, request.placeholders, request.timing, gm)
     call, plan = facts.boxed(done.executable.run, done.interface), done.executable.plan
+    fx = facts.fx_parts(
+        done.interface,
+        options,
+        lambda: FinalModule(done.module, plan, done.executable.launchers),
+        done.objects,
+    )
     return compiled_graph(
-        facts, done.account, done.interface, plan, call, lambda: done.module, passes=done.passes
+        facts, done.account, done.interface, plan, call, lambda: done.module, fx, passes=done.passes
     )
 
 
@@ -98,7 +104,7 @@ def _as_torch(request: Request, reason: str, error: BaseException | None = None)
     strides = result_strides(gm)
     facts = GraphFacts(name, None, request.placeholders, request.timing)
     interface = Interface((), (), (), 0, strides)
-    return compiled_graph(facts, account, interface, None, run_as_torch(gm, strides), empty_module)
+    return compiled_graph(facts, account, interface, None, run_as_torch(gm, strides), empty_module, gm)
 
 
 def _guards(gm: torch.fx.GraphModule) -> int:

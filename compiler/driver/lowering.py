@@ -136,7 +136,8 @@ def _table(search: TilingSearch | None) -> str:
 
 def _level(request: Request) -> str:
     """The level that is run."""
-    return "planned" if request.on_gpu else request.options.interpret_level
+    options = request.options
+    return "planned" if request.on_gpu or options.output == "fx" else options.interpret_level
 
 
 def hardware_of(request: Request) -> str:

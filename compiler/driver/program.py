@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..base.launch import Launch, Unrecorded
+from ..base.options import Options
 from ..base.remarks import Remarks
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.interface import Fallback, Output
@@ -15,6 +16,8 @@ from ..runtime.plans.plan import Partition, Plan
 from ..runtime.plans.python_source import python_source
 
 if TYPE_CHECKING:
+    import torch
+
     from ..mlir import ir
 
 
@@ -55,6 +58,31 @@ class GpuProgram:
     module: str = field(repr=False)
 
 
+@dataclass(frozen=True)
+class FinalModule:
+    """The final IR of a program and what runs of it.  plan, launchers (of its kernels, by name): None where
+    kernels are interpreted.
+    """
+
+    module: "ir.Module"
+    plan: Plan | None
+    launchers: Callable[[], Mapping[str, Callable[..., None]]] | None
+
+
+@dataclass(frozen=True)
+class FxParts:
+    """What FX output is made from.  placeholders: how many arguments the graph has.  constants: the tensors
+    that it holds, objects: what only this process has, by name.
+    """
+
+    interface: Interface
+    placeholders: int
+    constants: "Mapping[str, torch.Tensor]"
+    objects: Mapping[str, Any]
+    options: Options
+    load: Callable[[], FinalModule]
+
+
 @dataclass
 class CompiledGraph:
     """One compiled graph, as handed to ``options={"on_compiled": f}``.
@@ -83,6 +111,7 @@ class CompiledGraph:
     cached: bool
     key: str | None
     load_module: "Callable[[], ir.Module]" = field(repr=False)
+    load_fx: "Callable[[], torch.fx.GraphModule]" = field(repr=False)
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
     strides: ResultStrides = ()
 
@@ -103,6 +132,16 @@ class CompiledGraph:
         """The final IR.  MLIR is loaded to read it where the program came from the cache."""
         module = self.load_module()
         self.load_module = lambda: module
+        return module
+
+    def fx(self) -> "torch.fx.GraphModule":
+        """The program as a ``torch.fx.GraphModule``: takes the arguments of AOTAutograd's graph one by one,
+        writes to those that the program mutates, and gives the tuple of its results, to the bit those of the
+        launch plan.  Run it under ``torch.no_grad()``.  Made at the first call; the same object every time,
+        so where ``output`` is "fx", what is changed in it (and recompiled) is what runs.
+        """
+        module = self.load_fx()
+        self.load_fx = lambda: module
         return module
 
     def schedule_svg(self, hardware: str = "generic") -> str:

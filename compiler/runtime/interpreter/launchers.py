@@ -1,9 +1,9 @@
-"""What a launch plan calls for a kernel, on the CPU: the kernel's tile code is interpreted on the memory that
-the launch has addresses of.
+"""What launches a kernel on the CPU, where its tile code is interpreted: on tensors or, for a launch plan, on
+the memory that it has addresses of.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -25,10 +25,18 @@ def interpreted_launchers(module: ir.Module) -> dict[str, Callable[..., None]]:
     """What launches each kernel of a planned module, its sub-graphs' too, by name: functions of the stream,
     which means nothing, the grid, and the kernel's arguments, tensors as addresses on the CPU.
     """
-    return dict(_launchers(module, ""))
+    return {name: _launcher(op, functions) for name, op, functions in _launches(module, "")}
 
 
-def _launchers(module: ir.Module, prefix: str) -> Iterator[tuple[str, Callable[..., None]]]:
+def interpreted_kernels(module: ir.Module) -> dict[str, Callable[..., None]]:
+    """The same, as functions of the three extents of the grid and of the arguments, tensors as themselves."""
+    return {name: _kernel(module, op, functions) for name, op, functions in _launches(module, "")}
+
+
+def _launches(
+    module: ir.Module, prefix: str
+) -> Iterator[tuple[str, ir.Operation, Mapping[str, ir.Operation]]]:
+    """The declarations of launches, their names, and the functions beside them."""
     functions = {
         string(op.attributes["sym_name"]): op.operation
         for op in module.body.operations
@@ -36,9 +44,28 @@ def _launchers(module: ir.Module, prefix: str) -> Iterator[tuple[str, Callable[.
     }
     for name, op in functions.items():
         if "fuse.launch" in op.attributes:
-            yield prefix + name, _launcher(op, functions)
+            yield prefix + name, op, functions
     for name, nested in modules_in(module).items():
-        yield from _launchers(nested, f"{prefix}{name}.")
+        yield from _launches(nested, f"{prefix}{name}.")
+
+
+def _kernel(
+    module: ir.Module, launch: ir.Operation, functions: Mapping[str, ir.Operation]
+) -> Callable[..., None]:
+    kernel = InterpretedTileKernel(launch, functions)
+    passed = [int(p.split(":")[0]) for p in strings(launch.attributes["fuse.params"])]
+    count = len(ir.FunctionType(ir.TypeAttr(launch.attributes["function_type"]).value).inputs)
+    owner = module  # errors ask ops for their location, and an op does not keep its module alive
+
+    def run(grid: Sequence[int], arguments: Sequence[Any]) -> None:
+        assert owner is not None
+        given: list[Any] = [1] * count
+        for number, argument in zip(passed, arguments, strict=True):
+            given[number] = argument
+        x, y, z = grid
+        kernel.run(given, (x, y, z))
+
+    return run
 
 
 def _launcher(launch: ir.Operation, functions: Mapping[str, ir.Operation]) -> Callable[..., None]:

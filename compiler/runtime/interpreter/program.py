@@ -21,6 +21,7 @@ from torch import Tensor
 from ...ir.kernel import attribute_items, is_kernel, is_tiled, string
 from ...ir.nesting import graph_of
 from ...mlir import ir
+from ..as_torch import without_view
 from ..errors import RunError
 from ..extern_calls import ExternCall
 from ..rng import RngState
@@ -81,9 +82,9 @@ class InterpretedProgram:
         """
         results, arguments = self.run(inputs, rng=rng)
         if self.shadow:
-            return [_no_view(result) for result in results]
+            return [without_view(result) for result in results]
         own = {id(a): value for a, value in zip(arguments, inputs, strict=True) if isinstance(value, Tensor)}
-        return [own[id(r)] if id(r) in own else _no_view(r) for r in results]
+        return [own[id(r)] if id(r) in own else without_view(r) for r in results]
 
     def run(self, inputs: Sequence[Value], *, rng: RngState | None = None) -> tuple[list[Value], list[Value]]:
         """As a call; also returns the arguments as they are after the run (under ``shadow`` in float64)."""
@@ -136,13 +137,6 @@ class InterpretedProgram:
                 func.location,
             )
         return GraphFunction(self, func)
-
-
-def _no_view(value: Value) -> Value:
-    """The same memory as a tensor that is not a view; a conjugate stays as it is."""
-    if not isinstance(value, Tensor) or not value._is_view() or value.is_conj() or value.is_neg():
-        return value
-    return torch._C._dynamo.guards._reinterpret_tensor(value, value.shape, value.stride(), 0)
 
 
 def run_module(

@@ -18,15 +18,15 @@ from .python_source import Around, python_source
 from .python_text import dtype_name, identifier
 
 
-def aligned(tensor: torch.Tensor) -> torch.Tensor:
+def aligned(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
     """A copy of ``tensor`` with the same sizes and strides at a 16-byte boundary (what kernels were compiled
-    to expect).
+    to expect), on its own device unless told.
     """
     sizes, strides = tensor.size(), tensor.stride()
     if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):  # torch writes no element twice
         once = [1 if s == 0 else n for n, s in zip(sizes, strides, strict=True)]
-        return aligned(tensor.as_strided(once, strides)).expand(sizes)
-    copy = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+        return aligned(tensor.as_strided(once, strides), device).expand(sizes)
+    copy = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=device or tensor.device)
     return copy.copy_(tensor)
 
 

@@ -18,11 +18,13 @@ from stored_programs import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, norme
 
 import fuse_mlir
 from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.driver import program_cache
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.driver.program_cache import program_key
 from fuse_mlir.compiler.fx.graph_text import NotCacheable, graph_text
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
+from fuse_mlir.compiler.runtime.fx_output.kernels import kernel_of
 
 #: Compiles and calls in a process of its own; says what was loaded and what the graph tells of itself.
 PROGRAM = """
@@ -77,6 +79,16 @@ def test_a_hit_tells_what_the_compilation_told(tmp_path: Path) -> None:
     assert second.launches_after == 1 and any(here in str(line) for line in second.launches[0].lines)
     assert second.passes == () and "import" not in second.seconds
     assert str(first.module) == str(second.module)
+
+
+def test_a_hit_gives_fx_output(tmp_path: Path) -> None:
+    first, second = (compiled(tmp_path, output=output) for output in ("plan", "fx"))
+    assert (first.cached, second.cached) == (False, True)
+    assert first.fx().code == second.fx().code
+    launches = [node for node in second.fx().graph.nodes if kernel_of(node) is not None]
+    assert [kernel_of(node).ttir for node in launches] == [
+        k.text for k in kernel_sources(first.module).values()
+    ]
 
 
 def test_both_graphs_of_a_training_step_are_stored(tmp_path: Path) -> None:

@@ -63,6 +63,17 @@ def test_custom_fx_pass_changes_the_graph_and_not_the_result(capsys):
     assert verdict == "results are equal to the last bit"
 
 
+def test_fx_output_is_shown_and_changed(capsys):
+    example = load(EXAMPLES / "fx_output.py")
+    assert example.main() == 0
+    out = capsys.readouterr().out
+    assert "torch.ops.aten.mm.default" in out and "code: return y.softmax(-1)" in out
+    (launch,) = re.findall(r"torch\.ops\.fuse_mlir\.launch\.default\('(\w+)'", out)
+    (told,) = example.told
+    assert re.fullmatch(rf"{launch} wrote \[16, 24\], at most [01]\.\d\d\d", told)
+    assert out.endswith("results are equal to the last bit\n")
+
+
 @pytest.mark.parametrize(
     ("number", "exact"),
     [

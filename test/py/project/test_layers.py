@@ -48,7 +48,8 @@ LAYERS = {
     "fuse_mlir.compiler.driver.calling_convention": 10,
     "fuse_mlir.compiler.driver.program_entry": 10,  # the bytes of a program
     "fuse_mlir.compiler.driver.program_cache": 11,
-    "fuse_mlir.compiler.driver.compiled_graph": 11,  # what is told of a graph
+    "fuse_mlir.compiler.driver.fx_program": 11,  # a program as FX
+    "fuse_mlir.compiler.driver.compiled_graph": 12,  # what is told of a graph
     "fuse_mlir.compiler.driver.lowering": 12,  # the passes
     "fuse_mlir.compiler.driver.compilation": 13,  # with the passes, the half of the driver that needs MLIR
     "fuse_mlir.compiler.driver.cache_hit": 14,
@@ -73,6 +74,7 @@ INNER_LAYERS = {
     "fuse_mlir.compiler.runtime.plans": 1,
     "fuse_mlir.compiler.runtime.interpreter": 1,
     "fuse_mlir.compiler.runtime.cuda_graphs": 2,
+    "fuse_mlir.compiler.runtime.fx_output": 2,
     "fuse_mlir.compiler.runtime.checks": 2,
     "fuse_mlir.compiler.runtime.gpu": 3,
 }
