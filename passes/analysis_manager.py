@@ -54,8 +54,8 @@ class AnalysisManager:
     def get(self, analysis: type[A]) -> A:
         """The analysis of the module, computed unless it is cached.  Raises what computing it raises.
 
-        Within a pass it is computed once: a pass that has changed the module since, and not through the
-        analysis, computes another by ``analysis.of(module)``.
+        The cache is not cleared within a pass.  A pass that changes the module other than through the
+        analysis makes a new one with ``analysis.of(module)``.
         """
         found = self.cached(analysis)
         if found is None:

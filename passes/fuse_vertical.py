@@ -33,14 +33,15 @@ class FuseVertical(AnalysisPass):
 
     Pairs of groups of which one reads what the other made are tried until none is left: the pair that saves
     most time first (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that
-    have the same ``fuse.group`` already start together.
+    already have the same ``fuse.group`` are one group from the start.
 
     Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses.  Extern ops and tile code are
     never grouped.
 
-    Remarks: ``passed: fused`` for each group, with what it saves; ``missed`` with the name of the rule, what
-    it compared and both locations for each pair that stays apart; ``missed: extern`` for an extern op and a
-    kernel of which one reads what the other made.
+    Remarks: ``passed: fused`` for each group that merged, with what it saves; ``missed`` for each pair of
+    groups that is still apart at the end, with the name of the rule, what it compared and two locations:
+    those of the last call of the first group and of the first call of the second; ``missed: extern`` for an
+    extern op and a kernel of which one reads what the other made.
     """
 
     name: ClassVar[str] = "fuse-vertical"
@@ -61,15 +62,17 @@ class FuseVertical(AnalysisPass):
 
 
 def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The pairs of groups of which a kernel of one makes a tensor that a kernel of the other reads."""
+    """The pairs of groups, one of them in ``groups``, where one group makes a tensor that the other reads.
+    The first in program order comes first.
+    """
     for group in groups:
         for other in graph.partners.get(group, ()):
             yield min(group, other), max(group, other)
 
 
 def extern_pairs(graph: GroupGraph) -> list[tuple[tuple[Node, Node], str]]:
-    """Extern ops and kernels of which one reads what the other made, or a view of it, in program order; with
-    the name of the extern op.  Of an extern op and a group one pair.
+    """The pairs of an extern op and a kernel of which one reads what the other made, or a view of it.  Each
+    comes with the name of the extern op.  They are in program order, one for each extern op and group.
     """
     nodes = graph.deps.nodes
     maker = {value: node for node in nodes for value in node.results}

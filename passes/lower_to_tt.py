@@ -7,10 +7,10 @@ declaration that says how to launch it; ``fuse.params`` says which of its argume
 
 Before::
 
-    func.func private @k(%x: tensor<64xf32>, %o: tensor<64xf32>, %s0: index {fuse.sym = "s0"}) ->
-    tensor<64xf32>
-        attributes {fuse.kernel, fuse.grid = ["s0"], fuse.ties = array<i64: 1>, fuse.tile = {.., num_warps = 4
-        : i64}} {
+    func.func private @k(%x: tensor<64xf32>, %o: tensor<64xf32>, %s0: index {fuse.sym = "s0"})
+        -> tensor<64xf32>
+        attributes {fuse.kernel, fuse.grid = ["s0"], fuse.ties = array<i64: 1>,
+                    fuse.tile = {.., num_warps = 4 : i64}} {
       %p = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
       ...
       return %o : tensor<64xf32>

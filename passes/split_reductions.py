@@ -1,31 +1,39 @@
 """``split-reductions``: a reduction with few results and many points is cut into slices that run in parallel.
 
-Where a kernel would run as too few programs for the GPU, one reduced dim is cut into slices.  A first kernel
-reduces each slice into a workspace and does all that does not depend on the result.  A second one combines
-the slices, always in the same order, and does the rest.  Where the rest runs over the reduced dims again
-(softmax, layer norm of long rows), the second kernel only combines and a third does the rest, so that each
-is tiled for what it does.  The rest reads a value that the first kernel stores, rather than computing it
-once more, if that reads fewer bytes.  There are no atomics, so results do not vary between runs.
+Where a kernel would run as too few programs for the GPU, one reduced dim is cut into slices:
+
+- a first kernel reduces each slice into a workspace, and does all that does not depend on the result;
+- a second kernel combines the slices, always in the same order, and does the rest;
+- where the rest runs over the reduced dims again (softmax, layer norm of long rows), the second kernel only
+  combines, and a third does the rest.  Each is then tiled for what it does.
+
+If the first kernel stores a value that the rest needs, the rest reads it instead of computing it again, where
+that reads fewer bytes.  There are no atomics, so results do not vary between runs.
 
 Before::
 
-    %y = call @total(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>        // fuse.dims = {d0 =
-        "1048576"}, sum over d0
+    // @total: fuse.dims = {d0 = "1048576"}, a sum over d0
+    %y = call @total(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
 
 After::
 
-    %w0 = "fuse.empty"() : () -> tensor<256xf32>
-    %w = call @total_slices(%x, %w0) : (tensor<1048576xf32>, tensor<256xf32>) -> tensor<256xf32>   //
-        fuse.dims = {d0 = "4096", d1 = "256"}
-    %y = call @total_rest(%w, %o) : (tensor<256xf32>, tensor<f32>) -> tensor<f32>                  //
-        fuse.dims = {d1 = "256"}
+    // @total_slices: fuse.dims = {d0 = "4096", d1 = "256"}
+    // @total_rest: fuse.dims = {d1 = "256"}
+    %w0 = "fuse.empty"() {syms = []} : () -> tensor<256xf32>
+    %w = call @total_slices(%x, %w0)
+        : (tensor<1048576xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %y = call @total_rest(%w, %o) : (tensor<256xf32>, tensor<f32>) -> tensor<f32>
 
 Where slices do not cover the dim exactly, points beyond its end are guarded: nothing is read or written
 there, and they add nothing to the result.
 
-It does not fire where there are enough programs (two for each multiprocessor); where rows are read again
-after their reduction, each multiprocessor has one and the L2 cache holds all of them, as one kernel then
-reads them twice at little cost; in a module without ``@main``; nor by the rules below.
+It does not fire:
+
+- where there are enough programs (two for each multiprocessor);
+- where rows are read again after their reduction, each multiprocessor has a row, and the L2 cache holds all
+  rows: one kernel then reads them twice at little cost;
+- in a module without ``@main``;
+- where a rule refuses (the ``missed`` remarks below).
 
 Remarks: ``passed: split``, with the number of slices; ``missed: short`` where slices would be shorter than
 16 KB or fewer than three, ``scan`` where a scan crosses the dim, ``overlap`` where another reduction crosses
@@ -106,7 +114,7 @@ class SplitReductions(AnalysisPass):
 
 @dataclass
 class _Plans:
-    """What becomes of kernels, thought of once for all that have the same code: layers of a model, say."""
+    """What becomes of each kernel, cached by kernel code: the layers of a model share theirs."""
 
     hardware: Hardware
     _known: dict[bytes, tuple[Slicing | NotSliced | None, tuple[int, ...]]] = field(default_factory=dict)
@@ -119,8 +127,8 @@ class _Plans:
         if code not in self._known:
             kernel = Kernel.of(func)
             found = plan_slices(KernelShape.of(kernel), self.hardware)
-            split = found.reductions if isinstance(found, Slicing) else ()
-            self._known[code] = found, tuple(kernel.reductions.index(op) for op in split)
+            sliced = found.reductions if isinstance(found, Slicing) else ()
+            self._known[code] = found, tuple(kernel.reductions.index(op) for op in sliced)
             return found
         plan, numbers = self._known[code]
         if not isinstance(plan, Slicing):

@@ -12,13 +12,13 @@ from ._rewrite_tests import TESTS
 _INTRODUCTION = """\
 # Rewrites of FX graphs
 
-A rewrite changes an FX graph before the import, where an MLIR pass would come too late: it makes other ops
-of torch's libraries, changes what AOTAutograd saves for the backward pass, or chooses strides that torch's
-meta functions propagate. The rewrites run in the stages below, from top to bottom
-(`compiler/rewrites/stages.py`).
+A rewrite changes an FX graph before the import. An MLIR pass would come too late for it. A rewrite calls
+other library ops of torch, changes what AOTAutograd saves for the backward pass, or chooses strides, which
+torch's meta functions propagate. The rewrites run in the stages below, from top to bottom
+(`compiler/rewrites/stages.py`). Some are in two stages.
 
-**Which rewrite did this?** Each rewrite that fires leaves one remark, with its name, how often it
-fired, the new nodes and your lines:
+**Which rewrite did this?** A rewrite that fires leaves one remark for each graph and stage in which it fires,
+with its name, how often it fired there, the new nodes and your lines:
 
 ```text
 passed: pad-products: rewritten, count=1: the sizes of a 16-bit matrix product are padded with zeros to whole
@@ -26,9 +26,10 @@ passed: pad-products: rewritten, count=1: the sizes of a 16-bit matrix product a
 ```
 
 `graph.remarks` has it; `options={"remarks": "text"}` writes it to the log
-([Read a remark](../README.md#read-a-remark)). The first graph that is compiled afterwards tells the remarks
-of the stages `captured` and `joint`. A graph from the program cache tells those that it was stored with. On a
-hit of the captured graph no rewrite runs (`compiler/driver/cache_hit.py`).
+([Read a remark](../README.md#read-a-remark)). The remarks of the stages `captured` and `joint` are in
+`graph.remarks` of the first graph that is compiled afterwards, which with gradients is the forward graph. A
+graph from the program cache has the remarks that were stored with it. If the captured graph is in the cache,
+no rewrite runs (`compiler/driver/cache_hit.py`).
 
 `option` in the tables is one of `torch.compile(.., options={..})`. `epilogues` and `layouts` are on for
 graphs on a GPU, unless the option says otherwise. What is always on has no switch. Sub-graphs of higher-order

@@ -15,7 +15,7 @@ class Hardware:
     shared_bytes: int = 164 * 1024  #: shared memory that the programs of an SM can use
     l2_bytes: int = 40 << 20
     warp: int = 32
-    max_warps: int = 16  #: largest program that tiling makes
+    max_warps: int = 16  #: of a program, as a rule; programs of long rows have twice as many
     bandwidth: int = 1500
     clock: float = 1.5  #: GHz under load
     launch: float = 2.0  #: microseconds that a kernel costs beside its work; a round figure for all GPUs

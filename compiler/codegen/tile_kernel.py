@@ -27,10 +27,11 @@ from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]
 
-#: From this many blocks on, a loop gets separate code for its masked blocks.  The smaller number is for folds
-#: that count their points, as masks cost these more.
-_LONG_LOOP, _SHORT_LOOP = 8, 2
-#: Bits of the significands of f32 and of the 16-bit types, the narrowest first.
+#: Fewest whole blocks of a loop for which the blocks that masks cut get code of their own outside of it.
+_LONG_LOOP = 8
+#: The same for a loop with a fold that counts its points: masks cost such a fold more.
+_SHORT_LOOP = 2
+#: Bits of the significands of f32 and of the types of 16 bits, the narrowest first.
 _F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
@@ -43,7 +44,8 @@ class TileKernel(TileAccesses):
         self.rounding = Rounding(self.builder, self._operand)
         self.iteration: ir.Value | None = None
         self.carries: dict[ir.Operation, ir.Value] = {}
-        #: By operand and mean: the mean that was emitted, and ``Welford.whole``'s further results.
+        #: (x, mean of x) in scalar code -> the tile of that mean, and the further results of
+        #: ``Welford.whole``, whose difference is x - mean.
         self.deviations: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, Sequence[ir.Value]]] = {}
 
     def rewrite(self) -> list[Expr]:
@@ -121,12 +123,12 @@ class TileKernel(TileAccesses):
         outer = dict(self.values)
         with builder.inside(loop.body), self.index.inside(whole is not None):
             self.iteration = loop.induction_variable
-            number_ = self.iteration
-            if backwards == {True} or self._again(stage, folded, scans):
-                number_ = builder.elementwise(
-                    "arith.subi", [builder.elementwise("arith.subi", [count, one]), number_]
+            position = self.iteration
+            if backwards == {True} or self._runs_backwards(stage, folded, scans):
+                position = builder.elementwise(
+                    "arith.subi", [builder.elementwise("arith.subi", [count, one]), position]
                 )
-            self.index.blocks[axis] = number_
+            self.index.blocks[axis] = position
             after = self._body(body, folded, scans, _regroup(list(loop.inner_iter_args), states))
             scf.YieldOp(after)
         self.values, self.iteration = outer, None
@@ -149,7 +151,9 @@ class TileKernel(TileAccesses):
         scans: list[ir.Operation],
         running: list[list[ir.Value]],
     ) -> list[ir.Value]:
-        """Emits the code of one block.  Returns the running tiles after it, and the carries of scans."""
+        """The code of one block.  ``running``: of each fold and each scan, its state before the block.
+        Returns their states after it, folds first.
+        """
         assert self.iteration is not None
         for op, state in zip([*folded, *scans], running, strict=True):
             if op.name == "fuse.scan":
@@ -185,9 +189,12 @@ class TileKernel(TileAccesses):
         return carried
 
     def _whole_blocks(self, stage: int, body: list[ir.Operation], folded: list[ir.Operation]) -> range | None:
-        """The blocks without masked lanes of a long row, if a loop is to fold only these and the other blocks
-        are folded outside of it: masks are a quarter of such a loop's instructions.  None if there are no
-        such blocks or only few, or if the loop stores something.
+        """The whole blocks of a row, those of which every lane is a point, where the loop is to run over them
+        alone.  The blocks that masks cut are then folded outside of it: masks are a quarter of the
+        instructions of such a loop.
+
+        None where one loop takes all blocks: there are too few whole ones, ``num_stages`` is above 1, or the
+        body holds anything but folds, ``arith``, ``math`` and ``_READS`` (it stores, scans or asserts).
         """
         axis = self.tile.looped
         assert axis is not None
@@ -200,14 +207,14 @@ class TileKernel(TileAccesses):
         return whole if plain and self.tile.num_stages == 1 else None
 
     def _counts(self, folded: list[ir.Operation]) -> bool:
-        """Whether a loop has a fold that needs the number of its points, and that folds several masked
-        elements in a thread.
+        """Whether a fold of the loop needs the number of points that it has folded, and folds several
+        elements of a thread at once: a mask then makes that number differ from lane to lane.
         """
         return any(REDUCTION_OPS[op.name].counts and self.lanes.of(op, masked=False).own > 1 for op in folded)
 
-    def _again(self, stage: int, folded: list[ir.Operation], scans: list[ir.Operation]) -> bool:
-        """Whether a loop only stores, from what an earlier loop has read.  It then runs backwards, as the end
-        of the row was read last and is still in the cache.
+    def _runs_backwards(self, stage: int, folded: list[ir.Operation], scans: list[ir.Operation]) -> bool:
+        """Whether a loop runs backwards: it neither folds nor scans, and another loop over the row came
+        before it.  What that one read last is still in the cache.
         """
         return stage > 0 and not folded and not scans
 
@@ -222,7 +229,9 @@ class TileKernel(TileAccesses):
 
     # --- ops ----------------------------------------------------------------------------------------------
     def _emit(self, op: ir.Operation) -> None:
-        """Emits an op.  Where a row is held in parts, an op along that row is emitted for each part."""
+        """The code of an op.  Where the row is in two parts (``row_parts.py``), an op along it has code for
+        each part.
+        """
         if self.row is None or self.row.axis not in self.plan.axes[op] or op.name in REDUCTIONS:
             self._emit_once(op)
             return
@@ -266,8 +275,8 @@ class TileKernel(TileAccesses):
             self._set(op, [philox.uniform_of_fours(self.builder, operands[0], operands[1], fours)])
 
     def _fours(self, op: ir.Operation) -> ir.Value | None:
-        """The counter divided by 4, for four neighbours that share one Philox call.  None where lanes do not
-        count up from a multiple of 4.
+        """The counter of a ``fuse.rand`` divided by 4, once for each four neighbouring lanes, as one call of
+        Philox gives four numbers.  None where the counters of lanes do not count up from a multiple of 4.
         """
         vectors = self.index.vector_axes
         if not vectors or isinstance(op.operands[2].owner, ir.Block):
@@ -339,8 +348,9 @@ class TileKernel(TileAccesses):
         return _fold_of(op)
 
     def _welford(self, value: ir.Value) -> Welford:
-        """The Welford fold of a value.  If its elements were widened from 16 bits, f32 has spare bits in its
-        significand, and the sum of as many equal elements as these bits can count is exact.
+        """The fold of a ``fuse.welford`` of ``value``.  Where elements are widened from 16 bits, it says of
+        how many equal elements f32 holds the sum exactly: the bits of f32's significand that an element does
+        not need count them.
         """
         if str(value.type) == "f32":
             for name, bits in _SIGNIFICAND.items():

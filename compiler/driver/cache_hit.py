@@ -1,13 +1,16 @@
 """What happens on a hit in the program cache: a stored program is loaded, without MLIR and without Triton.
 
-There are three hits, asked for in this order:
+What Dynamo captured is looked up first (``hit_of_captured``):
 
-1. a captured graph without gradients (``hit_of_captured``): Dynamo calls the stored program.  Neither
-   AOTAutograd nor any rewrite runs;
-2. a captured graph with gradients (``hit_of_captured``): AOTAutograd wraps a graph of one op, which stands
-   for the stored training step (``frontend/autograd/stand_in.py``).  No rewrite runs;
-3. a graph after AOTAutograd (``hit_of_graph``): AOTAutograd has traced and partitioned what Dynamo captured,
-   and gets the stored program of one of its graphs.
+- without gradients, a hit means that Dynamo calls the stored program.  Neither AOTAutograd nor any rewrite
+  runs;
+- with gradients, a hit means that AOTAutograd wraps a graph of one op, which stands for the stored training
+  step (``frontend/autograd/stand_in.py``).  No rewrite runs.
+
+On a miss AOTAutograd traces the graph and, with gradients, cuts it.  Each graph that it makes is looked up
+(``hit_of_graph``), and on a hit AOTAutograd gets the stored program.  The rewrites of the stages
+``captured``, ``joint`` and ``keyed`` (``rewrites/stages.py``) and the user's ``fx_pass`` have run before;
+others do not run.
 
 ``program_cache.py`` says what the keys hold and how entries are read; ``runtime/cache`` is the folder.
 """
@@ -54,8 +57,8 @@ log = logging.getLogger(__name__)
 class CapturedLookup:
     """What the cache knows of a captured graph.
 
-    key: its name there, None where it has none, so that only graphs after AOTAutograd are looked up.  call:
-    what Dynamo calls; None where the graph has to be compiled.
+    key: the name of the captured graph in the cache; None where it has none.  Then only the graphs that
+    AOTAutograd makes of it are looked up.  call: what Dynamo calls; None where the graph has to be compiled.
     """
 
     key: str | None

@@ -69,14 +69,16 @@ class CapturedFacts:
 
 
 class CapturedCompilation:
-    """Compiles one captured graph: AOTAutograd calls the methods in the order in which they stand here.
+    """Compiles one captured graph.  ``compile`` hands the graph to AOTAutograd, which calls back: without
+    gradients ``compile_inference``, with gradients ``cut``, ``compile_forward`` and ``compile_backward``.
 
-    AOTAutograd keeps it as long as the graph can run, so it must not keep the graph or its inputs.
+    AOTAutograd keeps this object as long as the graph can run, so it must not keep the graph or its inputs.
     """
 
     def __init__(self, facts: CapturedFacts, options: Options, key: str | None) -> None:
         self._facts, self._options, self._key = facts, options, key
-        #: What was rewritten before there was a graph to tell it: the first that is compiled does.
+        #: Remarks of rewrites before the graphs of AOTAutograd.  The first of these that is compiled gets
+        #: them.
         self._remarks = Remarks()
         #: What Dynamo calls where none of AOTAutograd's wrappers is needed.
         self._direct: Callable[..., Any] | None = None

@@ -49,8 +49,10 @@ from .request import Request
 
 @dataclass
 class Compilation:
-    """One graph, compiled.  objects: what only this process has, by the name that the module has for it.
-    tuned: False where the time of ``autotune`` did not suffice, so that another compilation may do better.
+    """One graph, compiled.
+
+    objects: objects of this process that extern ops take (sub-graphs, Triton kernels), by their names in the
+    module.  tuned: False where the search of ``autotune`` ran out of time; such a program is not stored.
     """
 
     interface: Interface

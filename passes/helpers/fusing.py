@@ -110,7 +110,11 @@ class Fuser:
         return False
 
     def report(self, candidates: Candidates, remarks: Remarks) -> None:
-        """One remark for each pair that stays apart at the end, and one for each group."""
+        """One remark for each pair of groups that is apart at the end, and one for each group that merged.
+
+        The remark of a pair names two calls: the last of the first group and the first of the second.  What
+        the rule compared may be about other members of the groups.
+        """
         nodes = self.graph.deps.nodes
         for a, b in sorted(set(candidates(self.graph, self._groups()))):
             refusal = self.refused.get(self._key(a, b))

@@ -22,17 +22,20 @@ from .plan import FusionPlan, Member, Refusal
 
 @dataclass(frozen=True)
 class Limits:
-    """Parameters of the rules.
+    """Parameters of the rules.  They suit an H200 and are the same for every GPU: of fusion,
+    the option ``hardware`` changes only the score of a merge.
 
-    cheap, loads:   a kernel with at most so many issue slots and loads for each point may always be
-    recomputed.  row, rows:      a reduction of more than ``row`` elements with fewer than ``rows`` results
-    does not merge
-                    with kernels that visit the elements again.
-    cached:         bytes that a GPU's L2 cache keeps.  If all that is read fits, half the ``rows`` are
-    enough.  held:           fewest and most elements of a row whose column sums stay in one program's
-    registers.  walked:         fewest rows for which that pays.  slices:         fewest and most slices that
-    the rows are cut into (one or two programs for each SM).  slots_per_byte: issue slots that take as long as
-    moving one byte (an H200 has about 7; fewer is safer).
+    A kernel that sums both the rows and the columns of a matrix *walks*: each program takes a slice of the
+    rows, goes through them one by one, and keeps the sums of all columns in registers.
+
+    cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
+    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its
+                    readers apart.
+    cached:         bytes that a GPU's cache keeps: where it holds all that is read, half the ``rows`` do.
+    held:           fewest and most elements of a row in a kernel that walks.
+    walked:         fewest rows of such a kernel.
+    slices:         fewest and most slices of rows in such a kernel (one or two programs each SM).
+    slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
 
     accesses: int = 64
@@ -94,7 +97,7 @@ class FusionForm(NamedTuple):
     """What the cached rules may read of two groups that might merge.  Equal forms have equal verdicts.
 
     The kernels are in program order.  Values are numbered in the order in which they first occur among the
-    operands and results of the kernels; storages likewise.
+    operands and results of the kernels.  Storages are numbered in the same way.
 
     kernels:  the summary of each kernel, and how many operands and results its call has.
     values:   the numbers of the operands and results of each kernel, one kernel after the other.

@@ -179,7 +179,8 @@ class _Planner:
             stored, read = _show(reader.write.coords), _show(reader.coords)
             raise FusionRefused(
                 "index-mismatch",
-                f"no point of {name} is proven to store what is read: reorder or flatten its loops",
+                f"no point of {name} is known to store what is read: the coordinates of the read do not "
+                "determine it",
                 stored=stored,
                 read=read,
             )

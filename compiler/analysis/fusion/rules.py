@@ -1,9 +1,12 @@
-"""The rules of fusion: each is a function that returns None if two groups of kernels may merge, else a
-refusal.
+"""When two groups of kernels may become one: each rule is a function that returns None, or why not.
 
-They run in order, the cheap ones first.  Those after ``index_mismatch`` read the plan that it made; planning
-itself may refuse by ``order``, ``atomic`` and ``reduction-dims`` too.  ``plan.RULE_NAMES`` says what each
-rule refuses.  ``little-shared`` and ``memory`` are in ``passes/fuse_horizontal.py``, ``extern`` in
+They run in order, the cheap ones first.  Three rules also write into the ``FusionTrial`` what later rules
+read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walks``, ``recompute`` adds to
+``slots``.
+
+``plan.RULE_NAMES`` says what each name refuses.  Names that are raised elsewhere: ``index-mismatch``,
+``atomic``, and in some cases ``order`` and ``reduction-dims``, in ``placement.py`` and ``space.py``, which
+plan; ``little-shared`` and ``memory`` in ``passes/fuse_horizontal.py``; ``extern`` in
 ``passes/fuse_vertical.py``.
 
 The first rules read groups in their graph (``OF_GROUPS``).  From ``index_mismatch`` on, rules read only the
@@ -119,8 +122,10 @@ def index_mismatch(t: FusionTrial) -> Refusal | None:
 
 
 def reduction_dims(t: FusionTrial) -> Refusal | None:
-    """All reductions and scans cross the same dims.  Two exceptions: nested dims of a row in registers, and
-    row sums with column sums of one matrix.
+    """All reductions and scans cross the same dims, with two exceptions:
+
+    - they cross nested dims of a row that is held in registers;
+    - they are row sums and column sums of one matrix, which is read once.  Then ``t.walks`` becomes True.
     """
     plan = t.planned
     found: dict[frozenset[str], str] = {}
@@ -144,8 +149,8 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
 
 
 def lost_parallelism(t: FusionTrial) -> Refusal | None:
-    """Each reduction varies over every dim that nothing reduces, so that it is not computed again along
-    one.
+    """Each reduction varies along every dim that no reduction of the fused kernel crosses: it would be
+    computed again for each point of a dim that it does not vary along.
     """
     plan = t.planned
     parallel = plan.parallel
@@ -166,8 +171,8 @@ def lost_parallelism(t: FusionTrial) -> Refusal | None:
 
 
 def too_long_row(t: FusionTrial) -> Refusal | None:
-    """A kernel that reduces a row and visits it again does both in one program.  That is refused for few long
-    rows, as few programs would run.
+    """Refuses if few, long rows would be read again after their reduction: one program would do it for each
+    row.
     """
     plan = t.planned
     if t.walks:
@@ -197,9 +202,10 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
 
 
 def _read_from_cache(t: FusionTrial, rows: int) -> bool:
-    """Whether there is a row for each multiprocessor, and all rows are still in the cache when they are
-    visited again.  One kernel then takes less time than the three that split each row (group norm of 256
-    groups of 40960 elements: 18.5 us instead of 22.8).
+    """Whether each multiprocessor has a row, and the second read of a row finds it in the cache.
+
+    One kernel then costs less than the three kernels into which the reduction would be split (group norm of
+    256 groups of 40960 elements: 18.5 us in one kernel, 22.8 us in three).
     """
     members = t.planned.members
     read = {m.operands[r.argument] for m in members for r in m.summary.reads}
@@ -208,7 +214,7 @@ def _read_from_cache(t: FusionTrial, rows: int) -> bool:
 
 
 def uneven(t: FusionTrial) -> Refusal | None:
-    """What is stored varies over every parallel dim, so that no two programs store the same element."""
+    """What is stored is stored at every parallel point: no element is stored by several programs."""
     plan = t.planned
     escaping = t.form.escaping
     for instance in plan.instances:
@@ -340,7 +346,7 @@ def judge(candidate: Candidate) -> Verdict:
 
 
 def judge_form(form: FusionForm) -> Verdict:
-    """The verdict on any two groups of this form that no rule about groups refused."""
+    """The verdict of ``OF_FORMS``.  It holds for every pair of groups that has this form."""
     trial = FusionTrial(form)
     for rule in OF_FORMS:
         refusal = rule(trial)

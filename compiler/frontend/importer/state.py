@@ -1,7 +1,7 @@
 """What is known while one FX graph is imported, and the questions that importing a node asks of it.
 
 The walk over the nodes (``walk.py``), extern calls, sub-graphs and, through ``Call``, the builders of ``ops``
-import this module; it imports none of them.
+import this module.  It imports none of them; of ``subgraph_calls.py`` it imports the class ``Subgraph``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,9 +35,10 @@ from .values import HostObject, Number, PassedOn, Tensor
 class MainArguments:
     """The arguments that ``@main`` has so far; ``main_function.py`` adds them.
 
-    attributes: of each argument, in order.  positions: the number of each argument that is a tensor, and of
-    its new value once it is mutated.  fakes: the FX values of these tensors, by number.  constants: the
-    tensors that the FX module holds, by their paths in it; constant_tensors: the arguments that they are.
+    attributes: of each argument, in order.  positions: value -> argument number, for each argument that is a
+    tensor, and for its new value once it is mutated.  fakes: argument number -> the FX value of the tensor.
+    constants: path in the FX module -> the tensor that the module holds there.  constant_tensors: path -> the
+    argument that holds this tensor.
     """
 
     attributes: list[dict[str, ir.Attribute]] = field(default_factory=list)
@@ -67,15 +68,15 @@ class ImportState:
     remarks: Remarks = field(default_factory=Remarks)
 
     def __post_init__(self) -> None:
-        index = torch.device(self.device)
-        self.device = str(index) if index.type == "cpu" or index.index is not None else f"{index.type}:0"
+        self.device = _named(torch.device(self.device))
         self.builder = ModuleBuilder(self.context, self.device)
         self.symbols = SymbolTable(self.builder)
         self.arguments = MainArguments()
         self.values: dict[fx.Node, Any] = {}  #: of the nodes that are imported: see ``values.py``
         self.mutated: dict[int, ir.Value] = {}  #: argument of @main -> its new value
         self.subgraphs: dict[Any, Subgraph] = {}  #: the sub-graphs that are imported already
-        #: what a node holds until it has run: a wait what the collective reads
+        #: node -> the tensors that keep their contents until it has run; for a wait, what the collective
+        #: reads
         self.held: dict[fx.Node, list[fx.Node]] = reads_until(self.gm.graph)
         self._specs: dict[tuple[Any, ...], TensorSpec] = {}
         self._devices: dict[torch.device, str | None] = {}
@@ -190,7 +191,7 @@ class ImportState:
 
     def _device(self, device: torch.device) -> str | None:
         if device not in self._devices:
-            text = str(device) if device.index is not None or device.type == "cpu" else f"{device.type}:0"
+            text = _named(device)
             self._devices[device] = None if text == self.device else text
         return self._devices[device]
 
@@ -205,7 +206,9 @@ class ImportState:
         return HostObject(candidate, value)
 
     def fall_back(self, node: fx.Node, reason: str) -> None:
-        """Counts an unplanned extern call; raises UnsupportedOp when strict."""
+        """Records a fallback, with a remark: torch runs the op of ``node``.  Raises UnsupportedOp when
+        strict.
+        """
         target, where, line = target_name(node.target), describe(node), user_line(node)
         if self.strict:
             operands = (
@@ -226,6 +229,11 @@ class ImportState:
             ops=(node.name,),
             locations=() if line is None else (line_text(line),),
         )
+
+
+def _named(device: torch.device) -> str:
+    """The name of a device in the module: with its number, but for the CPU."""
+    return str(device) if device.type == "cpu" or device.index is not None else f"{device.type}:0"
 
 
 def _host_number(builder: ModuleBuilder, tensor: Tensor, location: ir.Location) -> Number:

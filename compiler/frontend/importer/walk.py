@@ -1,8 +1,16 @@
 """The walk over the nodes of an FX graph, which imports one after the other.
 
-Every node goes one of four ways: its value is a size or a constant (no op), the table of lowerings builds
-kernels or a view, an extern call runs it as itself, or, for what only the host knows (sub-graphs, Triton
-kernels), it is an entry of ``objects``.
+What becomes of a ``call_function`` node, in the order in which it is asked (``import_node``):
+
+- ``getitem`` is an entry of what its argument has become;
+- a number or a size that is known is no op;
+- the builder that the table of lowerings has for its op makes kernels, a view or an extern call; a result
+  without elements is a ``fuse.empty``, and the builder is not asked;
+- where the table has no builder, the builder refuses, or it failed in an import before this one, an extern
+  call runs the op as itself.
+
+Objects that only the host knows (sub-graphs, Triton kernels) become entries of ``ImportState.objects`` when
+an extern call takes them (``extern.py``).
 
 The walk finds a builder in the table of ``fx/table.py`` and imports none, so that the builders of
 higher-order ops can import the walk: it takes them through their sub-graphs.
@@ -28,8 +36,10 @@ from .values import HostObject
 
 
 def import_nodes(state: ImportState, example_inputs: Sequence[Any] = ()) -> tuple[tuple[int, ...], Any]:
-    """Imports every node of ``state.gm`` in order: the numbers of the placeholders that are arguments of
-    ``@main``, and what the graph returns, as FX says it.
+    """Imports every node of ``state.gm`` in order.
+
+    Returns the numbers of the placeholders that are arguments of ``@main``, and the argument of the FX node
+    ``output``: nodes, nested as the graph returns them.
     """
     inputs = take_placeholders(state, example_inputs)
     hold_constants(state)
@@ -47,13 +57,14 @@ def import_nodes(state: ImportState, example_inputs: Sequence[Any] = ()) -> tupl
 
 
 def import_node(state: ImportState, node: fx.Node) -> Any:
-    """Emits the ops of a ``call_function`` node; its value (``values.py``).  Raises BuilderFailed for an
-    exception that the node's builder should not raise.
+    """Emits the ops of a ``call_function`` node and returns its value (``values.py``).
+
+    Raises BuilderFailed where the node's builder raises anything but a ``Refused`` or a ``CompileError``.
     """
     value = node.meta.get("val")
     if node.target is operator.getitem:
         return state.current(node.args[0])[node.args[1]]
-    if isinstance(value, (int, float, bool)) and not _has_effect(node):
+    if isinstance(value, (int, float, bool)) and not _is_mutable(node):
         return value
     if isinstance(value, torch.SymInt) and not node.meta.get("unbacked_bindings"):
         try:
@@ -82,7 +93,7 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
             not lowering.view
             and isinstance(value, torch.Tensor)
             and _is_empty(value)
-            and not _has_effect(node)
+            and not _is_mutable(node)
         ):
             spec = call.result
             return call.made(state.builder.empty(spec, location), value, spec)
@@ -108,5 +119,6 @@ def _is_empty(fake: torch.Tensor) -> bool:
     return any(type(n) is int and n == 0 for n in fake.shape)
 
 
-def _has_effect(node: fx.Node) -> bool:
+def _is_mutable(node: fx.Node) -> bool:
+    """Whether the schema of the op says that it writes into an argument."""
     return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
