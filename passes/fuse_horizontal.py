@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.fusion.form import Limits
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.memory import GroupLiveBytes
-from ..compiler.analysis.fusion.rules import Candidate, Limits, Refusal
+from ..compiler.analysis.fusion.plan import Refusal
+from ..compiler.analysis.fusion.rules import Candidate
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
@@ -49,8 +51,8 @@ class FuseHorizontal(AnalysisPass):
 
     name: ClassVar[str] = "fuse-horizontal"
     preserves: ClassVar[Analyses] = (Program, GroupGraph)
-    max_accesses: Count = 64
-    max_ops: Count = 512
+    max_accesses: Count = Limits.accesses
+    max_ops: Count = Limits.ops
     near: Count = 8
     hardware: str = "generic"
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.fusion.form import Limits
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.rules import Limits, Refusal
+from ..compiler.analysis.fusion.plan import Refusal
 from ..compiler.analysis.program.dependences import Node
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
@@ -46,8 +47,8 @@ class FuseVertical(AnalysisPass):
 
     name: ClassVar[str] = "fuse-vertical"
     preserves: ClassVar[Analyses] = (Program, GroupGraph)
-    max_accesses: Count = 64
-    max_ops: Count = 512
+    max_accesses: Count = Limits.accesses
+    max_ops: Count = Limits.ops
     hardware: str = "generic"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:

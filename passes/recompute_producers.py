@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.fusion.form import Limits
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.rules import Candidate, Limits, judge
+from ..compiler.analysis.fusion.rules import Candidate, judge
 from ..compiler.analysis.fusion.score import Gain
 from ..compiler.analysis.kernel.accesses import Summary, slots
 from ..compiler.base.hardware import Hardware

@@ -93,8 +93,9 @@ class Options:
         runs all on the interpreter.
     interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or
         ``planned``.
-    hardware: the name of the hardware model that fusion and tiling compute with.  ``auto`` finds it by the
-        name of the device; off the GPU, or without a model, it is ``generic``.
+    hardware: the name of the hardware model with which tiling chooses tiles and fusion estimates what a merge
+        saves; the limits of the rules of fusion are the same for all.  ``auto`` finds it by the name of the
+        device; off the GPU, or without a model, it is ``generic``.
     cache: keep compiled kernels, programs and measured tiles in a folder, and look there first.  The
         environment's ``FUSE_MLIR_CACHE=off`` changes the default.
     cache_dir: that folder.  The default is the environment's ``FUSE_MLIR_CACHE_DIR``; None is the user's

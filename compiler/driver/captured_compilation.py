@@ -135,10 +135,8 @@ class CapturedCompilation:
     ) -> tuple[torch.fx.GraphModule, torch.fx.GraphModule]:
         """The forward and the backward graph of the joint graph."""
         _, on_gpu = where_it_runs(joint, self._options)
-        epilogues = self._options.library_epilogues(on_gpu)
-        forward, backward = partition(
-            joint, joint_inputs, epilogues=epilogues, remarks=self._remarks, **given
-        )
+        on = switched_on(self._options, kind="forward", on_gpu=on_gpu)
+        forward, backward = partition(joint, joint_inputs, on=on, remarks=self._remarks, **given)
         self._backward_graph = backward
         return forward, backward
 

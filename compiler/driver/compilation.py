@@ -42,7 +42,7 @@ from ..runtime.plans.plan_text import plan_text
 from ..runtime.plans.python_source import python_source
 from ..runtime.rng import RngState
 from .dumps import describe, new_folder
-from .lowering import hardware_of, lower
+from .lowering import hardware_model_of, lower
 from .program import Account, GpuProgram, Interface
 from .request import Request
 
@@ -106,7 +106,7 @@ def _compile_rewritten(request: Request) -> Compilation:
     program = _executable(request, imported, ran)
     if dump is not None:
         program.dump(dump)
-        hardware = hardware_named(hardware_of(request))
+        hardware = hardware_named(hardware_model_of(request))
         (dump / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, request.name))
         describe(dump, _about(launches_before, ran))
     return Compilation(

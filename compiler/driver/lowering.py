@@ -67,7 +67,7 @@ def _passes(request: Request, search: TilingSearch | None) -> list[Pass]:
     options = request.options
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
-    return default_pipeline(_level(request), hardware_of(request), _table(search), options.rounding)
+    return default_pipeline(_level(request), hardware_model_of(request), _table(search), options.rounding)
 
 
 def _manager(
@@ -140,8 +140,11 @@ def _level(request: Request) -> str:
     return "planned" if request.on_gpu or options.output == "fx" else options.interpret_level
 
 
-def hardware_of(request: Request) -> str:
-    """The name of the hardware model.  Raises ``OptionError`` where the option names none."""
+def hardware_model_of(request: Request) -> str:
+    """The name of the hardware model that a graph is compiled for.
+
+    Raises ``OptionError`` where the option names none.
+    """
     options = request.options
     if options.hardware == "auto":
         return hardware_name() if request.on_gpu else "generic"
@@ -151,4 +154,4 @@ def hardware_of(request: Request) -> str:
         raise OptionError(f"option 'hardware': {error}") from None
 
 
-__all__ = ["Lowered", "hardware_of", "lower"]
+__all__ = ["Lowered", "hardware_model_of", "lower"]

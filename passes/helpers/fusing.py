@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
+from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
-from ...compiler.analysis.fusion.rules import Candidate, Limits, Refusal, judge
+from ...compiler.analysis.fusion.plan import Refusal
+from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.hardware import Hardware

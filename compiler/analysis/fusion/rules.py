@@ -355,4 +355,4 @@ def judge_form(form: FusionForm) -> Verdict:
     return Verdict(None, trial.slots)
 
 
-__all__ = ["OF_FORMS", "OF_GROUPS", "Candidate", "Limits", "Refusal", "judge", "judge_form"]
+__all__ = ["OF_FORMS", "OF_GROUPS", "Candidate", "judge", "judge_form"]

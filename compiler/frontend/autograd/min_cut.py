@@ -2,7 +2,7 @@
 rewrites that change what the forward graph has to save.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from torch._functorch import config as functorch_config
@@ -24,21 +24,19 @@ def partition(
     joint: GraphModule,
     joint_inputs: Sequence[Any],
     *,
-    epilogues: bool = False,
+    on: Collection[Switch] = (Switch.ALWAYS,),
     remarks: Remarks | None = None,
     **options: Any,
 ) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph, for ``aot_autograd(partition_fn=...)``.
 
     First the rewrites of the stage ``JOINT`` change what the partitioner will find worth saving: each one's
-    docstring says how.  epilogues: whether matrix products may compute the ReLU behind them.  remarks: get
-    what was rewritten.
+    docstring says how.  on: the switches of rewrites that are on.  remarks: get what was rewritten.
 
     A random op that checkpointing runs again saves the generator's state as a tensor, on every device; by
     default torch hands generators to graphs on a GPU.
     """
     drop_detached(joint)
-    on = (Switch.ALWAYS, Switch.EPILOGUES) if epilogues else (Switch.ALWAYS,)
     JOINT.run(joint, on, Remarks() if remarks is None else remarks)
     round_what_decides(joint)
     with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):

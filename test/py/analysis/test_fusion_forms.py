@@ -7,10 +7,10 @@ from typing import Any
 
 from fusion_modules import Graph
 
-from fuse_mlir.compiler.analysis.fusion.form import FusionTrial
+from fuse_mlir.compiler.analysis.fusion.form import FusionTrial, Limits
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
 from fuse_mlir.compiler.analysis.fusion.plan import FusionPlan
-from fuse_mlir.compiler.analysis.fusion.rules import OF_FORMS, Candidate, Limits, judge, judge_form
+from fuse_mlir.compiler.analysis.fusion.rules import OF_FORMS, Candidate, judge, judge_form
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, Node
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir

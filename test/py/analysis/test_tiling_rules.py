@@ -13,7 +13,7 @@ from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, Ti
 from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES, choose
 from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.ir.kernel import Kernel, string
-from fuse_mlir.compiler.ir.tile import Axis, Tile
+from fuse_mlir.compiler.ir.tile import Tile
 
 LOAD = "load x[d0, d1] -> v\n"
 COPY = LOAD + "store v -> o[d0, d1]"
