@@ -241,9 +241,11 @@ def both_ways(shape: KernelShape) -> bool:
 
 
 def row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
-    """How many warps hold ``width`` elements: one for 64 bytes a thread, four 16-byte accesses in flight.
-    More where values would not fit in registers; fewer, of 32 elements a thread, where each meets the others
-    three times, which takes about 40 instructions every time.
+    """How many warps hold ``width`` elements.
+
+    Each thread has 64 bytes, which are four accesses of 16 bytes in flight.  There are fewer warps, whose
+    threads have 32 elements, where the warps meet three times or more to reduce: a meeting costs about 40
+    instructions.  There are more where values would not fit in registers.
     """
     warps = min(max(floor_power(width * shape.widest // _WARP_BYTES), 1), hardware.max_warps)
     if sum(REDUCTION_OPS[op.name].meetings for op in shape.kernel.reductions) >= 3:
@@ -270,11 +272,11 @@ def _in_vectors(tile: Tile, shape: KernelShape) -> Tile:
 
 # --- rows in loops ----------------------------------------------------------------------------------------
 def few_rows_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
-    """As many programs for each multiprocessor as three quarters of its share of the cache hold rows, with 32
-    warps between them that read 64 KB at a time.
+    """A loop whose programs share 32 warps and 64 KB of reads at a time on each multiprocessor.
 
-    When: a loop reads rows twice, in vectors, and more programs than four would exceed the cache.  Why: the
-    second read finds the row in the cache.
+    There are as many programs on a multiprocessor as rows fit into three quarters of its share of the L2
+    cache.  When: rows are read twice, in vectors; that number is at most four; and a thread reads at least
+    one vector at a time.  Why: the second read finds the row in the cache.
     """
     shape, dims, length = row.shape, row.dims, row.length
     if not shape.rereads or shape.kernel.scans or not shape.aligned(dims):
@@ -307,10 +309,10 @@ def unaligned_row_looped(row: ReducedRow, hardware: Hardware) -> Tile | None:
 
 
 def counted_row_looped(row: ReducedRow, hardware: Hardware) -> Tile | None:
-    """A loop of half the block of ``row_looped``.
+    """A loop over half the block that ``row_looped`` takes.
 
-    When: a fold counts its points, the block leaves a part of the row, and half of it does not.  Why: without
-    a mask a thread folds 16 bytes at once.
+    When: a fold counts its points, the row is no multiple of the block, but is one of half the block.
+    Why: no mask is needed then, and without a mask a thread folds 16 bytes at once.
     """
     block = _streamed_block(row)
     half = block // 2
