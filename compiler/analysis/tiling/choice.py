@@ -9,8 +9,8 @@ from ...ir.kernel import Access
 from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
 
-#: Lanes of a program of four warps.
-FOUR_WARPS = 128
+#: Threads of a program of four warps.
+THREADS_OF_FOUR_WARPS = 128
 #: Registers for values that a thread may hold before tiles shrink, and at most.
 SMALL_REGISTERS, LARGE_REGISTERS = 64, 160
 
@@ -84,10 +84,10 @@ def elements_per_program(shape: KernelShape) -> int:
         per_thread = max(1, per_thread // 2)
     while per_thread > 1 and per_thread * shape.live_values > SMALL_REGISTERS:
         per_thread //= 2
-    return FOUR_WARPS * per_thread
+    return THREADS_OF_FOUR_WARPS * per_thread
 
 
-def segments(extent: int, most: int, least: int = FOUR_WARPS) -> int:
+def segments(extent: int, most: int, least: int = THREADS_OF_FOUR_WARPS) -> int:
     """The largest block from ``least`` to ``most`` that wastes at most an eighth of its lanes on ``extent``,
     else the one that wastes least.
     """

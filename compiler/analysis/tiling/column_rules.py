@@ -10,7 +10,7 @@ from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
-from .choice import FOUR_WARPS, SMALL_REGISTERS, grid, segments
+from .choice import SMALL_REGISTERS, THREADS_OF_FOUR_WARPS, grid, segments
 from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
 
 
@@ -54,7 +54,7 @@ def columns_in_threads(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
     """
     shape, bound = reduced.shape, reduced.bound
     vector = max(1, 16 // shape.widest)
-    least, most = hardware.warp * vector, FOUR_WARPS * vector
+    least, most = hardware.warp * vector, THREADS_OF_FOUR_WARPS * vector
     if bound is None or ceil_power(bound) * 16 > THREAD_BYTES or shape.points(reduced.inner) < least:
         return None
     rows = ceil_power(bound)
@@ -80,7 +80,7 @@ def column_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     return reduced.tile(rows, columns, _warps(columns, rows))
 
 
-def scan_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
+def scanned_column(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     """A column a program, in registers, whatever it takes.
 
     When: the kernel scans forward and in reverse.  Why: one loop cannot run both ways.  Raises ``NoTiling``
@@ -108,7 +108,7 @@ def _block(reduced: ReducedColumns, hardware: Hardware) -> tuple[int, int]:
     columns = min(128, max(1, ceil_power(reduced.shape.points(reduced.inner))))
     while columns > 32 and reduced.programs(columns) < hardware.full_grid:
         columns //= 2
-    total = 8 * FOUR_WARPS * 2
+    total = 8 * THREADS_OF_FOUR_WARPS * 2
     while total > 512 and total // 256 * reduced.shape.live_values > SMALL_REGISTERS:
         total //= 2
     return columns, max(1, total // columns)

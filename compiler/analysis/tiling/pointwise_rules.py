@@ -5,8 +5,8 @@ from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
 from .choice import (
-    FOUR_WARPS,
     LARGE_REGISTERS,
+    THREADS_OF_FOUR_WARPS,
     elements_per_program,
     full_accesses,
     grid,
@@ -54,7 +54,7 @@ def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:
     """
     groups = shape.merge(shape.order)
     outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
-    if not outer or shape.points(inner) < FOUR_WARPS or _better_flat(shape, inner):
+    if not outer or shape.points(inner) < THREADS_OF_FOUR_WARPS or _better_flat(shape, inner):
         return None
     total = _shrunk(_elements(shape), shape.points(shape.order), hardware)
     columns = segments(shape.points(inner), min(total, 1024))
@@ -123,14 +123,14 @@ def _elements(shape: KernelShape) -> int:
     steps = [shape.steps(a).get(shape.order[-1]) for a in reads]
     skips = sum(step is not None and abs(step) > 1 for step in steps)
     elements = elements_per_program(shape)
-    return min(elements, 2 * FOUR_WARPS) if 2 * skips > len(reads) else elements
+    return min(elements, 2 * THREADS_OF_FOUR_WARPS) if 2 * skips > len(reads) else elements
 
 
 def _shrunk(block: int, points: int, hardware: Hardware) -> int:
     """Halved while there are too few programs for the chip: small tensors are limited by latency, not by
     access width.
     """
-    while block > FOUR_WARPS and -(-points // block) < hardware.full_grid:
+    while block > THREADS_OF_FOUR_WARPS and -(-points // block) < hardware.full_grid:
         block //= 2
     return block
 

@@ -14,8 +14,8 @@ from ...ir.tile import Axis, Tile
 from ...mlir import ir
 from ..kernel.shape import KernelShape
 from .choice import (
-    FOUR_WARPS,
     LARGE_REGISTERS,
+    THREADS_OF_FOUR_WARPS,
     NoTiling,
     elements_per_program,
     full_accesses,
@@ -25,13 +25,17 @@ from .row_parts import RowParts, row_parts
 
 #: A row in registers: above this, a program holds too much per thread.
 ROW_ELEMENTS, ROW_BYTES = 32768, 131072
-#: Rows above this take 32 warps, whose threads have 64 registers: few values may live then.
-_LONG_ROW, _LONG_ROW_VALUES = 16384, 3
+#: A block of a row with more elements takes 32 warps, whose threads have 64 registers each.
+_LONG_ROW = 16384
+#: Most values of such a row that may live at once.
+_LONG_ROW_VALUES = 3
 #: Programs of rows shorter than this are too short to keep memory busy alone: several rows share one.
 SHORT_ROW_BYTES = 2048
-#: Rows shorter than this are one program's: two warps meet at a barrier sooner than four that share two rows.
+#: A row shorter than this gets a program of two warps.  They meet at a barrier sooner than four warps that
+#: share two rows.
 _WARP_ROW_BYTES = 4096
-#: Rows of a program whose memory is contiguous across rows: two sectors of 16 bits, a line of 32.
+#: Rows of a program where memory is contiguous across rows.  32 neighbours are two sectors of 32 bytes with
+#: elements of 16 bits, and a line of 128 bytes with elements of 32 bits.
 _CROSSED_ROWS = 32
 #: Bytes of a row that one warp handles: 64 a thread.
 _WARP_BYTES = 2048
@@ -39,9 +43,13 @@ _WARP_BYTES = 2048
 ROW_REGISTERS = 128
 #: Elements of a row that a thread holds beside their positions, where the position of the largest is wanted.
 _POSITIONS = 16
-#: Of rows that a loop reads twice: bytes that the programs of an SM read at a time, the registers of a thread
-#: for them, of 64, and up to how many programs: with more, the small blocks of other loops serve as well.
-_READ_BYTES, _STREAM_REGISTERS, _FEW_PROGRAMS = 65536, 48, 4
+#: Bytes that all programs of an SM together read at a time, in loops that read their row twice.
+_READ_BYTES = 65536
+#: Most of a thread's 64 registers that what such a loop has read may take.
+_STREAM_REGISTERS = 48
+#: Most programs of an SM for which such a loop gets large blocks.  With more programs small blocks do as
+#: well.
+_FEW_PROGRAMS = 4
 #: Bytes of a thread's loads that are in flight at once: 16 of 16 bytes, 64 registers.
 THREAD_BYTES = 256
 
@@ -89,8 +97,8 @@ class ReducedRow:
 
     @cached_property
     def filled(self) -> int:
-        """Lanes that have work: what there is, where that is less than seven eighths of the block.  Lanes
-        that are idle in all threads are left out by the compiler.
+        """The lanes by which warps are counted: the points of a row where it is aligned and has less than
+        seven eighths of the block, else the block.  Triton leaves out lanes that are idle in all threads.
         """
         assert self.bound is not None
         few = self.shape.aligned(self.dims) and self.bound * 8 < self.width * 7
@@ -162,13 +170,14 @@ def row_of_two_warps(row: ReducedRow, hardware: Hardware) -> Tile | None:
 def long_row_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """A loop of 16 warps over a row that registers could hold.
 
-    When: the row has more than 16384 elements of 16 bits, is read in vectors, needs few registers, and there
-    are rows for several programs of each multiprocessor.  Why: a program that holds such a row has all
-    registers of a multiprocessor, and nobody reads while it writes; three programs read theirs again from the
-    cache.
+    When: the block of a row, a power of two, has more than 16384 elements of at most 16 bits; the row is
+    read in vectors and needs few registers; there are two rows or more for each multiprocessor; no scan
+    crosses the row, and no fold counts its points.  Why: a program that holds such a row takes all registers
+    of a multiprocessor, so that nothing is read while it writes.  Several programs that loop do not, and
+    their second read finds the row in the cache.
     """
     shape = row.shape
-    if not _is_long(row) or not shape.aligned(row.dims) or shape.kernel.scans or _counts(shape):
+    if not _fills_32_warps(row) or not shape.aligned(row.dims) or shape.kernel.scans or _counts(shape):
         return None
     if shape.widest > 2 or shape.points(shape.parallel) < hardware.full_grid:
         return None
@@ -178,13 +187,14 @@ def long_row_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
 def long_row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """A row a program, in the registers of 32 warps.
 
-    When: the row has more than 16384 elements and few values live at once.  Why: it is read once, and the 64
-    registers that each thread then has are enough.
+    When: the block of a row, a power of two, has more than 16384 elements, and few values live at once.
+    Why: the row is read once, and the 64 registers that each thread then has are enough.
     """
-    return row.held(1, 2 * hardware.max_warps) if _is_long(row) else None
+    return row.held(1, 2 * hardware.max_warps) if _fills_32_warps(row) else None
 
 
-def _is_long(row: ReducedRow) -> bool:
+def _fills_32_warps(row: ReducedRow) -> bool:
+    """Whether a row is long and its values fit into the 64 registers that each thread of 32 warps has."""
     return row.may_be_held and row.width > _LONG_ROW and row.shape.live_values <= _LONG_ROW_VALUES
 
 
@@ -198,7 +208,7 @@ def searched_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
         return None
     if row.width // (row_warps(row.filled, row.shape, hardware) * hardware.warp) <= _POSITIONS:
         return None
-    return row.looped(FOUR_WARPS * max(1, 16 // row.shape.widest), 4)
+    return row.looped(THREADS_OF_FOUR_WARPS * max(1, 16 // row.shape.widest), 4)
 
 
 def row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
@@ -214,7 +224,7 @@ def row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
     return _in_vectors(row.held(1, warps), row.shape)
 
 
-def scan_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
+def scanned_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """A row a program, in registers, whatever it takes.
 
     When: the kernel scans forward and in reverse.  Why: one loop cannot run both ways.  Raises ``NoTiling``
@@ -258,8 +268,10 @@ def row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
 
 
 def _in_vectors(tile: Tile, shape: KernelShape) -> Tile:
-    """The tile of a row in registers, with fewer warps where that lets it be accessed in whole vectors
-    although it starts anywhere.
+    """The tile of a row in registers, with as many warps as allow whole vectors.
+
+    A row that starts anywhere is accessed in whole vectors only where each thread has enough of them
+    (``row_parts.py``), so some rows get fewer warps than ``tile`` has.
     """
     warps = tile.num_warps
     while warps >= 1:
@@ -299,8 +311,9 @@ def few_rows_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
 def unaligned_row_looped(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """A loop over eight elements of a thread, or 32 bytes of them where a position is searched.
 
-    When: rows are long and do not start at multiples of 16 bytes.  Why: they are read an element at a time,
-    and eight loads of a thread are in flight.
+    When: a row has more than 8192 elements, and rows are not known to start at multiples of 16 bytes.
+    Why: loads may be of one element, and eight of a thread are then in flight.  A loop that only folds reads
+    vectors all the same (``row_start.py``).
     """
     shape = row.shape
     if shape.aligned(row.dims) or row.length <= 8192:
@@ -317,7 +330,7 @@ def counted_row_looped(row: ReducedRow, hardware: Hardware) -> Tile | None:
     block = _streamed_block(row)
     half = block // 2
     counts = _counts(row.shape) and row.length % block != 0
-    if not counts or row.length % half or half < FOUR_WARPS * max(1, 16 // row.shape.widest):
+    if not counts or row.length % half or half < THREADS_OF_FOUR_WARPS * max(1, 16 // row.shape.widest):
         return None
     return row.looped(half, 4)
 
@@ -343,8 +356,9 @@ def row_looped(row: ReducedRow, hardware: Hardware) -> Tile:
 
 
 def _streamed_block(row: ReducedRow) -> int:
-    """16 bytes for each of 256 threads, or the row when it is shorter; less where registers would be too few,
-    and of rows that are read an element at a time.
+    """The elements of 16 bytes for each of 256 threads, or the row where it is shorter.
+
+    Fewer where registers would be too few; at most 512 of rows that may start anywhere.
     """
     shape = row.shape
     block = min(256 * max(1, 16 // shape.widest), ceil_power(row.length))
@@ -366,8 +380,9 @@ def _finds_position(shape: KernelShape) -> bool:
 
 
 def _hardly_masked(shape: KernelShape, dims: tuple[str, ...], length: int, block: int) -> bool:
-    """Whether a loop whose fold counts its points leaves at most an eighth of its lanes idle, and out of no
-    vector a part: each thread then folds whole vectors.
+    """Whether at most an eighth of a loop's lanes are idle and the end of the row cuts no vector.
+
+    Each thread then folds whole vectors, also where the fold counts its points.
     """
     covered = -(-length // block) * block
     return covered * 7 <= length * 8 and length % shape.vector(dims) == 0

@@ -2,10 +2,11 @@
 
 ``choose`` is the entry.  It takes the first family of ``FAMILIES`` that a kernel is of, and of that family's
 rules the first that applies.  A remark of ``choose-tiling`` names the rule; the function beside the name says
-what the rule gives, when, and why.  What the rules gained on a GPU is in ``docs/performance.md``.
+what the rule gives, when, and why.  "What tiling rules gained" in ``docs/performance/history.md`` has
+figures.
 
-Hints choose block sizes only; a tile is right for every size: ``resident`` axes have a static bound, all
-others are cut into blocks.
+Hints of sizes decide which rule applies, and with it the blocks, the warps and the kinds of axes.  They never
+decide whether the result is right: a ``resident`` axis has a static bound, all others are cut into blocks.
 """
 
 from typing import Any
@@ -61,7 +62,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
             TilingRule("long-row-resident", row_rules.long_row_resident),
             TilingRule("searched-row", row_rules.searched_row),
             TilingRule("row-resident", row_rules.row_resident),
-            TilingRule("scan-resident", row_rules.scan_resident),
+            TilingRule("scanned-row", row_rules.scanned_row),
             TilingRule("few-rows-read-again", row_rules.few_rows_read_again),
             TilingRule("unaligned-row-looped", row_rules.unaligned_row_looped),
             TilingRule("counted-row-looped", row_rules.counted_row_looped),
@@ -75,7 +76,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         rules=(
             TilingRule("columns-in-threads", column_rules.columns_in_threads),
             TilingRule("column-resident", column_rules.column_resident),
-            TilingRule("scan-resident", column_rules.scan_resident),
+            TilingRule("scanned-column", column_rules.scanned_column),
             TilingRule("column-looped", column_rules.column_looped),
         ),
     ),

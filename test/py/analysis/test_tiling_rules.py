@@ -109,7 +109,7 @@ KERNELS = {
     "long-row-resident": (matrix(4096, 32000, SOFTMAX), "d0 grid 1, d1 resident 32768; 32 warps, 1 stages"),
     "searched-row": (matrix(4096, 8192, SEARCH, "bf16"), "d0 grid 1, d1 looped 1024; 4 warps, 1 stages"),
     "row-resident": (matrix(4096, 4096, SOFTMAX), "d0 grid 1, d1 resident 4096; 8 warps, 1 stages"),
-    "scan-resident": (matrix(64, 65536, scans("d1")), "d0 grid 1, d1 resident 65536; 16 warps, 1 stages"),
+    "scanned-row": (matrix(64, 65536, scans("d1")), "d0 grid 1, d1 resident 65536; 16 warps, 1 stages"),
     "few-rows-read-again": (matrix(512, 131072, SOFTMAX), "d0 grid 1, d1 looped 16384; 32 warps, 1 stages"),
     "unaligned-row-looped": (
         matrix(1024, 50257, MAXIMA, "bf16"),
@@ -125,6 +125,7 @@ KERNELS = {
         "d0 resident 8, d1 grid 1024; 4 warps, 1 stages",
     ),
     "column-resident": (matrix(16, 4096, CENTRED), "d0 resident 16, d1 grid 32; 2 warps, 1 stages"),
+    "scanned-column": (matrix(4096, 64, scans("d0")), "d1 grid 1, d0 resident 4096; 16 warps, 1 stages"),
     "column-looped": (matrix(4096, 4096, COLUMNS), "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
 }
 #: Further kernels: rule, kernel, tile.
@@ -226,12 +227,6 @@ def test_of_two_classes_without_a_bound_one_can_be_looped_over():
     sizes = {"s0": 4096, "s1": 1024}
     with pytest.raises(NoTiling, match="only one axis can be looped over"):
         chosen(replace(matrix("s0", "s1", ROWS_AND_COLUMNS), sizes=sizes))
-
-
-def test_columns_are_scanned_in_both_directions():
-    choice = chosen(matrix(4096, 64, scans("d0")))
-    assert choice.rule == "scan-resident"
-    assert choice.tile == Tile((Axis(("d1",), 1, "grid"), Axis(("d0",), 4096, "resident")), 16)
 
 
 def test_what_cannot_be_held_has_no_tile():
