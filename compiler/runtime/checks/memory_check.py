@@ -1,7 +1,7 @@
 """Checks, while a launch plan runs, that storage is allocated and freed where the plan says.
 
-``MemoryCalls`` puts a call beside every step of the plan that takes storage or gives it back; they keep count
-in a ``MemoryCheck``.  A step that takes storage over from another variable hands its count on.
+``MemoryCalls`` adds a call beside every step of the plan that allocates or frees storage.  These calls keep
+count in a ``MemoryCheck``.  A step that takes over the storage of another variable takes over its count.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from ..plans.steps import Alloc, CallExtern, Free, Return, Reuse, Step, View
 
 
 class MemoryCalls:
-    """The lines beside the steps of ``run``, asked for in their order; they call ``memory``."""
+    """Gives the lines before and behind each step of ``run``, in order of the steps; they call ``memory``."""
 
     def __init__(self) -> None:
         self._holders: dict[str, set[str]] = {}  #: variable -> all variables of its storage
@@ -48,7 +48,7 @@ class MemoryCalls:
             self._holders[name].add(name)
 
     def _given(self, names: Sequence[str]) -> list[str]:
-        """The variables among ``names`` after which no other one goes on with the storage."""
+        """Those of ``names`` that are the last variables of their storages."""
         last = []
         for name in names:
             sharing = self._holders.pop(name, None)

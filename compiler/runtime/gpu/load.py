@@ -103,10 +103,10 @@ def load_plan(
 
 
 def load_kernels(plan: Plan, kernels: Mapping[str, PlanKernel]) -> dict[str, Callable[..., None]]:
-    """What launches each kernel on the plan's device."""
+    """For each kernel, the function that launches it on the plan's device."""
     torch.cuda.init()
-    # A backward plan is first called in a thread of autograd's, in which no context may be current yet: a
-    # call of CUDA's runtime that needs one makes the device's so.
+    # A backward plan is first called in a thread of autograd's, where no context may be current yet.  A call
+    # of CUDA's runtime that needs a context makes that of the device current.
     device = plan.device_index
     torch.cuda.mem_get_info(device)
     with torch.cuda.device(device):
