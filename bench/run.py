@@ -27,6 +27,7 @@ TASK_LIMIT = {
     "host": 200.0,
     "kernels": 120.0,
     "further": 120.0,
+    "contractions": 120.0,
     "models": 400.0,
     "accuracy": 120.0,
     "launches": 180.0,

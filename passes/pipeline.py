@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ..compiler.base.options import DEFAULT_ROUNDING, Rounding
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
+from .choose_libraries import ChooseLibraries
 from .choose_tiling import ChooseTiling
 from .combine_launches import CombineLaunches
 from .combine_reductions import CombineReductions
@@ -13,6 +14,7 @@ from .deduplicate_kernels import DeduplicateKernels
 from .deduplicate_results import DeduplicateResults
 from .duplicate_cheap import DuplicateCheap
 from .eliminate_dead import EliminateDead
+from .expand_dots import ExpandDots
 from .fold_views import FoldViews
 from .fuse_horizontal import FuseHorizontal
 from .fuse_vertical import FuseVertical
@@ -31,6 +33,7 @@ from .reorder_for_peak import ReorderForPeak
 from .simplify_dims import SimplifyDims
 from .split_reductions import SplitReductions
 from .unroll_reductions import UnrollReductions
+from .unroll_rows import UnrollRows
 from .write_in_place import WriteInPlace
 
 #: Levels of the IR, in order; a pipeline "to" a level ends with a module of that level.
@@ -48,6 +51,7 @@ def default_pipeline(
     hardware: str = "generic",
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
+    products: str = "auto",
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.  ``tiles``: a table of measured tiles, if any.
     ``rounding``: of 16-bit results between the ops of a kernel, see ``Options``.  Raises ValueError on an
@@ -60,6 +64,7 @@ def default_pipeline(
         "scheduled": (
             LowerControlDeps(),  # tokens first: every later pass must see them
             EliminateDead(),  # do not analyse what nobody needs
+            ChooseLibraries(hardware=hardware, products=products),  # a product that is a kernel can fuse
             DeduplicateCalls(),  # equal work once, before fusion copies it into kernels
             FoldViews(),  # kernels read roots directly, so producers and consumers meet
             ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything
@@ -73,9 +78,11 @@ def default_pipeline(
             RecomputeProducers(hardware=hardware),  # what stayed apart may be cheaper to compute again
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
+            ExpandDots(),  # what holds for sums holds for products
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
             NarrowStores(),  # write only the part that changes, once fusion of the whole is over
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
+            UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition
             ReorderForPeak(),  # launches are known now: the order with the lowest peak
         ),

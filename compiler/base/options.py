@@ -68,6 +68,9 @@ class Options:
     epilogues: ``library`` lets the library's matrix products compute the tanh-GELU or ReLU behind them, and
         add to residual sums in place; ``generated`` leaves both to generated kernels, ``auto`` is ``library``
         on a GPU.
+    products: ``auto`` makes a kernel of a matrix product of at most 4 rows where the cost model says that the
+        kernel is faster (pass ``choose-libraries``); on a CPU it makes none.  ``library`` leaves all products
+        to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU too.
     rounding: what the next op inside a kernel reads of a 16-bit result.  ``float32``: the number before it
         was rounded (pass ``keep-float32``), which is nearer to a computation in float32.  ``eager``: the
         rounded number, as in eager mode.  Inductor's ``emulate_precision_casts`` is False and True for these.
@@ -130,6 +133,7 @@ class Options:
     layouts: Literal["auto", "free", "eager"] = "auto"
     output_strides: Literal["padded", "eager"] = "padded"
     epilogues: Literal["auto", "library", "generated"] = "auto"
+    products: Literal["auto", "library", "generated"] = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None

@@ -71,6 +71,8 @@ class TileAccesses:
             self.doubled = self._tiles(replace(tile, axes=(*tile.axes[:-1], last)), pairs=len(tile.axes) - 1)
         self.values: MutableMapping[ir.Value, ir.Value] = {}
         self.bases: dict[int, ir.Value] = {}
+        #: The argument that an op reads or writes: a store may write what another one has written.
+        self.accessed = {a.op: a.argument for a in (*kernel.loads, *kernel.stores)}
         self.words: dict[ir.Value, ir.Value] = {}  #: of a load's result, if ``shifted_words`` read it
         self.stage = 0
         self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
@@ -112,7 +114,7 @@ class TileAccesses:
 
     def _address(self, op: ir.Operation, first_index: int, axes: tuple[int, ...] | None = None) -> ir.Value:
         """The addresses of an access, as a tile over ``axes``; by default the axes that the op depends on."""
-        number = ir.BlockArgument(op.operands[0]).arg_number
+        number = self.accessed[op]
         coords = [parse(c) for c in strings(op.attributes["at"])]
         shape = self.index.shape(self.plan.axes[op] if axes is None else axes)
         return self.index.pointer(
@@ -159,7 +161,7 @@ class TileAccesses:
     def _read(self, op: ir.Operation) -> ir.Value:
         builder = self.builder
         guard, other = self._operand(op.operands[1]), self._operand(op.operands[2])
-        spec = self.kernel.spec(ir.BlockArgument(op.operands[0]).arg_number)
+        spec = self.kernel.spec(self.accessed[op])
         coords = [parse(c) for c in strings(op.attributes["at"])]
         row = self._shared_row(op)
         if row is not None:

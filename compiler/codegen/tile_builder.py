@@ -218,14 +218,18 @@ class TileBuilder:
 
     def rounded(self, value: ir.Value) -> ir.Value:
         """A tile of f32 rounded to bf16 and widened to f32 again."""
-        return self._of_pairs(value, tt.ROUNDED_TEXT, tt.ROUNDED_CONSTRAINTS)
+        return self._packed(value, tt.ROUNDED_TEXT, tt.ROUNDED_CONSTRAINTS)
 
     def widened(self, value: ir.Value) -> ir.Value:
         """A tile of bf16, widened to f32."""
-        return self._of_pairs(value, tt.WIDENED_TEXT, tt.WIDENED_CONSTRAINTS)
+        return self._packed(value, tt.WIDENED_TEXT, tt.WIDENED_CONSTRAINTS)
 
-    def _of_pairs(self, value: ir.Value, text: str, constraints: str) -> ir.Value:
-        """Applies PTX that works on two elements at once; the result is f32."""
+    def of_bytes(self, value: ir.Value, signed: bool) -> ir.Value:
+        """A tile of i8, converted to f32."""
+        return self._packed(value, tt.BYTES_TEXT[signed], tt.BYTES_CONSTRAINTS, 4)
+
+    def _packed(self, value: ir.Value, text: str, constraints: str, count: int = 2) -> ir.Value:
+        """Applies PTX that works on ``count`` elements at once; the result is f32."""
         return self.create(
             "tt.elementwise_inline_asm",
             [tt.tile_type(shape_of(value), ir.F32Type.get())],
@@ -233,7 +237,7 @@ class TileBuilder:
             {
                 "asm_string": ir.StringAttr.get(text),
                 "constraints": ir.StringAttr.get(constraints),
-                "packed_element": self.attribute(2),
+                "packed_element": self.attribute(count),
                 "pure": ir.BoolAttr.get(True),
             },
         ).results[0]

@@ -65,8 +65,6 @@ LEGAL = frozenset(
         "extsi",
         "extui",
         "trunci",
-        "sitofp",
-        "uitofp",
         "fptoui",
     ]
 ) | frozenset(
@@ -348,7 +346,21 @@ def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Va
     return [builder.create("arith.index_cast", [element], [op.operands[0]]).results[0]]
 
 
+def _of_integer(signed: bool) -> Emitter:
+    """An integer as a float; bytes four at a time."""
+
+    def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+        element = op.results[0].type
+        if str(tt.element_of(operands[0].type)) == "i8" and str(element) == "f32" and shape_of(operands[0]):
+            return [builder.of_bytes(operands[0], signed)]
+        return [builder.elementwise("arith.sitofp" if signed else "arith.uitofp", operands, element)]
+
+    return emit_it
+
+
 SPECIAL: dict[str, Emitter] = {
+    "arith.sitofp": _of_integer(signed=True),
+    "arith.uitofp": _of_integer(signed=False),
     "arith.constant": _constant,
     "arith.divf": _divf,
     "arith.negf": _negf,

@@ -48,6 +48,11 @@ class Rounding:
         result; else None.
         """
         narrow, wide = op.operands[0], op.results[0].type
+        for name in ("arith.sitofp", "arith.uitofp"):
+            made = defining_op(narrow, name)
+            if made is not None and str(made.operands[0].type) == "i8" and str(wide) == "f32":
+                source = self.tile(made.operands[0])
+                return self.builder.of_bytes(source, name == "arith.sitofp") if shape_of(source) else None
         rounding = defining_op(narrow, "arith.truncf")
         if rounding is None or rounding.operands[0].type != wide or str(narrow.type) not in _NARROW:
             return self._wide(narrow, wide)

@@ -67,7 +67,8 @@ def _passes(request: Request, search: TilingSearch | None) -> list[Pass]:
     options = request.options
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
-    return default_pipeline(_level(request), hardware_model_of(request), _table(search), options.rounding)
+    level, hardware, tiles = _level(request), hardware_model_of(request), _table(search)
+    return default_pipeline(level, hardware, tiles, options.rounding, options.products)
 
 
 def _manager(

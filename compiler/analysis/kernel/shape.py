@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...index import Expr, Facts, linear, offset, parse, simplify
+from ...ir.defining import defining_op
 from ...ir.kernel import Access, Kernel, over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, estimate, hints_of
@@ -14,6 +15,21 @@ from ...mlir import ir
 
 #: A row that one warp holds: elements of a thread, and the registers for the values of all of them.
 _WARP, _WARP_ELEMENTS, _WARP_REGISTERS = 32, 32, 160
+
+
+def is_sum_of_products(op: ir.Operation) -> bool:
+    """Whether a reduction adds up products, or sums of products (two weights that lie in one byte)."""
+    if op.name != "fuse.reduce" or string(op.attributes["kind"]) != "sum":
+        return False
+    values = [op.operands[0]]
+    while values:
+        value = values.pop()
+        total = defining_op(value, "arith.addf") or defining_op(value, "arith.addi")
+        if total is not None:
+            values += total.operands
+        elif not (defining_op(value, "arith.mulf") or defining_op(value, "arith.muli")):
+            return False
+    return True
 
 
 @dataclass

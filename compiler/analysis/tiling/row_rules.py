@@ -12,7 +12,7 @@ from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
-from ..kernel.shape import KernelShape
+from ..kernel.shape import KernelShape, is_sum_of_products
 from .choice import (
     LARGE_REGISTERS,
     THREADS_OF_FOUR_WARPS,
@@ -50,6 +50,10 @@ _STREAM_REGISTERS = 48
 #: Most programs of an SM for which such a loop gets large blocks.  With more programs small blocks do as
 #: well.
 _FEW_PROGRAMS = 4
+#: Of sums of products whose rows share an operand: rows and elements of a block, warps and stages.
+_SHARING_ROWS, _SHARING_BLOCK, _SHARING_WARPS, _SHARING_STAGES = 4, 512, 2, 3
+#: Most products in such a block.
+_SHARED_POINTS = 4096
 #: Bytes of a thread's loads that are in flight at once: 16 of 16 bytes, 64 registers.
 THREAD_BYTES = 256
 
@@ -111,6 +115,35 @@ class ReducedRow:
     def looped(self, block: int, warps: int, rows: int = 1) -> Tile:
         """Programs that loop over blocks of ``rows`` rows."""
         return Tile((*grid(self.shape.parallel, rows), Axis(self.dims, block, "looped")), warps)
+
+
+# --- sums of products -------------------------------------------------------------------------------------
+def products_share_a_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """Four rows a program, in blocks of 512 elements or fewer, which the loop loads three stages ahead.
+
+    When: the kernel only sums products of a large tensor and of rows that all its rows share (the few rows of
+    a matrix product and its weights), and there are rows for the whole chip.  Why: what is read of the shared
+    rows serves four rows, and small programs leave registers for many of them on a multiprocessor.
+    """
+    shape = row.shape
+    loads = [a for a in shape.kernel.loads if set(row.dims) & shape.kernel.op_dims[a.op]]
+    shared = [a for a in loads if not shape.kernel.op_dims[a.op] & set(shape.parallel)]
+    products = sum(is_sum_of_products(op) for op in shape.kernel.reductions)
+    if not shared or len(shared) == len(loads) or products < len(shape.kernel.reductions):
+        return None
+    if (
+        shape.rereads
+        or shape.kernel.scans
+        or shape.points(shape.parallel) < _SHARING_ROWS * hardware.full_grid
+    ):
+        return None
+    rows, block = _SHARING_ROWS, _SHARING_BLOCK
+    while rows * block * len(shared) > _SHARED_POINTS and block > _SHARING_BLOCK // 2:
+        block //= 2
+    while rows * block * len(shared) > _SHARED_POINTS and rows > 1:
+        rows //= 2
+    tile = row.looped(min(block, ceil_power(row.length)), _SHARING_WARPS, rows)
+    return Tile(tile.axes, tile.num_warps, _SHARING_STAGES)
 
 
 # --- rows in registers ------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         holds=row_rules.reduces_rows,
         subject=row_rules.ReducedRow.of,
         rules=(
+            TilingRule("products-share-a-row", row_rules.products_share_a_row),
             TilingRule("crossed-rows", row_rules.crossed_rows),
             TilingRule("short-rows", row_rules.short_rows),
             TilingRule("row-of-two-warps", row_rules.row_of_two_warps),

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ...index import parse
-from ...ir.dialects.tt import ROUNDED_TEXT, WIDENED_TEXT, first_parameter
+from ...ir.dialects.tt import BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir
 from ..errors import RunError
@@ -343,6 +343,12 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if text == WIDENED_TEXT:
         wide = torch.float64 if reader.shadow else torch.float32
         return lambda batch, values, operands: (operands[0].to(wide),)
+    if text in BYTES_TEXT.values():
+        wide = torch.float64 if reader.shadow else torch.float32
+        signed = text == BYTES_TEXT[True]
+        return lambda batch, values, operands: (
+            (operands[0] if signed else operands[0].view(torch.uint8)).to(wide),
+        )
     first = first_parameter(text)
     if first is None:
         raise RunError(f"the meaning of this PTX is not known: {text}", op.location)

@@ -81,6 +81,20 @@ SLICES = Case(
     "load x[d0, d1, d2] -> v\nfold sum v[d2] -> m : f32\n%q = arith.subf %v, %m : f32\n"
     "fold sum v[d1] -> c : f32\nstore q -> o[d0, d1, d2]\nstore c -> b[d0, d2]",
 )
+
+
+def product(*rows):
+    """A vector, or several, times 14336 x 4096 weights."""
+    loads = "".join(f"load {r}[d1] -> v{r}\n%p{r} = arith.mulf %v{r}, %w : f32\n" for r in rows)
+    sums = "".join(f"fold sum p{r}[d1] -> s{r} : f32\nstore s{r} -> o{r}[d0]\n" for r in rows)
+    return Case(
+        {"d0": "14336", "d1": "4096"},
+        {"y": tensor(14336, 4096)} | {r: tensor(4096) for r in rows},
+        {f"o{r}": tensor(14336) for r in rows},
+        f"load y[d0, d1] -> w\n{loads}{sums}",
+    )
+
+
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {
     "scalar": (
@@ -96,6 +110,7 @@ KERNELS = {
         matrix(4096, 4096, ROWS_AND_COLUMNS),
         "d0 looped 1, d1 resident 4096; 8 warps, 3 stages",
     ),
+    "products-share-a-row": (product("x"), "d0 grid 4, d1 looped 512; 2 warps, 3 stages"),
     "crossed-rows": (
         matrix(65536, 256, SOFTMAX, "bf16", strides="1,65536"),
         "d0 grid 32, d1 resident 256; 2 warps, 1 stages",
@@ -130,6 +145,16 @@ KERNELS = {
 }
 #: Further kernels: rule, kernel, tile.
 MORE = {
+    "four rows share weights": (
+        "products-share-a-row",
+        product("a", "b", "c", "d"),
+        "d0 grid 4, d1 looped 256; 2 warps, 3 stages",
+    ),
+    "eight rows share weights": (
+        "products-share-a-row",
+        product(*"abcdefgh"),
+        "d0 grid 2, d1 looped 256; 2 warps, 3 stages",
+    ),
     "a long row that is read once": (
         "row-looped",
         matrix(4096, 32000, MAXIMA, "bf16"),

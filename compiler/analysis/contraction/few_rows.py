@@ -1,0 +1,74 @@
+"""What a product of few rows costs as a kernel and as a call of the library, by a roofline.
+
+Such a product reads each weight once, so bytes bound it: 1 to 4 rows of 14336 x 4096 weights in bfloat16 take
+an H200 30 to 38 us, a copy of the bytes 29.  The constants are fitted to 1 to 4 rows with 117 MB and 1.05 GB
+of weights in bf16, and with 59 MB in int8, on an H200 (suite ``contractions``).
+"""
+
+from dataclasses import dataclass
+
+from ...base.hardware import Hardware
+from .product import FLOATS, Product
+
+#: Issue slots for each weight, beside those for each row of it.
+_WEIGHT_SLOTS, _ROW_SLOTS = 4.0, 3.4
+#: The part of the device's bandwidth that a kernel reaches with one row, and what each further row costs of
+#: it; and the part that the library reaches.
+_KERNEL, _KERNEL_ROW, _LIBRARY = 0.92, 0.04, 0.944
+#: Microseconds that each takes beside its bytes and a launch.
+_KERNEL_STARTS, _LIBRARY_STARTS = 2.2, 7.3
+
+
+@dataclass(frozen=True)
+class NotFewRows:
+    """Why a product stays the library's: the name of a rule, and a sentence."""
+
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """A product of few rows with large weights.
+
+    ``rows``: how many; ``weights``: elements of the other operand; ``swapped``: the weights are the left
+    operand.
+    """
+
+    rows: int
+    weights: int
+    swapped: bool
+
+    @staticmethod
+    def of(product: Product, most: int) -> "FewRows | NotFewRows":
+        """The product as one of at most ``most`` rows, or why it is none."""
+        left, right, result = product.specs
+        if not (left.is_static and right.is_static and result.is_static):
+            return NotFewRows("sizes", "sizes that are known when compiling only")
+        if {left.element, right.element, result.element} - set(FLOATS) or left.element != right.element:
+            return NotFewRows(
+                "dtype", f"{left.element} and {right.element} are not multiplied by kernels yet"
+            )
+        m, k, n = (int(e.constant or 0) for e in (*left.sizes, right.sizes[1]))
+        rows = min(m, n)
+        if not 1 <= rows <= most or k < 2 or max(m, n) < 2:
+            return NotFewRows(
+                "rows", f"{m} rows and {n} columns: kernels multiply 1 to {most} of one of them"
+            )
+        swapped = n < m
+        weights, along = (left, 1) if swapped else (right, 0)
+        if weights.strides[along].constant != 1:
+            return NotFewRows("strides", "the weights do not lie along the dim that is summed")
+        return FewRows(rows, k * max(m, n), swapped)
+
+    def kernel_microseconds(self, hardware: Hardware, moved: int) -> float:
+        """As a kernel that moves ``moved`` bytes."""
+        slots = self.weights * (_WEIGHT_SLOTS + _ROW_SLOTS * self.rows)
+        issued = slots / hardware.slots_per_second * 1e6
+        reached = _KERNEL - _KERNEL_ROW * (self.rows - 1)
+        return max(moved / (hardware.bandwidth * reached * 1e3), issued) + _KERNEL_STARTS + hardware.launch
+
+    @staticmethod
+    def library_microseconds(hardware: Hardware, moved: int, launches: int) -> float:
+        """As a call of the library, with the kernels around it: ``launches`` with it."""
+        return moved / (hardware.bandwidth * _LIBRARY * 1e3) + _LIBRARY_STARTS + launches * hardware.launch

@@ -1,0 +1,116 @@
+"""``choose-libraries``: which matrix products are kernels, and which calls of torch's libraries."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from ..compiler.analysis.contraction.few_rows import FewRows, NotFewRows
+from ..compiler.analysis.contraction.product import Product
+from ..compiler.analysis.contraction.surroundings import Surroundings
+from ..compiler.base.hardware import Hardware
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import string
+from ..compiler.mlir import ir
+from .analysis_manager import Analyses, AnalysisManager
+from .helpers.product_kernel import product_kernel
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
+
+#: What computes products: what the model says is faster (of a module for the CPU the library), the library,
+#: or kernels wherever there is one.
+Products = Literal["auto", "library", "generated"]
+
+
+@dataclass(frozen=True)
+class ChooseLibraries(AnalysisPass):
+    """A call of ``aten.mm`` or ``aten.addmm`` whose product has few rows becomes a kernel with a ``fuse.dot``
+    where the kernel is estimated to take less time.
+
+    Before::
+
+        %y = call @mm(%x, %w) : (tensor<1x4096xbf16>, tensor<4096x14336xbf16, ..>) -> tensor<1x14336xbf16>
+
+    After::
+
+        %e = "fuse.empty"() {syms = []} : () -> tensor<1x14336xbf16>
+        %y = call @mm_kernel(%x, %w, %e) : (.., .., tensor<1x14336xbf16>) -> tensor<1x14336xbf16>
+
+        func.func private @mm_kernel(..) attributes {fuse.dims = {d0 = "14336", d1 = "4096"}, ..} {
+          ...
+          %s = "fuse.dot"(%a, %b) {over = ["d1"]} : (bf16, bf16) -> f32
+
+    The kernel fuses with what makes its operands (weights of 8 or 4 bits that are widened) and with what
+    reads its result, which a call cannot.  Both are estimated with that in mind, by a roofline
+    (``compiler/analysis/contraction/few_rows.py``): the kernel moves what the pointwise kernels in front of
+    the product read; the call moves, beside that, its operands, and they are launched apart.  Each decision
+    is a remark with both figures.
+
+    ``products``: ``auto`` chooses so for a GPU and keeps the calls of a module for the CPU; ``library`` keeps
+    all; ``generated`` makes kernels of all products that have one.
+
+    Does not fire on more than ``max_rows`` rows (and columns), on sizes that are not known when compiling, on
+    weights that do not lie along the dim that is summed, on other types than bf16, f16 and f32, and not where
+    memory or tiles are chosen already.  Raises PassError on an unknown ``products`` or ``hardware``, and on a
+    product whose shapes do not match.
+    """
+
+    name: ClassVar[str] = "choose-libraries"
+    preserves: ClassVar[Analyses] = (Program,)
+    numerics: ClassVar[Numerics] = "reassociates"
+    hardware: str = "generic"
+    products: str = "auto"
+    max_rows: Count = 4
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        hardware = hardware_of(self.hardware, self, module)
+        if self.products not in get_args(Products):
+            expected = ", ".join(get_args(Products))
+            raise PassError(
+                f"{self.name}: unknown products '{self.products}': expected one of {expected}",
+                module.operation.location,
+            )
+        program = analyses.get(Program)
+        on_cpu = string(module.operation.attributes["fuse.device"]) == "cpu"
+        if self.products == "library" or (self.products == "auto" and on_cpu):
+            return
+        around = Surroundings.of(program.main, program.functions)
+        for call in program.calls():
+            callee = program.callee(call)
+            product = Product.of(call, callee) if "fuse.extern" in callee.attributes else None
+            if product is None:
+                continue
+            problem = product.problem()
+            if problem is not None:
+                raise PassError(f"{self.name}: {problem}", call.location)
+            if self._generates(product, around, hardware, call, callee, remarks):
+                product_kernel(program, call, callee, product)
+        program.erase_unused()
+
+    def _generates(
+        self,
+        product: Product,
+        around: Surroundings,
+        hardware: Hardware,
+        call: ir.Operation,
+        callee: ir.Operation,
+        remarks: Remarks,
+    ) -> bool:
+        """Whether a product becomes a kernel; says why."""
+        name = string(callee.attributes["sym_name"])
+        few = FewRows.of(product, self.max_rows)
+        if isinstance(few, NotFewRows):
+            remarks.add(
+                self.name, "missed", few.rule, f"@{name} is the library's: {few.message}",
+                ops=(name,), locations=(str(call.location),),
+            )  # fmt: skip
+            return False
+        cost = around.cost(product)
+        kernel = few.kernel_microseconds(hardware, cost.fused_bytes)
+        library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
+        generated = self.products == "generated" or kernel <= library
+        said = "becomes a kernel" if generated else "is the library's: a kernel is estimated to take longer"
+        kind, rule = ("passed", "kernel") if generated else ("missed", "library")
+        remarks.add(
+            self.name, kind, rule, f"@{name} {said}", ops=(name,), locations=(str(call.location),),
+            kernel_us=round(kernel, 2), library_us=round(library, 2), rows=few.rows,
+        )  # fmt: skip
+        return generated

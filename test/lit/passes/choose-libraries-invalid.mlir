@@ -1,0 +1,25 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries)" --split-input-file --verify-diagnostics
+// RUN: not fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{products=mine})" --split-input-file 2>&1 | FileCheck %s
+// CHECK: error: choose-libraries: unknown products 'mine': expected one of auto, library, generated
+
+// Bad input: shapes that do not match.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x8xbf16>, %w: tensor<9x4xbf16>) -> tensor<1x4xbf16> {
+    // expected-error@+1 {{choose-libraries: expected m x k times k x n to be m x n, got 1 x 8 times 9 x 4 to be 1 x 4}}
+    %y = call @mm(%x, %w) : (tensor<1x8xbf16>, tensor<9x4xbf16>) -> tensor<1x4xbf16>
+    return %y : tensor<1x4xbf16>
+  }
+  func.func private @mm(tensor<1x8xbf16>, tensor<9x4xbf16>) -> tensor<1x4xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Bad input: what is added does not broadcast.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%c: tensor<3xbf16>, %x: tensor<1x8xbf16>, %w: tensor<8x4xbf16>) -> tensor<1x4xbf16> {
+    // expected-error@+1 {{choose-libraries: expected what is added to broadcast to the result, got 3}}
+    %y = call @added(%c, %x, %w) : (tensor<3xbf16>, tensor<1x8xbf16>, tensor<8x4xbf16>) -> tensor<1x4xbf16>
+    return %y : tensor<1x4xbf16>
+  }
+  func.func private @added(tensor<3xbf16>, tensor<1x8xbf16>, tensor<8x4xbf16>) -> tensor<1x4xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+}

@@ -1,0 +1,121 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=library})" --split-input-file | FileCheck %s --check-prefix=LIBRARY
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=generated max-rows=8})" --split-input-file | FileCheck %s --check-prefix=GENERATED
+
+// One row: both read the weights once, and the kernel nearer to the bandwidth.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[E:.*]] = "fuse.empty"
+// CHECK: call @one_row_kernel(%{{.*}}, %{{.*}}, %[[E]])
+// CHECK: func.func private @one_row_kernel
+// CHECK-SAME: fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.kernel, fuse.ties = array<i64: 2>
+// CHECK: %[[A:.*]] = "fuse.load"(%arg0, %true, %{{.*}}) {at = ["0", "d1"]}
+// CHECK: %[[B:.*]] = "fuse.load"(%arg1, %true, %{{.*}}) {at = ["d1", "d0"]}
+// CHECK: %[[S:.*]] = "fuse.dot"(%[[A]], %[[B]]) {over = ["d1"]} : (bf16, bf16) -> f32
+// CHECK: %[[R:.*]] = arith.truncf %[[S]] {fuse.implicit} : f32 to bf16
+// CHECK: "fuse.store"(%arg2, %[[R]], %true) {at = ["0", "d0"], mode = "set"}
+// CHECK-NOT: fuse.extern
+// SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=1: @one_row becomes a kernel [one_row]
+// LIBRARY-LABEL: func.func @main
+// LIBRARY: call @one_row(
+// GENERATED-LABEL: func.func @main
+// GENERATED: call @one_row_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x4096xbf16>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16> {
+    %y = call @one_row(%x, %w) : (tensor<1x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16>
+    return %y : tensor<1x14336xbf16>
+  }
+  func.func private @one_row(tensor<1x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: four rows alone take a kernel longer than the library.
+// CHECK: call @four_rows(
+// SAID: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=4: @four_rows is the library's: a kernel is estimated to take longer [four_rows]
+// LIBRARY: call @four_rows(
+// GENERATED: call @four_rows_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<4x4096xbf16>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> {
+    %y = call @four_rows(%x, %w) : (tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16>
+    return %y : tensor<4x14336xbf16>
+  }
+  func.func private @four_rows(tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: more rows than kernels multiply.
+// CHECK: call @many_rows(
+// SAID: missed: choose-libraries: rows: @many_rows is the library's: 64 rows and 256 columns: kernels multiply 1 to 4 of one of them [many_rows]
+// LIBRARY: call @many_rows(
+// GENERATED: call @many_rows(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x4096xbf16>, %w: tensor<4096x256xbf16, #fuse.layout<"4096,256", "1,4096", "0", "">>) -> tensor<64x256xbf16> {
+    %y = call @many_rows(%x, %w) : (tensor<64x4096xbf16>, tensor<4096x256xbf16, #fuse.layout<"4096,256", "1,4096", "0", "">>) -> tensor<64x256xbf16>
+    return %y : tensor<64x256xbf16>
+  }
+  func.func private @many_rows(tensor<64x4096xbf16>, tensor<4096x256xbf16, #fuse.layout<"4096,256", "1,4096", "0", "">>) -> tensor<64x256xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: neighbours in memory are different columns of the weights.
+// CHECK: call @across(
+// SAID: missed: choose-libraries: strides: @across is the library's: the weights do not lie along the dim that is summed [across]
+// LIBRARY: call @across(
+// GENERATED: call @across(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x4096xbf16>, %w: tensor<4096x14336xbf16>) -> tensor<1x14336xbf16> {
+    %y = call @across(%x, %w) : (tensor<1x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<1x14336xbf16>
+    return %y : tensor<1x14336xbf16>
+  }
+  func.func private @across(tensor<1x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<1x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// What makes the weights, and reads them alone, is counted in favour of the kernel: four rows of int8 weights.
+// CHECK: call @rows_of_int8_kernel(
+// SAID: passed: choose-libraries: kernel, {{.*}}rows=4: @rows_of_int8 becomes a kernel
+// LIBRARY: call @rows_of_int8(
+// GENERATED: call @rows_of_int8_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<4x4096xbf16>, %q: tensor<14336x4096xi8>) -> tensor<4x14336xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xbf16>
+    %w = call @widen(%q, %e) : (tensor<14336x4096xi8>, tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16>
+    %t = "fuse.view"(%w) {map = ["v1", "v0"], syms = []} : (tensor<14336x4096xbf16>) -> tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>
+    %y = call @rows_of_int8(%x, %t) : (tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16>
+    return %y : tensor<4x14336xbf16>
+  }
+  func.func private @widen(%x: tensor<14336x4096xi8>, %o: tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i8
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<14336x4096xi8>, i1, i8) -> i8
+    %w = arith.sitofp %v : i8 to bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<14336x4096xbf16>, bf16, i1) -> tensor<14336x4096xbf16>
+    return %r : tensor<14336x4096xbf16>
+  }
+  func.func private @rows_of_int8(tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// What is added broadcasts, and both sides have their factor.
+// CHECK: call @added_kernel(
+// CHECK: func.func private @added_kernel
+// CHECK: %[[S:.*]] = "fuse.dot"
+// CHECK: %[[A:.*]] = arith.mulf %[[S]], %{{.*}} : f32
+// CHECK: %[[C:.*]] = "fuse.load"(%arg0, %true, %{{.*}}) {at = ["d0"]}
+// CHECK: %[[W:.*]] = arith.extf %[[C]] : bf16 to f32
+// CHECK: arith.addf %[[A]], %[[W]] : f32
+// SAID: passed: choose-libraries: kernel
+// LIBRARY: call @added(
+// GENERATED: call @added_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%c: tensor<4096xbf16>, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16, #fuse.layout<"4096,4096", "1,4096", "0", "">>) -> tensor<1x4096xbf16> {
+    %y = call @added(%c, %x, %w) : (tensor<4096xbf16>, tensor<1x4096xbf16>, tensor<4096x4096xbf16, #fuse.layout<"4096,4096", "1,4096", "0", "">>) -> tensor<1x4096xbf16>
+    return %y : tensor<1x4096xbf16>
+  }
+  func.func private @added(tensor<4096xbf16>, tensor<1x4096xbf16>, tensor<4096x4096xbf16, #fuse.layout<"4096,4096", "1,4096", "0", "">>) -> tensor<1x4096xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {alpha = 2 : i64}}
+}

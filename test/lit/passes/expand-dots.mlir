@@ -1,0 +1,81 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(expand-dots)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// A product of two bf16 is exact in f32; the sum is as it was.
+// CHECK-LABEL: func.func private @product
+// CHECK: %[[A:.*]] = "fuse.load"
+// CHECK-NEXT: %[[B:.*]] = "fuse.load"
+// CHECK-NEXT: %[[X:.*]] = arith.extf %[[A]] : bf16 to f32
+// CHECK-NEXT: %[[Y:.*]] = arith.extf %[[B]] : bf16 to f32
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[X]], %[[Y]] : f32
+// CHECK-NEXT: "fuse.reduce"(%[[P]]) {kind = "sum", over = ["d1"]} : (f32) -> f32
+// CHECK-NOT: fuse.dot
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xbf16>, %w: tensor<8x64xbf16>) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @product(%x, %w, %o) : (tensor<64xbf16>, tensor<8x64xbf16>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  func.func private @product(%x: tensor<64xbf16>, %w: tensor<8x64xbf16>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d1"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Integers of 8 bits are summed in 32.
+// CHECK-LABEL: func.func private @integers
+// CHECK: arith.extsi %{{.*}} : i8 to i32
+// CHECK: arith.extsi %{{.*}} : i8 to i32
+// CHECK: %[[P:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
+// CHECK: "fuse.reduce"(%[[P]]) {kind = "sum", over = ["d1"]} : (i32) -> i32
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xi8>, %w: tensor<8x64xi8>) -> tensor<8xi32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xi32>
+    %y = call @integers(%x, %w, %o) : (tensor<64xi8>, tensor<8x64xi8>, tensor<8xi32>) -> tensor<8xi32>
+    return %y : tensor<8xi32>
+  }
+  func.func private @integers(%x: tensor<64xi8>, %w: tensor<8x64xi8>, %o: tensor<8xi32>) -> tensor<8xi32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i8
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<64xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xi8>, i1, i8) -> i8
+    %s = "fuse.dot"(%a, %b) {over = ["d1"]} : (i8, i8) -> i32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xi32>, i32, i1) -> tensor<8xi32>
+    return %r : tensor<8xi32>
+  }
+}
+
+// -----
+
+// Must not fire: a sum is no product.
+// CHECK-LABEL: func.func private @total
+// CHECK: %[[V:.*]] = "fuse.load"
+// CHECK-NEXT: "fuse.reduce"(%[[V]])
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x64xf32>) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @total(%x, %o) : (tensor<8x64xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  func.func private @total(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Bad input: a module without a program.
+// expected-error@+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}

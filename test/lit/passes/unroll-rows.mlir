@@ -1,0 +1,145 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-rows)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-rows{max-points=1})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=ONE
+
+// Two rows share what is read of the weights; each is stored where it was.
+// CHECK-LABEL: func.func private @rows
+// CHECK-SAME: fuse.dims = {d1 = "64", d2 = "256"}
+// CHECK-COUNT-1: {at = ["d1", "d2"]}
+// CHECK-DAG: {at = ["0", "d2"]}
+// CHECK-DAG: {at = ["1", "d2"]}
+// CHECK: %[[S:.*]] = "fuse.reduce"
+// CHECK-NEXT: %[[T:.*]] = "fuse.reduce"
+// CHECK-NEXT: %[[FIRST:.*]] = "fuse.store"(%arg2, %[[S]], %true) {at = ["0", "d1"], mode = "set"}
+// CHECK-NEXT: %[[SECOND:.*]] = "fuse.store"(%[[FIRST]], %[[T]], %true) {at = ["1", "d1"], mode = "set"}
+// CHECK-NEXT: return %[[SECOND]]
+// ONE-LABEL: func.func private @rows
+// ONE-SAME: fuse.dims = {d0 = "2", d1 = "64", d2 = "256"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x256xf32>, %w: tensor<64x256xf32>) -> tensor<2x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x64xf32>
+    %y = call @rows(%x, %w, %o) : (tensor<2x256xf32>, tensor<64x256xf32>, tensor<2x64xf32>) -> tensor<2x64xf32>
+    return %y : tensor<2x64xf32>
+  }
+  func.func private @rows(%x: tensor<2x256xf32>, %w: tensor<64x256xf32>, %o: tensor<2x64xf32>) -> tensor<2x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<2x256xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x64xf32>, f32, i1) -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+}
+
+// -----
+
+// Two weights in a byte: which one is known in each copy, and their products are added before the sum.
+// CHECK-LABEL: func.func private @halves
+// CHECK-SAME: fuse.dims = {d0 = "64", d1 = "128"}
+// CHECK-NOT: fuse.index
+// CHECK-NOT: arith.select
+// CHECK: %[[P:.*]] = arith.mulf
+// CHECK-NEXT: %[[Q:.*]] = arith.mulf
+// CHECK-NEXT: %[[PQ:.*]] = arith.addf %[[P]], %[[Q]]
+// CHECK-NEXT: "fuse.reduce"(%[[PQ]]) {kind = "sum", over = ["d1"]}
+// ONE-LABEL: func.func private @halves
+// ONE: fuse.index
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<256xf32>, %w: tensor<64x128xui8>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %y = call @halves(%x, %w, %o) : (tensor<256xf32>, tensor<64x128xui8>, tensor<64xf32>) -> tensor<64xf32>
+    return %y : tensor<64xf32>
+  }
+  func.func private @halves(%x: tensor<256xf32>, %w: tensor<64x128xui8>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "128", d2 = "2"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i8
+    %low = arith.constant 15 : i8
+    %four = arith.constant 4 : i8
+    %first = arith.constant 0 : i64
+    %byte = "fuse.load"(%w, %true, %none) {at = ["d0", "d1"]} : (tensor<64x128xui8>, i1, i8) -> i8
+    %l = arith.andi %byte, %low : i8
+    %h = arith.shrui %byte, %four : i8
+    %which = "fuse.index"() {expr = "d2"} : () -> i64
+    %is_low = arith.cmpi eq, %which, %first : i64
+    %half = arith.select %is_low, %l, %h : i8
+    %b = arith.uitofp %half : i8 to f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d1*2 + d2"]} : (tensor<256xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1", "d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: five rows are more than four.
+// CHECK-LABEL: func.func private @five
+// CHECK-SAME: d0 = "5"
+// ONE-LABEL: func.func private @five
+// ONE-SAME: d0 = "5"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<5x256xf32>, %w: tensor<64x256xf32>) -> tensor<5x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<5x64xf32>
+    %y = call @five(%x, %w, %o) : (tensor<5x256xf32>, tensor<64x256xf32>, tensor<5x64xf32>) -> tensor<5x64xf32>
+    return %y : tensor<5x64xf32>
+  }
+  func.func private @five(%x: tensor<5x256xf32>, %w: tensor<64x256xf32>, %o: tensor<5x64xf32>) -> tensor<5x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<5x256xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<5x64xf32>, f32, i1) -> tensor<5x64xf32>
+    return %r : tensor<5x64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: what is largest runs over the dim, or the reduction is another one.
+// CHECK-LABEL: func.func private @own_weights
+// CHECK-SAME: d0 = "2"
+// CHECK-LABEL: func.func private @largest
+// CHECK-SAME: d0 = "2"
+// ONE-LABEL: func.func private @largest
+// ONE-SAME: d0 = "2"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x256xf32>, %w: tensor<2x64x256xf32>, %v: tensor<64x256xf32>) -> (tensor<2x64xf32>, tensor<2x64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x64xf32>
+    %y = call @own_weights(%x, %w, %o) : (tensor<2x256xf32>, tensor<2x64x256xf32>, tensor<2x64xf32>) -> tensor<2x64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<2x64xf32>
+    %z = call @largest(%x, %v, %q) : (tensor<2x256xf32>, tensor<64x256xf32>, tensor<2x64xf32>) -> tensor<2x64xf32>
+    return %y, %z : tensor<2x64xf32>, tensor<2x64xf32>
+  }
+  func.func private @own_weights(%x: tensor<2x256xf32>, %w: tensor<2x64x256xf32>, %o: tensor<2x64xf32>) -> tensor<2x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x64x256xf32>, i1, f32) -> f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<2x256xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x64xf32>, f32, i1) -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+  func.func private @largest(%x: tensor<2x256xf32>, %w: tensor<64x256xf32>, %o: tensor<2x64xf32>) -> tensor<2x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<2x256xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "max", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x64xf32>, f32, i1) -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+}
+
+// -----
+
+// Bad input: a module without a program.
+// expected-error@+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}

@@ -1,0 +1,99 @@
+"""Products of few rows as kernels: their numbers, against float64, at the levels that interpret tile code."""
+
+import pytest
+import torch
+from compiling import Compiled, check
+from torch.nn import functional as F
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
+
+GENERATED = {"products": "generated"}
+
+
+def plain(x, w):
+    return F.silu(F.linear(x, w))
+
+
+def biased(x, w):
+    return torch.addmm(w[:, 0], x, w.t(), beta=0.5, alpha=2)
+
+
+def gated(x, w):
+    return F.silu(x @ w.t()) * (x @ w.flip(0).contiguous().t())
+
+
+def of_int8(x, w):
+    return F.linear(x, (w * 10).to(torch.int8).to(x.dtype)) * w[:, 0]
+
+
+def columns(x, w):
+    """Few columns: the weights are the left operand."""
+    return (w @ x.t()).relu()
+
+
+def normed_before(x, w):
+    return F.linear(x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1e-6).to(x.dtype), w)
+
+
+def summed_behind(x, w):
+    return F.linear(x, w).softmax(-1)
+
+
+FUNCTIONS = (plain, biased, gated, of_int8, columns, normed_before, summed_behind)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("rows", [1, 3, 4])
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_numbers(function, rows, dtype):
+    x, w = torch.randn(rows, 96, dtype=dtype), torch.randn(40, 96, dtype=dtype)
+    compiled = check(function, x, w, interpret_level="planned", **GENERATED)
+    assert sum(graph.externs for graph in compiled.graphs) == 0
+
+
+def test_weights_of_four_bits():
+    def function(x, w, scale):
+        halves = torch.stack([w & 15, w >> 4], -1).view(40, -1, 16)
+        return F.linear(x, ((halves.to(x.dtype) - 8) * scale[:, :, None]).view(40, -1))
+
+    x, scale = torch.randn(2, 96), torch.rand(40, 6)
+    w = torch.randint(0, 256, (40, 48), dtype=torch.uint8)
+    compiled = check(function, x, w, scale, interpret_level="planned", **GENERATED)
+    [graph] = compiled.graphs
+    assert (graph.externs, graph.launches_after) == (0, 1)
+
+
+def test_few_rows_in_training():
+    def function(x, w):
+        return F.gelu(F.linear(x, w)).sum()
+
+    x, w = (torch.randn(shape, requires_grad=True) for shape in ((2, 96), (40, 96)))
+    check(function, x, w, interpret_level="planned", **GENERATED)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 8, 1), (0, 8, 4), (2, 0, 4), (4, 2, 1)])
+def test_sizes_of_zero_and_one(sizes):
+    m, k, n = sizes
+    check(plain, torch.randn(m, k), torch.randn(n, k), interpret_level="planned", **GENERATED)
+
+
+def test_a_module_for_the_cpu_keeps_its_calls():
+    compiled = Compiled(plain)
+    compiled(torch.randn(1, 96), torch.randn(40, 96))
+    assert [graph.externs for graph in compiled.graphs] == [1]
+
+
+def test_symbolic_sizes_are_the_librarys():
+    compiled = check(plain, torch.randn(3, 96), torch.randn(40, 96), dynamic=True, **GENERATED)
+    rules = [
+        r.rule for graph in compiled.graphs for r in graph.remarks.items if r.pass_name == "choose-libraries"
+    ]
+    assert rules == ["sizes"]
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
+def test_every_byte_is_widened_exactly(dtype):
+    info = torch.iinfo(dtype)
+    bytes_ = torch.arange(info.min, info.max + 1, dtype=torch.int32).to(dtype)
+    check(lambda x: x.to(torch.float32) + 1, bytes_, interpret_level="planned")
+    check(lambda x: x.to(torch.bfloat16).float() + 1, bytes_, interpret_level="planned")
