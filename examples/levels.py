@@ -9,7 +9,8 @@ import torch
 
 import fuse_mlir
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.runtime.plans.launch_plan import write_plan
+from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
+from fuse_mlir.compiler.runtime.plans.python_source import python_source
 from fuse_mlir.passes.pipeline import LEVELS
 
 
@@ -37,7 +38,7 @@ def main() -> int:
         torch.compile(rows, backend=fuse_mlir.backend, options=options)(x, bias)
         print(f"// level: {level}\n{compiled[-1].module}")
     planned = compiled[-1].module
-    print(f"# launch plan\n{write_plan(planned).source.strip()}\n")
+    print(f"# launch plan\n{python_source(make_plan(planned)).strip()}\n")
     for name, source in kernel_sources(planned).items():
         print(f"// TTIR of {name}\n{source.text}")
     return 0
