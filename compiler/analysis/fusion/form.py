@@ -22,16 +22,18 @@ from .plan import FusionPlan, Member, Refusal
 
 @dataclass(frozen=True)
 class Limits:
-    """Parameters of the rules.  They suit an H200 and are the same for every GPU: of fusion,
-    the option ``hardware`` changes only the score of a merge.
+    """Parameters of the rules.  They suit an H200 and are the same for every GPU.  Of fusion, the option
+    ``hardware`` changes only the score of a merge.
 
     A kernel that sums both the rows and the columns of a matrix *walks*: each program takes a slice of the
     rows, goes through them one by one, and keeps the sums of all columns in registers.
 
-    cheap, loads:   a kernel of so few issue slots and loads per point may always be computed again.
-    row, rows:      a reduction of more than ``row`` elements for fewer than ``rows`` results keeps its
-                    readers apart.
-    cached:         bytes that a GPU's cache keeps: where it holds all that is read, half the ``rows`` do.
+    cheap, loads:   a kernel with at most so many issue slots and loads for each point may always be
+                    recomputed.
+    row, rows:      a reduction of more than ``row`` elements with fewer than ``rows`` results does not merge
+                    with kernels that visit the elements again.
+    cached:         bytes that a GPU's L2 cache keeps.  If all that is read fits, half the ``rows`` are
+                    enough.
     held:           fewest and most elements of a row in a kernel that walks.
     walked:         fewest rows of such a kernel.
     slices:         fewest and most slices of rows in such a kernel (one or two programs each SM).

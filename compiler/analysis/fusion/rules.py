@@ -1,12 +1,13 @@
-"""When two groups of kernels may become one: each rule is a function that returns None, or why not.
+"""The rules of fusion: each is a function that returns None if two groups of kernels may merge, else a
+refusal.
 
 They run in order, the cheap ones first.  Three rules also write into the ``FusionTrial`` what later rules
 read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walks``, ``recompute`` adds to
 ``slots``.
 
 ``plan.RULE_NAMES`` says what each name refuses.  Names that are raised elsewhere: ``index-mismatch``,
-``atomic``, and in some cases ``order`` and ``reduction-dims``, in ``placement.py`` and ``space.py``, which
-plan; ``little-shared`` and ``memory`` in ``passes/fuse_horizontal.py``; ``extern`` in
+``atomic``, and in some cases ``order`` and ``reduction-dims``, in ``placement.py``, which plans;
+``little-shared`` and ``memory`` in ``passes/fuse_horizontal.py``; ``extern`` in
 ``passes/fuse_vertical.py``.
 
 The first rules read groups in their graph (``OF_GROUPS``).  From ``index_mismatch`` on, rules read only the
@@ -149,8 +150,8 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
 
 
 def lost_parallelism(t: FusionTrial) -> Refusal | None:
-    """Each reduction varies along every dim that no reduction of the fused kernel crosses: it would be
-    computed again for each point of a dim that it does not vary along.
+    """Each reduction varies over every dim that nothing reduces: it would be computed again along one over
+    which it does not vary.
     """
     plan = t.planned
     parallel = plan.parallel
