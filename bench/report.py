@@ -24,6 +24,7 @@ Run = Mapping[str, Any]
 TITLES = {
     "kernels": "Memory-bound graphs",
     "further": "Further memory-bound graphs",
+    "contractions": "Products of few rows",
     "models": "Models",
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
@@ -36,6 +37,7 @@ LEGENDS = {
     "of a copy of the same number of bytes, measured in the same run. `vs x`: how many times as fast as x "
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
     "further": "As above, of graphs and shapes that no rule was written for.",
+    "contractions": "As above, of products of few rows with the weights of Llama 3 8B.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
@@ -50,10 +52,11 @@ LEGENDS = {
     "memory in a steady step. `vs`: the last compiler over each of the others.",
 }
 #: Suites whose figures are times.
-TIMED = ("kernels", "further", "models", "host", "compile")
+TIMED = ("kernels", "further", "contractions", "models", "host", "compile")
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "further": kernel_rows,
+    "contractions": kernel_rows,
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
@@ -91,7 +94,7 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "further", "models"):
+    if suite in ("kernels", "further", "contractions", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite == "compile":
         lines += [f"- {line}" for line in compile_summary(records)]

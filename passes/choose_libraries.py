@@ -69,7 +69,8 @@ class ChooseLibraries(AnalysisPass):
                 module.operation.location,
             )
         program = analyses.get(Program)
-        on_cpu = string(module.operation.attributes["fuse.device"]) == "cpu"
+        attributes = module.operation.attributes
+        on_cpu = "fuse.device" not in attributes or string(attributes["fuse.device"]) == "cpu"
         if self.products == "library" or (self.products == "auto" and on_cpu):
             return
         around = Surroundings.of(program.main, program.functions)

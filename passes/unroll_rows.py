@@ -7,13 +7,14 @@ from typing import ClassVar
 from ..compiler.analysis.kernel.shape import is_sum_of_products
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, parse
-from ..compiler.ir.kernel import Access, Kernel, over, string
+from ..compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims, over, string
 from ..compiler.ir.layout import ELEMENT_BYTES
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims, text_list
 from .helpers.program import Program
-from .pass_base import AnalysisPass, Count, Numerics
+from .pass_base import AnalysisPass, Count, Numerics, PassError
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class UnrollRows(AnalysisPass):
     sum.
 
     Does not fire on a kernel with another reduction, a scan or an assertion, nor where every dim of so few
-    points is one of the largest load.  Raises PassError on a kernel that is tiled.
+    points is one of the largest load.  A tiled kernel is left as it is.
+    Raises PassError on a module without ``@main``.
     """
 
     name: ClassVar[str] = "unroll-rows"
@@ -52,26 +54,34 @@ class UnrollRows(AnalysisPass):
     max_points: Count = 4
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        program = analyses.get(Program)
-        seen: set[str] = set()
-        for _, func in program.kernel_calls():
+        for func in self._candidates(module):
             name = string(func.attributes["sym_name"])
-            if name in seen or not any(op.name == "fuse.reduce" for op in kernel_body(func)):
-                continue
-            seen.add(name)
             while (dim := self._shared(kernel := Kernel.of(func))) is not None:
                 points = kernel.dims[dim].constant
                 assert points is not None
                 _unroll(kernel, dim, points)
-                func.attributes["fuse.dims"] = dims_attribute(
-                    {d: e for d, e in kernel.dims.items() if d != dim}
-                )
+                dims = {d: e for d, e in kernel.dims.items() if d != dim}
+                func.attributes["fuse.dims"] = dims_attribute(dims)
                 forget_tiling(func)
-                program.clean(func)
+                analyses.get(Program).clean(func)
                 message = f"@{name} computes {points} points of {dim} beside each other"
                 remarks.add(
                     self.name, "passed", "unrolled", message, ops=(name,), locations=(str(func.location),)
                 )
+
+    def _candidates(self, module: ir.Module) -> list[ir.Operation]:
+        """The scalar kernels that reduce and have a dim of so few points.  Raises PassError without @main."""
+        functions = functions_of(module)
+        if "main" not in functions:
+            raise PassError("the module has no function @main", module.operation.location)
+        return [
+            func
+            for func in functions.values()
+            if is_kernel(func)
+            and not is_tiled(func)
+            and any(1 < (extent.constant or 0) <= self.max_points for extent in kernel_dims(func).values())
+            and any(op.name == "fuse.reduce" for op in kernel_body(func))
+        ]
 
     def _shared(self, kernel: Kernel) -> str | None:
         """A dim to unroll, None if there is none."""

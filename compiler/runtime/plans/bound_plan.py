@@ -63,6 +63,7 @@ class LaunchPlan:
         #: Gives the current device where there are several; what ``torch.cuda.current_device`` asks after it
         #: made sure that there is one.
         self._current = torch._C._cuda_getDevice if several else None
+        self._device = self.plan.device_index  # read here once, since each call compares it
 
     @staticmethod
     def bind(
@@ -135,7 +136,7 @@ class LaunchPlan:
         return call
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        if self._current is None or self._current() == self.plan.device_index:
+        if self._current is None or self._current() == self._device:
             return self.run(args)
-        with torch.cuda.device(self.plan.device_index):
+        with torch.cuda.device(self._device):
             return self.run(args)

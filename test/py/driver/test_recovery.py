@@ -77,14 +77,14 @@ def fails(*_):
     raise Bug("on purpose")
 
 
-def breaks(self, module, remarks):
+def breaks(self, module, remarks, analyses):
     """Leaves a module that the verifier refuses."""
     module.body.operations[0].operation.attributes["fuse.ties"] = module.operation.attributes["fuse.device"]
 
 
 STAGES = {
-    "a pass": mock.patch.object(EliminateDead, "run", fails),
-    "the verifier": mock.patch.object(EliminateDead, "run", breaks),
+    "a pass": mock.patch.object(EliminateDead, "run_with", fails),
+    "the verifier": mock.patch.object(EliminateDead, "run_with", breaks),
     "the import": mock.patch.object(compilation, "import_graph", fails),
     "the executable": mock.patch.object(compilation, "executable", fails),
 }

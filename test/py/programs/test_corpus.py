@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 
 from fuse_mlir.bench.models import ModelCase, select
 from fuse_mlir.bench.reference import float64_reference
-from fuse_mlir.compiler.driver import compilation
+from fuse_mlir.compiler.driver import lowering
 from fuse_mlir.compiler.runtime.checks.made_inputs import size_symbols
 from fuse_mlir.compiler.runtime.checks.numeric_check import NumericVerifier
 
@@ -51,7 +51,7 @@ def verifiers(monkeypatch):
             super().__init__(*given, **more)
             made.append(self)
 
-    monkeypatch.setattr(compilation, "NumericVerifier", Watched)
+    monkeypatch.setattr(lowering, "NumericVerifier", Watched)
     return made
 
 

@@ -80,7 +80,7 @@ def test_a_process_that_dies_leaves_its_own_file_and_no_other_changed(folder) ->
     before = held(folder)
     program = (
         "import os, sys; from fuse_mlir.passes import eliminate_dead; from fuse_mlir.tools import fuse_opt\n"
-        "eliminate_dead.EliminateDead.run = lambda *_: os._exit(9)\n"
+        "eliminate_dead.EliminateDead.run_with = lambda *_: os._exit(9)\n"
         "fuse_opt.main(['good.mlir', '--cse', '--eliminate-dead', '--cse', '--reproducer=r.mlir'])"
     )
     for left in (["r.mlir.running"], ["r.mlir.running", "r.mlir.running-1"]):
