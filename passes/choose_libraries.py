@@ -47,10 +47,11 @@ class ChooseLibraries(AnalysisPass):
     ``products``: ``auto`` chooses so for a GPU and keeps the calls of a module for the CPU; ``library`` keeps
     all; ``generated`` makes kernels of all products that have one.
 
-    Does not fire on more than ``max_rows`` rows (and columns), on sizes that are not known when compiling, on
-    weights that do not lie along the dim that is summed, on other types than bf16, f16 and f32, and not where
-    memory or tiles are chosen already.  Raises PassError on an unknown ``products`` or ``hardware``, and on a
-    product whose shapes do not match.
+    Does not fire on more than ``max_rows`` rows (and columns), on sizes that are not known when
+    compiling, on weights that do not lie along the dim that is summed, on other types than bf16, f16 and
+    f32, on tensors of another device than the module's, and not where memory or tiles are chosen already.
+    Raises PassError on an unknown ``products`` or ``hardware``, and on a product whose shapes do not
+    match.
     """
 
     name: ClassVar[str] = "choose-libraries"

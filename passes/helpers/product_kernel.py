@@ -1,7 +1,6 @@
 """A matrix product as a scalar kernel: two loads, a ``fuse.dot``, what is added, and a store."""
 
 from ...compiler.analysis.contraction.product import Product
-from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.index import Expr, const, sym
 from ...compiler.ir.kernel import string
 from ...compiler.ir.layout import TensorSpec
@@ -87,8 +86,7 @@ def _body(
             total = arith.addf(total, scaled(_widened(added, wide), product.beta))
         element = ir.RankedTensorType(product.result.type).element_type
         if element != wide:
-            total = arith.truncf(element, total)
-            total.owner.attributes[IMPLICIT] = ir.UnitAttr.get()
+            total = arith.truncf(element, total)  # as the call rounds, whatever reads the result
         stored = ir.Operation.create(
             "fuse.store",
             [fresh.type],

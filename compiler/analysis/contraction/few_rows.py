@@ -43,6 +43,9 @@ class FewRows:
     def of(product: Product, most: int) -> "FewRows | NotFewRows":
         """The product as one of at most ``most`` rows, or why it is none."""
         left, right, result = product.specs
+        elsewhere = next((s.device for s in (left, right, result) if s.device is not None), None)
+        if elsewhere is not None:
+            return NotFewRows("device", f"a tensor is on {elsewhere}, not on the module's device")
         if not (left.is_static and right.is_static and result.is_static):
             return NotFewRows("sizes", "sizes that are known when compiling only")
         if {left.element, right.element, result.element} - set(FLOATS) or left.element != right.element:

@@ -68,6 +68,8 @@ class Product:
             return None
         alpha, beta = (scales.get(name, 1.0) for name in ("alpha", "beta"))
         assert alpha is not None and beta is not None
+        if beta == 0:  # torch does not read what is added then, not even its NaNs
+            added = None
         return Product(left, right, call.results[0], added, alpha, beta)
 
 

@@ -12,7 +12,7 @@
 // CHECK: %[[A:.*]] = "fuse.load"(%arg0, %true, %{{.*}}) {at = ["0", "d1"]}
 // CHECK: %[[B:.*]] = "fuse.load"(%arg1, %true, %{{.*}}) {at = ["d1", "d0"]}
 // CHECK: %[[S:.*]] = "fuse.dot"(%[[A]], %[[B]]) {over = ["d1"]} : (bf16, bf16) -> f32
-// CHECK: %[[R:.*]] = arith.truncf %[[S]] {fuse.implicit} : f32 to bf16
+// CHECK: %[[R:.*]] = arith.truncf %[[S]] : f32 to bf16
 // CHECK: "fuse.store"(%arg2, %[[R]], %true) {at = ["0", "d0"], mode = "set"}
 // CHECK-NOT: fuse.extern
 // SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=1: @one_row becomes a kernel [one_row]
@@ -118,4 +118,19 @@ module attributes {fuse.device = "cuda:0"} {
     return %y : tensor<1x4096xbf16>
   }
   func.func private @added(tensor<4096xbf16>, tensor<1x4096xbf16>, tensor<4096x4096xbf16, #fuse.layout<"4096,4096", "1,4096", "0", "">>) -> tensor<1x4096xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {alpha = 2 : i64}}
+}
+
+// -----
+
+// Must not fire: the tensors are on another device than the module's kernels.
+// CHECK: call @on_the_host(
+// SAID: missed: choose-libraries: device: @on_the_host is the library's: a tensor is on cpu, not on the module's device [on_the_host]
+// LIBRARY: call @on_the_host(
+// GENERATED: call @on_the_host(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x64xf32, #fuse.layout<"1,64", "64,1", "0", "cpu">>, %w: tensor<64x8xf32, #fuse.layout<"64,8", "1,64", "0", "cpu">>) -> tensor<1x8xf32, #fuse.layout<"1,8", "8,1", "0", "cpu">> {
+    %y = call @on_the_host(%x, %w) : (tensor<1x64xf32, #fuse.layout<"1,64", "64,1", "0", "cpu">>, tensor<64x8xf32, #fuse.layout<"64,8", "1,64", "0", "cpu">>) -> tensor<1x8xf32, #fuse.layout<"1,8", "8,1", "0", "cpu">>
+    return %y : tensor<1x8xf32, #fuse.layout<"1,8", "8,1", "0", "cpu">>
+  }
+  func.func private @on_the_host(tensor<1x64xf32, #fuse.layout<"1,64", "64,1", "0", "cpu">>, tensor<64x8xf32, #fuse.layout<"64,8", "1,64", "0", "cpu">>) -> tensor<1x8xf32, #fuse.layout<"1,8", "8,1", "0", "cpu">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }

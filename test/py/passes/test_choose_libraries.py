@@ -97,3 +97,26 @@ def test_every_byte_is_widened_exactly(dtype):
     bytes_ = torch.arange(info.min, info.max + 1, dtype=torch.int32).to(dtype)
     check(lambda x: x.to(torch.float32) + 1, bytes_, interpret_level="planned")
     check(lambda x: x.to(torch.bfloat16).float() + 1, bytes_, interpret_level="planned")
+
+
+def test_what_is_decided_is_decided_by_the_rounded_product():
+    """As a call of the library rounds; the kernel would have the number from before."""
+
+    def function(x, w):
+        return ((x @ w.t()).float() * 16).floor().int()
+
+    x, w = torch.randn(1, 64, dtype=torch.bfloat16), torch.randn(4000, 64, dtype=torch.bfloat16)
+    found = Compiled(function, {"interpret_level": "planned", **GENERATED})(x, w)
+    product = (x.double() @ w.double().t()).to(torch.bfloat16)
+    assert torch.equal(found, (product.float() * 16).floor().int())
+
+
+def test_what_is_added_is_not_read_where_beta_is_zero():
+    def function(c, x, w):
+        return torch.addmm(c, x, w.t(), beta=0)
+
+    x, w = torch.randn(2, 96), torch.randn(40, 96)
+    found = Compiled(function, {"interpret_level": "planned", **GENERATED})(
+        torch.full((40,), torch.nan), x, w
+    )
+    torch.testing.assert_close(found.double(), x.double() @ w.double().t(), rtol=1e-5, atol=1e-5)
