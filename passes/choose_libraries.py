@@ -1,23 +1,21 @@
 """``choose-libraries``: which matrix products are kernels, and which calls of torch's libraries."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, get_args
 
 from ..compiler.analysis.contraction.few_rows import FewRows, NotFewRows
 from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.hardware import Hardware
+from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
+from ..compiler.ir.storage import device_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
-
-#: What computes products: what the model says is faster (of a module for the CPU the library), the library,
-#: or kernels wherever there is one.
-Products = Literal["auto", "library", "generated"]
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,7 @@ class ChooseLibraries(AnalysisPass):
                 module.operation.location,
             )
         program = analyses.get(Program)
-        attributes = module.operation.attributes
-        on_cpu = "fuse.device" not in attributes or string(attributes["fuse.device"]) == "cpu"
-        if self.products == "library" or (self.products == "auto" and on_cpu):
+        if self.products == "library" or (self.products == "auto" and device_of(module) == "cpu"):
             return
         around = Surroundings.of(program.main, program.functions)
         for call in program.calls():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..compiler.base.options import DEFAULT_ROUNDING, Rounding
+from ..compiler.base.options import DEFAULT_ROUNDING, Products, Rounding
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
 from .choose_libraries import ChooseLibraries
@@ -51,11 +51,12 @@ def default_pipeline(
     hardware: str = "generic",
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
-    products: str = "auto",
+    products: Products = "auto",
 ) -> list[Pass]:
-    """The passes that bring an imported module to ``level``.  ``tiles``: a table of measured tiles, if any.
-    ``rounding``: of 16-bit results between the ops of a kernel, see ``Options``.  Raises ValueError on an
-    unknown level.
+    """The passes that bring an imported module to ``level``.
+
+    ``tiles``: a table of measured tiles, if any.  ``rounding``, of 16-bit results between the ops of a
+    kernel, and ``products``, who computes them, are options: see ``Options``.  Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")

@@ -6,12 +6,11 @@ from itertools import product
 from typing import ClassVar
 
 from ..compiler.base.remarks import Remarks
-from ..compiler.index import Expr
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.ir.reductions import FOLD_KINDS
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
+from .helpers.kernels import copy_at, dims_attribute, forget_tiling, kernel_body
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics
 
@@ -164,13 +163,6 @@ def _at(
     if value not in made:
         op = value.owner.operation
         operands = [_at(kernel, operand, point, here, made) for operand in op.operands]
-        copy = op.clone(here)
-        for number, operand in enumerate(operands):
-            copy.operation.operands[number] = operand
-
-        def expression(e: Expr) -> Expr:
-            return e.subs(point)
-
-        rewrite_dims(copy.operation, expression, list)
-        made.update(zip(op.results, copy.operation.results, strict=True))
+        copy = copy_at(op, operands, point, here)
+        made.update(zip(op.results, copy.results, strict=True))
     return made[value]

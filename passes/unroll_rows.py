@@ -1,18 +1,17 @@
 """``unroll-rows``: the few rows of a product share what is read of its weights."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import is_sum_of_products
 from ..compiler.base.remarks import Remarks
-from ..compiler.index import Expr, parse
+from ..compiler.index import parse
 from ..compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims, over, string
 from ..compiler.ir.layout import ELEMENT_BYTES
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims, text_list
+from .helpers.kernels import copy_at, dims_attribute, forget_tiling, kernel_body, text_list
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError
 
@@ -126,17 +125,9 @@ def _unroll(kernel: Kernel, dim: str, points: int) -> None:
 
 
 def _copy(op: ir.Operation, dim: str, point: int, made: dict[ir.Value, ir.Value]) -> ir.Operation:
-    copy = op.clone(ir.InsertionPoint(op)).operation
-    for number, operand in enumerate(op.operands):
-        copy.operands[number] = made.get(operand, operand)
-
-    def expression(e: Expr) -> Expr:
-        return e.subs({dim: point})
-
-    def crossed(names: Sequence[str]) -> Sequence[str]:
-        return [n for n in names if n != dim]
-
-    rewrite_dims(copy, expression, crossed)
+    """A copy at a point of a dim; the index that is a number there is a constant."""
+    operands = [made.get(operand, operand) for operand in op.operands]
+    copy = copy_at(op, operands, {dim: point}, ir.InsertionPoint(op))
     value = parse(string(copy.attributes["expr"])).constant if copy.name == "fuse.index" else None
     if value is None or len(copy.operands):
         return copy

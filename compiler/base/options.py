@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 #: Values of the option ``rounding``.
 Rounding = Literal["eager", "float32"]
-#: The one that holds where nothing is said.
+#: Values of the option ``products``.
+Products = Literal["auto", "library", "generated"]
+#: The rounding that holds where nothing is said.
 DEFAULT_ROUNDING: Rounding = "float32"
 
 #: Values of ``torch.compile(mode=...)`` and the options each one sets.
@@ -133,7 +135,7 @@ class Options:
     layouts: Literal["auto", "free", "eager"] = "auto"
     output_strides: Literal["padded", "eager"] = "padded"
     epilogues: Literal["auto", "library", "generated"] = "auto"
-    products: Literal["auto", "library", "generated"] = "auto"
+    products: Products = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None

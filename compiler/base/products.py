@@ -28,6 +28,7 @@ class ProductOp:
 
     Operands
         factors:     positions of the two tensors that are multiplied, of a product.
+        added:       position of the tensor that is added to the product, None for none.
         images:      positions of the tensors that a convolution wants channels-last, the weight last.
         groups:      position of a convolution's number of groups.
         any_strides: it takes operands in any strides, and its meta function tells those of its results.
@@ -50,6 +51,7 @@ class ProductOp:
     name: str
     kind: Literal["product", "convolution", "attention"] = "product"
     factors: tuple[int, int] | None = None
+    added: int | None = None
     images: tuple[int, ...] = ()
     groups: int | None = None
     any_strides: bool = False
@@ -106,7 +108,7 @@ _PLAIN, _ADDED = (0, 1), (1, 2)
 #: What the library's matrix products have in common.
 _BLAS = ProductOp("", row_major=True, repeatable=True, one_stream=True, unboxed=True)
 _XY = replace(_BLAS, factors=_PLAIN, flops=_product(*_PLAIN), whole=("default", "dtype"))
-_CXY = replace(_BLAS, factors=_ADDED, flops=_product(*_ADDED), whole=("default", "dtype"))
+_CXY = replace(_BLAS, factors=_ADDED, added=0, flops=_product(*_ADDED), whole=("default", "dtype"))
 _ATTENTION = ProductOp("", "attention", flops=_attention)
 _ATTENTION_BACKWARD = replace(_ATTENTION, flops=_attention_backward)
 
@@ -124,7 +126,7 @@ PRODUCTS: tuple[ProductOp, ...] = (
     replace(
         _CXY, name="_addmm_activation", any_strides=True, fresh=True, whole=("default",), one_stream=False
     ),
-    ProductOp("addmm_", factors=_ADDED, writes=(0,), flops=_product(*_ADDED), unboxed=True),
+    ProductOp("addmm_", factors=_ADDED, added=0, writes=(0,), flops=_product(*_ADDED), unboxed=True),
     ProductOp("_scaled_mm", factors=_PLAIN, one_stream=True),
     ProductOp("_int_mm", factors=_PLAIN),
     ProductOp("_grouped_mm", factors=_PLAIN),

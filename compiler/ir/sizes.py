@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ..index import Expr
 from ..mlir import ir
 from .kernel import argument_attributes, string
+from .layout import TensorSpec
 
 #: The estimate of a size without a hint.
 UNKNOWN = 1024
@@ -32,6 +33,17 @@ def estimate(e: Expr, hints: Mapping[str, int]) -> int:
         return e.constant
     names = {n: hints.get(n, UNKNOWN) for n in e.symbols()}
     return int(e.evaluate(names))
+
+
+def stored_bytes(spec: TensorSpec, hints: Mapping[str, int]) -> int:
+    """Bytes of the elements of a tensor, with every size at its hint.  Elements that a stride of 0 repeats
+    count once.
+    """
+    elements = 1
+    for size, stride in zip(spec.sizes, spec.strides, strict=True):
+        if stride.constant != 0:
+            elements *= estimate(size, hints)
+    return elements * spec.element_bytes
 
 
 def ceil_power(n: int) -> int:

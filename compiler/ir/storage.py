@@ -1,6 +1,7 @@
 """Which values of ``@main`` share storage: views, ties of kernels, aliases of extern ops."""
 
 from ..mlir import ir
+from .dialects import fuse
 from .kernel import attribute_items, kernel_ties, string
 
 
@@ -13,9 +14,20 @@ def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
     }
 
 
+def device_of(module: ir.Module) -> str:
+    """The device of the tensors whose types name none: ``fuse.device``, by default the CPU."""
+    attributes = module.operation.attributes
+    return string(attributes["fuse.device"]) if "fuse.device" in attributes else "cpu"
+
+
 def callee_name(call: ir.Operation) -> str:
     """The symbol that a ``func.call`` names."""
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def operand_number(argument: fuse.Arg) -> int:
+    """Which operand of its call an argument of an extern op is."""
+    return ir.IntegerAttr(argument.params[0]).value
 
 
 def aliased_operands(callee: ir.Operation) -> dict[int, int]:

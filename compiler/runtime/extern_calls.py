@@ -8,6 +8,7 @@ import torch
 
 from ..ir.dialects import fuse
 from ..ir.kernel import attribute_items, string
+from ..ir.storage import operand_number
 from ..mlir import ir
 from .errors import RunError
 from .torch_names import flatten, resolve, torch_object
@@ -67,7 +68,7 @@ class ExternCall:
 
     def _getter(self, attribute: ir.Attribute) -> Getter:
         if isinstance(attribute, fuse.Arg):
-            position = ir.IntegerAttr(attribute.params[0]).value
+            position = operand_number(attribute)
             return lambda operands: operands[position]
         if isinstance(attribute, ir.ArrayAttr):
             parts = [self._getter(a) for a in attribute]

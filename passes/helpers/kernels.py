@@ -1,6 +1,6 @@
 """What several passes do to kernels: signatures, dims, values that vary along a dim.  Helpers, not a pass."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...compiler.analysis.program.dependences import Dependences
 from ...compiler.index import Expr, Facts, parse
@@ -115,6 +115,17 @@ def _rewritten(
         return ir.StringAttr.get(names[0])
     texts = strings(old)
     return text_list(over(texts) if crossed else [expression(parse(text)) for text in texts])
+
+
+def copy_at(
+    op: ir.Operation, operands: Sequence[ir.Value], point: Mapping[str, int], here: ir.InsertionPoint
+) -> ir.Operation:
+    """A copy of a kernel operation with other operands, where the dims of ``point`` have its values."""
+    copy = op.clone(here).operation
+    for number, operand in enumerate(operands):
+        copy.operands[number] = operand
+    rewrite_dims(copy, lambda e: e.subs(point), lambda names: [n for n in names if n not in point])
+    return copy
 
 
 def add_symbols(

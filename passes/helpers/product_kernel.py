@@ -4,7 +4,7 @@ from ...compiler.analysis.contraction.product import Product
 from ...compiler.index import Expr, const, sym
 from ...compiler.ir.kernel import string
 from ...compiler.ir.layout import TensorSpec
-from ...compiler.mlir import arith, ir
+from ...compiler.mlir import arith, func, ir
 from .kernels import dims_attribute, text_list
 from .program import Program
 
@@ -30,17 +30,9 @@ def product_kernel(program: Program, call: ir.Operation, callee: ir.Operation, p
 def _function(name: str, types: list[ir.Type], callee: ir.Operation) -> ir.Operation:
     """An empty kernel whose last argument is its destination, after the function that it replaces."""
     with ir.InsertionPoint(callee), callee.location:
-        kernel = ir.Operation.create(
-            "func.func",
-            attributes={
-                "sym_name": ir.StringAttr.get(name),
-                "sym_visibility": ir.StringAttr.get("private"),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, types[-1:])),
-                "fuse.kernel": ir.UnitAttr.get(),
-                "fuse.ties": ir.DenseI64ArrayAttr.get([len(types) - 1]),
-            },
-            regions=1,
-        )
+        kernel = func.FuncOp(name, (types, types[-1:]), visibility="private").operation
+        kernel.attributes["fuse.kernel"] = ir.UnitAttr.get()
+        kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([len(types) - 1])
     kernel.regions[0].blocks.append(*types, arg_locs=[callee.location] * len(types))
     return kernel
 
@@ -94,7 +86,6 @@ def _body(
             {"at": text_list((m, n)), "mode": ir.StringAttr.get("set")},
         ).results[0]
         ir.Operation.create("func.return", operands=[stored])
-    with kernel.context:
         kernel.attributes["fuse.dims"] = dims_attribute(dims)
 
 

@@ -31,13 +31,11 @@ class NotFewRows:
 class FewRows:
     """A product of few rows with large weights.
 
-    ``rows``: how many; ``weights``: elements of the other operand; ``swapped``: the weights are the left
-    operand.
+    ``rows``: how many; ``weights``: elements of the other operand.
     """
 
     rows: int
     weights: int
-    swapped: bool
 
     @staticmethod
     def of(product: Product, most: int) -> "FewRows | NotFewRows":
@@ -58,11 +56,10 @@ class FewRows:
             return NotFewRows(
                 "rows", f"{m} rows and {n} columns: kernels multiply 1 to {most} of one of them"
             )
-        swapped = n < m
-        weights, along = (left, 1) if swapped else (right, 0)
+        weights, along = (left, 1) if n < m else (right, 0)
         if weights.strides[along].constant != 1:
             return NotFewRows("strides", "the weights do not lie along the dim that is summed")
-        return FewRows(rows, k * max(m, n), swapped)
+        return FewRows(rows, k * max(m, n))
 
     def kernel_microseconds(self, hardware: Hardware, moved: int) -> float:
         """As a kernel that moves ``moved`` bytes."""

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 
+from ...base.products import product_op
 from ...ir.dialects import fuse
-from ...ir.kernel import string
+from ...ir.kernel import attribute_items, string
 from ...ir.layout import TensorSpec
+from ...ir.storage import operand_number
 from ...mlir import ir
 
 #: Element types whose products a kernel adds up in f32.
 FLOATS = ("bf16", "f16", "f32")
-#: Operands of the ops that multiply two matrices: positions of the left one, the right one and what is added.
-_OPERANDS = {"aten.mm.default": (0, 1, None), "aten.addmm.default": (1, 2, 0)}
+#: The ops of ``base/products.py`` that multiply two matrices and do no more than add a third tensor.
+_OPS = ("aten.mm.default", "aten.addmm.default")
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,17 @@ class Product:
     def of(call: ir.Operation, callee: ir.Operation) -> "Product | None":
         """What a call of an extern op multiplies; None where it is no product of two matrices, or one with
         arguments other than those above."""
-        positions = _OPERANDS.get(string(callee.attributes["fuse.extern"]))
-        if positions is None or len(call.results) != 1:
+        name = string(callee.attributes["fuse.extern"])
+        op = product_op(name)
+        if name not in _OPS or op is None or op.factors is None or len(call.results) != 1:
             return None
+        positions = (*op.factors, op.added)
         arguments = list(ir.ArrayAttr(callee.attributes["fuse.args"]))
-        scales = {named.name: _number(named.attr) for named in ir.DictAttr(callee.attributes["fuse.kwargs"])}
+        scales = {key: _number(value) for key, value in attribute_items(callee.attributes["fuse.kwargs"])}
         if scales.keys() - {"alpha", "beta"} or None in scales.values():
             return None
         left, right, added = (None if p is None else _operand(call, arguments[p]) for p in positions)
-        if left is None or right is None or (added is None) != (positions[2] is None):
+        if left is None or right is None or (added is None) != (op.added is None):
             return None
         if len(arguments) > sum(p is not None for p in positions):
             return None
@@ -76,7 +80,7 @@ class Product:
 def _operand(call: ir.Operation, argument: ir.Attribute) -> ir.Value | None:
     if not isinstance(argument, fuse.Arg):
         return None
-    return call.operands[ir.IntegerAttr(argument.params[0]).value]
+    return call.operands[operand_number(argument)]
 
 
 def _number(attribute: ir.Attribute) -> float | None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
-from ...ir.sizes import estimate, hints_of
+from ...ir.sizes import hints_of, stored_bytes
+from ...ir.storage import callee_name
 from ...mlir import ir
 from .product import Product
 
@@ -70,7 +71,7 @@ class Surroundings:
         """The scalar kernel that an op calls, if it reduces nothing."""
         if op.name != "func.call":
             return None
-        callee = self.functions[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+        callee = self.functions[callee_name(op)]
         if not is_kernel(callee) or is_tiled(callee):
             return None
         body = callee.regions[0].blocks[0].operations
@@ -83,12 +84,7 @@ class Surroundings:
         return self._pointwise(user) is not None
 
     def _bytes(self, value: ir.Value) -> int:
-        spec = TensorSpec.of(value.type)
-        elements = 1
-        for size, stride in zip(spec.sizes, spec.strides, strict=True):
-            if stride.constant != 0:
-                elements *= estimate(size, self.hints)
-        return elements * spec.element_bytes
+        return stored_bytes(TensorSpec.of(value.type), self.hints)
 
 
 def _root(value: ir.Value) -> ir.Value:

@@ -11,7 +11,7 @@ from ...base.hardware import Hardware
 from ...base.launch import Estimate
 from ...ir.kernel import Kernel, is_kernel, is_tiled, string
 from ...ir.layout import TensorSpec
-from ...ir.sizes import estimate, hints_of
+from ...ir.sizes import estimate, hints_of, stored_bytes
 from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
 from ...mlir import ir
 from .flops import flops_of
@@ -104,15 +104,10 @@ class _Counter:
         )
 
     def _bytes(self, value: ir.Value) -> int:
-        """Bytes of the elements of a tensor, those that a stride of 0 repeats once; 0 for a scalar."""
+        """Bytes of a tensor (``stored_bytes``); 0 for a scalar."""
         if not _is_tensor(value):
             return 0
-        spec = TensorSpec.of(value.type)
-        elements = 1
-        for size, stride in zip(spec.sizes, spec.strides, strict=True):
-            if stride.constant != 0:
-                elements *= estimate(size, self.hints)
-        return elements * spec.element_bytes
+        return stored_bytes(TensorSpec.of(value.type), self.hints)
 
 
 def _is_tensor(value: ir.Value) -> bool:

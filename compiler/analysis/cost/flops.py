@@ -6,6 +6,7 @@ from ...base.products import Shape, product_op
 from ...index import Expr
 from ...ir.dialects import fuse
 from ...ir.layout import TensorSpec
+from ...ir.storage import operand_number
 from ...mlir import ir
 
 
@@ -15,7 +16,7 @@ def flops_of(
     """Operations of one call of a torch op, and the element type they are done in; 0 for what multiplies no
     matrices.  ``number`` gives the value of a size.
     """
-    given = [call.operands[ir.IntegerAttr(a.params[0]).value] for a in _arguments(callee)]
+    given = [call.operands[operand_number(a)] for a in _arguments(callee)]
     tensors = [v for v in given if isinstance(v.type, ir.RankedTensorType)]
     results = [v for v in call.results if isinstance(v.type, ir.RankedTensorType)]
     if not tensors or not results:

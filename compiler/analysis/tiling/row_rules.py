@@ -128,14 +128,11 @@ def products_share_a_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
     shape = row.shape
     loads = [a for a in shape.kernel.loads if set(row.dims) & shape.kernel.op_dims[a.op]]
     shared = [a for a in loads if not shape.kernel.op_dims[a.op] & set(shape.parallel)]
-    products = sum(is_sum_of_products(op) for op in shape.kernel.reductions)
-    if not shared or len(shared) == len(loads) or products < len(shape.kernel.reductions):
+    if not shared or len(shared) == len(loads) or shape.kernel.scans or shape.rereads:
         return None
-    if (
-        shape.rereads
-        or shape.kernel.scans
-        or shape.points(shape.parallel) < _SHARING_ROWS * hardware.full_grid
-    ):
+    if shape.points(shape.parallel) < _SHARING_ROWS * hardware.full_grid:
+        return None
+    if not all(map(is_sum_of_products, shape.kernel.reductions)):
         return None
     rows, block = _SHARING_ROWS, _SHARING_BLOCK
     while rows * block * len(shared) > _SHARED_POINTS and block > _SHARING_BLOCK // 2:

@@ -6,7 +6,7 @@ from typing import Any
 from ...analysis.program.dependences import extern_mutated
 from ...ir.dialects import fuse
 from ...ir.kernel import attribute_items, string
-from ...ir.storage import aliased_operands
+from ...ir.storage import aliased_operands, operand_number
 from ...mlir import ir
 from ..extern_calls import literal, torch_name
 from ..torch_names import resolve
@@ -27,7 +27,7 @@ def extern_of(name: str, declaration: ir.Operation) -> Extern:
 
     def argument(attribute: ir.Attribute) -> Argument:
         if isinstance(attribute, fuse.Arg):
-            return Arg(places[ir.IntegerAttr(attribute.params[0]).value])
+            return Arg(places[operand_number(attribute)])
         if isinstance(attribute, ir.ArrayAttr):
             return List(tuple(map(argument, attribute)))
         if isinstance(attribute, fuse.Tuple):

@@ -17,7 +17,7 @@ from ...index import const, parse
 from ...ir.kernel import named_sizes, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.nesting import graph_of, modules_in
-from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
+from ...ir.storage import Storage, aliased_operands, callee_name, device_of, functions_of
 from ...mlir import ir
 from .externs import Extern
 from .make_control_flow import control_flow
@@ -129,8 +129,7 @@ class _Maker:
         self.tensors = PlanTensors(self.storage)
         self.wanted = wanted_layouts(main, self.storage, self.functions)
         self.arguments = list(main.regions[0].blocks[0].arguments)
-        attributes = module.operation.attributes
-        self.device = string(attributes["fuse.device"]) if "fuse.device" in attributes else "cpu"
+        self.device = device_of(module)
         self.steps: list[Step] = []
         self.step_regions: list[int] = []
         self.names: dict[ir.Value, str] = {}
