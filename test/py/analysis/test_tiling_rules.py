@@ -145,6 +145,11 @@ KERNELS = {
 }
 #: Further kernels: rule, kernel, tile.
 MORE = {
+    "a row of many elements a thread that is not searched": (
+        "row-resident",
+        matrix(4096, 16384, MAXIMA),
+        "d0 grid 1, d1 resident 16384; 16 warps, 1 stages",
+    ),
     "four rows share weights": (
         "products-share-a-row",
         product("a", "b", "c", "d"),

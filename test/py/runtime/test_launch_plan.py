@@ -13,6 +13,7 @@ from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan, aligned
 from fuse_mlir.compiler.runtime.plans.extern_function import bind_extern, bind_externs
+from fuse_mlir.compiler.runtime.plans.externs import Arg, List
 from fuse_mlir.compiler.runtime.plans.make_extern import extern_of
 from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
 from fuse_mlir.compiler.runtime.plans.python_source import python_source
@@ -242,6 +243,7 @@ IN = "tensor<4x4xf32>"
 EXTERNS = {
     "mm": (f"({IN}, {IN}) -> {IN}", "mm.default", f"[{X}, #fuse.arg<1 : i64>]", ""),
     "sum": (f"({IN}) -> tensor<4xf64>", "sum.dim_IntList", f"[{X}, [1]]", "dtype = f64"),
+    "mean": (f"({IN}) -> tensor<4xf32>", "mean.dim", f"[{X}, array<i64: 1>]", ""),
     "topk": (f"({IN}) -> tensor<4x2xi64>", "topk.default", f"[{X}, 2]", ""),
     "both": (f"({IN}) -> (tensor<4x2xf32>, tensor<4x2xi64>)", "topk.default", f"[{X}, 2]", ""),
     "chunks": (f"({IN}) -> (tensor<2x4xf32>, tensor<2x4xf32>)", "split.Tensor", f"[{X}, 2]", ""),
@@ -258,14 +260,17 @@ def test_externs_are_called_with_their_constants() -> None:
     context = make_context()
     with context, ir.Location.unknown():
         module = ir.Module.parse("\n".join(declarations))
-    calls = {
-        ir.StringAttr(op.attributes["sym_name"]).value: bind_extern(extern_of("f", op.operation), {})
+    externs = {
+        ir.StringAttr(op.attributes["sym_name"]).value: extern_of("f", op.operation)
         for op in module.body.operations
     }
+    assert externs["mean"].arguments == (Arg(0), List((1,))), "a plan holds no Python list"
+    calls = {name: bind_extern(extern, {}) for name, extern in externs.items()}
     x = torch.randn(4, 4)
     assert calls["mm"] is torch._C._VariableFunctions.mm
     assert (1,) in calls["sum"].__code__.co_consts, "a list would be made at every call"
     torch.testing.assert_close(calls["sum"](x), x.double().sum(1))
+    torch.testing.assert_close(calls["mean"](x), x.mean(1))
     torch.testing.assert_close(calls["topk"](x), x.topk(2).indices)
     torch.testing.assert_close(calls["both"](x), tuple(x.topk(2)))
     torch.testing.assert_close(calls["chunks"](x), x.split(2))
