@@ -37,9 +37,10 @@ class EliminateDead(AnalysisPass):
     Where a kernel loses a result, the FX nodes that only this result came from disappear from the kernel's
     name and location.
 
-    A ``fuse.size`` stays as long as its source does, if the type of the source names that size.  A
-    ``fuse.after`` does not count as a use of its value: a call whose only uses are tokens is dead, and what
-    was ordered after it is ordered after what the call itself waited for.
+    What defines a size that the type of an argument of ``@main`` names stays, and so does a ``fuse.size``
+    whose source stays and has a type that names that size.  A ``fuse.after`` does not count as a use of its
+    value: a call whose only uses are tokens is dead, and what was ordered after it is ordered after what the
+    call itself waited for.
 
     Does not fire on kernels with asserts, on stores into the storage of arguments of ``@main``, on extern ops
     with an effect or with mutated operands (nor on sub-graphs that have any inside), on ``fuse.rng``
@@ -51,9 +52,10 @@ class EliminateDead(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
-        roots = _storage(program)
+        roots, sizes = _storage(program), _sizes_of_arguments(program)
         for op in reversed([o.operation for o in program.block.operations]):
-            _visit(program, op, roots)
+            if not any(result in sizes for result in op.results):
+                _visit(program, op, roots)
         program.erase_unused()
 
 
@@ -75,21 +77,27 @@ def _storage(program: Program) -> dict[ir.Value, bool]:
     return of_argument
 
 
+def _sizes_of_arguments(program: Program) -> set[ir.Value]:
+    """The index values whose symbols the types of ``@main``'s arguments name."""
+    symbols = program.symbols()
+    named = {name for argument in program.block.arguments for name in type_symbols(argument.type)}
+    return {symbols[name] for name in named if name in symbols}
+
+
 def _is_used(value: ir.Value) -> bool:
     return any(use.owner.operation.name != "fuse.after" for use in value.uses)
 
 
 def _names_type(program: Program, op: ir.Operation) -> bool:
-    """Whether a ``fuse.size`` defines a size that the type of its source needs, and the source stays: an
-    argument, or a value that something else uses or whose call has an effect.
+    """Whether a ``fuse.size`` defines a size that the type of its source needs, and the source stays: a value
+    that something else uses or whose call has an effect.
     """
     source, name = op.operands[0], string(op.attributes["symbol"])
     if name not in type_symbols(source.type):
         return False
-    owner = source.owner
-    if isinstance(owner, ir.Block) or any(use.owner.operation != op for use in source.uses):
+    if any(use.owner.operation != op for use in source.uses):
         return True
-    call = owner.operation
+    call = source.owner.operation
     return call.name == "func.call" and has_effect(call, program.callee(call))
 
 

@@ -206,3 +206,32 @@ module attributes {fuse.device = "cpu"} {
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
+
+// -----
+
+// Sizes that only the types of arguments name: what defines them stays, whether a call, a fuse.sym or a fuse.size.
+// What defines a size that no type names goes.
+// CHECK-LABEL: func.func @main
+// CHECK: call @ceil
+// CHECK-NEXT: "fuse.size"(%arg2) {{.*}}symbol = "p2"
+// CHECK-NEXT: "fuse.sym"({{.*}}symbol = "s1"
+// CHECK-NOT: p3
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s: index {fuse.sym = "s0"}, %x: tensor<?xf32, #fuse.layout<"p1*32", "1", "0", "">>,
+                  %y: tensor<?xf32, #fuse.layout<"s1*2", "1", "0", "">>) -> tensor<4xf32> {
+    %c = call @ceil(%s) : (index) -> index
+    %2 = "fuse.size"(%y) {dim = 0 : i64, symbol = "p2"} : (tensor<?xf32, #fuse.layout<"s1*2", "1", "0", "">>) -> index
+    %3 = "fuse.sym"(%2) {expr = "p2 floordiv 2", symbol = "s1", syms = ["p2"]} : (index) -> index
+    %4 = "fuse.sym"(%2) {expr = "p2 floordiv 3", symbol = "p3", syms = ["p2"]} : (index) -> index
+    %o = call @op(%x, %y)
+        : (tensor<?xf32, #fuse.layout<"p1*32", "1", "0", "">>, tensor<?xf32, #fuse.layout<"s1*2", "1", "0", "">>)
+        -> tensor<4xf32>
+    return %o : tensor<4xf32>
+  }
+  func.func private @ceil(index) -> (index {fuse.min = 1 : i64, fuse.sym = "p1"})
+      attributes {fuse.extern = "math.ceil", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+  func.func private @op(tensor<?xf32, #fuse.layout<"p1*32", "1", "0", "">>, tensor<?xf32, #fuse.layout<"s1*2", "1", "0", "">>)
+      -> tensor<4xf32>
+      attributes {fuse.extern = "m.op.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

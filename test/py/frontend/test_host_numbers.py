@@ -185,3 +185,34 @@ def test_bools():
         )
 
     check(function, (X, 6, 2.5), (X, -6, 0.5))
+
+
+# ---- a size of an argument that only the host can compute ----------------------------------------------
+
+
+def test_a_saved_tensor_has_a_size_that_only_its_type_names():
+    """The backward graph takes a tensor of ``ceil(n / 32) * 32`` rows and never asks for that number."""
+
+    @torch.library.custom_op("fuse_test::padded", mutates_args=())
+    def padded(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * 2, torch.zeros(math.ceil(x.shape[0] / 32) * 32, 3)
+
+    @torch.library.custom_op("fuse_test::padded_backward", mutates_args=())
+    def padded_backward(g: torch.Tensor, saved: torch.Tensor) -> torch.Tensor:
+        return g * 2
+
+    padded.register_fake(lambda x: (torch.empty_like(x), x.new_empty(math.ceil(x.shape[0] / 32) * 32, 3)))
+    padded_backward.register_fake(lambda g, saved: torch.empty_like(g))
+    padded.register_autograd(
+        lambda ctx, g, _: torch.ops.fuse_test.padded_backward(g, *ctx.saved_tensors),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output[1]),
+    )
+
+    def gradient(x):
+        return torch.autograd.grad(padded(x.sin())[0].cos().sum(), x)[0]
+
+    x = torch.randn(40, 5, requires_grad=True)
+    compiled = Compiled(lambda x: padded(x.sin())[0].cos(), {}, True)
+    compiled(x).sum().backward()
+    torch.testing.assert_close(x.grad, gradient(x))
+    assert not [f for g in compiled.graphs for f in g.fallbacks if f.target == "the whole graph"]
