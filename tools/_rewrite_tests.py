@@ -73,6 +73,9 @@ TESTS = {
         "test_it_goes_into_the_product_that_it_is_added_to",
         "test_a_small_table_is_left",
     ),
+    "flex-attention": RewriteTests(
+        "rewrites/test_flex_attention.py", "test_inductor_gets_the_op_alone", "test_left_alone"
+    ),
     "gaps": RewriteTests(
         "rewrites/test_gaps.py", "test_what_kernels_read_has_none", "test_where_the_gaps_stay"
     ),

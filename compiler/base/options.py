@@ -73,6 +73,9 @@ class Options:
     products: ``auto`` makes a kernel of a matrix product of at most 4 rows where the cost model says that the
         kernel is faster (pass ``choose-libraries``); on a CPU it makes none.  ``library`` leaves all products
         to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU too.
+    flex_attention: ``inductor`` lets Inductor compile ``torch.nn.attention.flex_attention`` and its gradient;
+        where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``auto`` is
+        ``inductor`` on a GPU, and ``eager`` elsewhere and with ``deterministic``.
     rounding: what the next op inside a kernel reads of a 16-bit result.  ``float32``: the number before it
         was rounded (pass ``keep-float32``), which is nearer to a computation in float32.  ``eager``: the
         rounded number, as in eager mode.  Inductor's ``emulate_precision_casts`` is False and True for these.
@@ -136,6 +139,7 @@ class Options:
     output_strides: Literal["padded", "eager"] = "padded"
     epilogues: Literal["auto", "library", "generated"] = "auto"
     products: Products = "auto"
+    flex_attention: Literal["auto", "inductor", "eager"] = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
@@ -205,6 +209,11 @@ class Options:
     def free_layouts(self, on_gpu: bool) -> bool:
         """Whether values inside a graph may get other strides than eager mode gives them."""
         return on_gpu if self.layouts == "auto" else self.layouts == "free"
+
+    def inductor_flex_attention(self, on_gpu: bool) -> bool:
+        """Whether Inductor compiles ``flex_attention``."""
+        on = on_gpu and not self.deterministic
+        return on if self.flex_attention == "auto" else self.flex_attention == "inductor"
 
     @property
     def recovers(self) -> bool:

@@ -22,6 +22,7 @@ from .graph.collective_waits import wait_for_all
 from .graph.concat_products import write_products_into_concats
 from .graph.effect_tokens import drop_tokens
 from .graph.embedding_gradients import compact_embedding_gradients
+from .graph.flex_attention import compile_flex_attention
 from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
@@ -50,6 +51,7 @@ class Switch(Enum):
     EPILOGUES = "option `epilogues`"
     SUMS = "option `epilogues`, but not in forward graphs of training"
     LAYOUTS = "option `layouts`"
+    FLEX = "option `flex_attention`"
 
 
 def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switch]:
@@ -62,6 +64,7 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.EPILOGUES: library,
         Switch.SUMS: library and kind != "forward",  # a forward graph saves its sums for the backward graph
         Switch.LAYOUTS: options.free_layouts(on_gpu),
+        Switch.FLEX: options.inductor_flex_attention(on_gpu),
     }
     return frozenset(switch for switch, on in holds.items() if on)
 
@@ -154,6 +157,7 @@ IMPORTED = Stage(
         Step(spell_out_batch_norms, Switch.ALWAYS, "their strides are chosen now"),
         Step(add_products_in_place, Switch.SUMS, "a product that is padded is a slice, and stays"),
         Step(write_products_into_concats, Switch.ALWAYS, "products that were not added to a sum"),
+        Step(compile_flex_attention, Switch.FLEX, "Inductor generates code for strides that are final"),
         Step(write_calls_in_place, Switch.ALWAYS, "last: the graph is not functional afterwards"),
     ),
 )

@@ -82,7 +82,8 @@ def test_flex_attention(training):
 
     q, k, v = torch.randn(3, 2, 4, 128, 64, device="cuda").requires_grad_(training)
     bias = torch.linspace(-1, 1, 128, device="cuda")
-    found = Compiled(attend)(q, k, v, bias)
+    compiled = Compiled(attend)
+    found = compiled(q, k, v, bias)
     expected = exactly(*(t.double() for t in (q, k, v, bias)))
     torch.testing.assert_close(found.double(), expected, atol=3e-3, rtol=3e-3)
     if training:
@@ -90,3 +91,5 @@ def test_flex_attention(training):
         exact = torch.autograd.grad(expected.square().sum(), (q, k, v))
         for a, e in zip(given, exact, strict=True):
             assert (a - e).norm() <= 5e-3 * e.norm()
+    remarks = [r for graph in compiled.graphs for r in graph.remarks.items if r.pass_name == "flex-attention"]
+    assert len(remarks) == 1 + training  # Inductor compiled it, and its gradient

@@ -74,6 +74,11 @@ def test_every_rewrite_has_a_test_where_it_fires_and_one_where_it_must_not():
         (Switch.LAYOUTS, {}, "inference", False, False),
         (Switch.LAYOUTS, {"layouts": "free"}, "inference", False, True),
         (Switch.LAYOUTS, {"layouts": "eager"}, "inference", True, False),
+        (Switch.FLEX, {}, "inference", True, True),
+        (Switch.FLEX, {}, "inference", False, False),
+        (Switch.FLEX, {"deterministic": True}, "inference", True, False),
+        (Switch.FLEX, {"flex_attention": "inductor"}, "inference", False, True),
+        (Switch.FLEX, {"flex_attention": "eager"}, "inference", True, False),
     ],
 )
 def test_what_switches_rewrites_on(switch, options, kind, on_gpu, on):

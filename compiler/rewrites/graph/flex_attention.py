@@ -1,0 +1,113 @@
+"""Inductor compiles ``flex_attention`` and its gradient, each as a graph of one op.
+
+The op takes functions, which change scores and mask them.  Torch's own kernel of it writes all scores to
+memory.  Inductor generates a kernel that does not, so the op is a call of Inductor as another op is a call of
+cuBLAS.
+
+Before::
+
+    both = higher_order.flex_attention(q, k, v, score, blocks, 0.125, {}, (bias,), ())
+    y = both[0]
+
+After, ``graph`` being an object that holds the code of Inductor::
+
+    both = higher_order.run_inductor_graph(graph, q, k, v, bias)
+    y = both[0]
+
+It fires on ``higher_order.flex_attention`` and ``higher_order.flex_attention_backward`` whose results are
+taken by ``getitem``.  The code is made for the sizes and strides of ``meta["val"]``; sizes that are symbols
+stay symbols.
+
+It does not fire where Inductor cannot be imported or raises an error: torch then runs the op, and the log has
+a warning with the reason.
+
+Why not an MLIR pass: the functions are FX graphs, and FX graphs are what Inductor takes.
+"""
+
+import logging
+import operator
+from typing import Any
+
+import torch
+from torch._guards import TracingContext, detect_fake_mode, tracing
+from torch.fx import Graph, GraphModule, Node
+
+from ...fx.graph_text import held
+from ...fx.inductor_graph import InductorGraph, run_inductor_graph
+from ...fx.new_node import new_node
+from ..rewriting import rewrite
+
+log = logging.getLogger(__name__)
+
+_NAMES = ("flex_attention", "flex_attention_backward")
+
+
+@rewrite("flex-attention", "flex_attention is compiled by Inductor")
+def compile_flex_attention(gm: GraphModule) -> int:
+    """Rewrites a graph with ``meta["val"]`` in place; how many calls Inductor compiled."""
+    count = 0
+    for target in (getattr(torch.ops.higher_order, name) for name in _NAMES):
+        for node in gm.graph.find_nodes(op="call_function", target=target):
+            count += _compiled(gm, node)
+    if count:
+        gm.graph.eliminate_dead_code()
+        gm.recompile()
+    return count
+
+
+def _compiled(gm: GraphModule, node: Node) -> bool:
+    if not node.users or any(user.target is not operator.getitem for user in node.users):
+        return False
+    taken = sorted({int(user.args[1]) for user in node.users})  # type: ignore[call-overload]
+    operands = [n for n in node.all_input_nodes if n.op != "get_attr"]
+    plain, compiled = (_alone(gm, node, operands, taken) for _ in range(2))
+    values = [operand.meta["val"] for operand in operands]
+    try:
+        code = _inductor(compiled, values)
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        log.warning("%s: torch runs it, as Inductor does not compile it: %s", node.name, reason)
+        return False
+    name = f"{node.name}_graph"
+    gm.add_submodule(name, InductorGraph(plain, code, next(v for v in values if isinstance(v, torch.Tensor))))
+    with node.graph.inserting_before(node):
+        graph = node.graph.get_attr(name)
+        made = new_node(
+            node.graph, run_inductor_graph, graph, *operands, like=node, name=node.name,
+            val=tuple(node.meta["val"][position] for position in taken),
+        )  # fmt: skip
+    for user in list(node.users):
+        user.args = (made, taken.index(user.args[1]))  # type: ignore[arg-type]
+    node.graph.erase_node(node)
+    return True
+
+
+def _alone(gm: GraphModule, node: Node, operands: list[Node], taken: list[int]) -> GraphModule:
+    """A graph of the op alone: its operands are arguments, the results at ``taken`` are a tuple."""
+    graph, inside = Graph(), dict[Node, Node]()
+    for operand in operands:
+        inside[operand] = graph.placeholder(operand.name)
+        inside[operand].meta = {"val": operand.meta["val"]}
+    attributes = [n for n in node.all_input_nodes if n.op == "get_attr"]
+    for attribute in attributes:
+        inside[attribute] = graph.get_attr(str(attribute.target))
+    call = graph.node_copy(node, inside.__getitem__)
+    results = []
+    for position in taken:
+        results.append(graph.call_function(operator.getitem, (call, position)))
+        results[-1].meta = {"val": node.meta["val"][position]}
+    output = graph.output(tuple(results))
+    output.meta["user_visible_output_idxs"] = list(range(len(taken)))  # Inductor keeps the strides of these
+    return GraphModule({str(n.target): held(gm, str(n.target)) for n in attributes}, graph)
+
+
+def _inductor(gm: GraphModule, values: list[Any]) -> Any:
+    """The code of a graph of one op for operands like ``values``, fake tensors and sizes."""
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    # What Inductor writes down of the graph it compiles is not about the graph around it.
+    with tracing(TracingContext(detect_fake_mode(values))):
+        return compile_fx_inner(gm, values, is_inference=True)
+
+
+__all__ = ["compile_flex_attention"]
