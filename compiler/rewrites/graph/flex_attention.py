@@ -27,10 +27,12 @@ Why not an MLIR pass: the functions are FX graphs, and FX graphs are what Induct
 import logging
 import operator
 from typing import Any
+from unittest import mock
 
 import torch
 from torch._guards import TracingContext, detect_fake_mode, tracing
 from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from ...fx.graph_text import held
 from ...fx.inductor_graph import InductorGraph, run_inductor_graph
@@ -60,10 +62,10 @@ def _compiled(gm: GraphModule, node: Node) -> bool:
         return False
     taken = sorted({int(user.args[1]) for user in node.users})  # type: ignore[call-overload]
     operands = [n for n in node.all_input_nodes if n.op != "get_attr"]
-    plain, compiled = (_alone(gm, node, operands, taken) for _ in range(2))
+    plain = _alone(gm, node, operands, taken)
     values = [operand.meta["val"] for operand in operands]
     try:
-        code = _inductor(compiled, values)
+        code = _inductor(plain, values)
     except Exception as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         log.warning("%s: torch runs it, as Inductor does not compile it: %s", node.name, reason)
@@ -96,18 +98,25 @@ def _alone(gm: GraphModule, node: Node, operands: list[Node], taken: list[int]) 
     for position in taken:
         results.append(graph.call_function(operator.getitem, (call, position)))
         results[-1].meta = {"val": node.meta["val"][position]}
-    output = graph.output(tuple(results))
-    output.meta["user_visible_output_idxs"] = list(range(len(taken)))  # Inductor keeps the strides of these
+    graph.output(tuple(results))
     return GraphModule({str(n.target): held(gm, str(n.target)) for n in attributes}, graph)
 
 
 def _inductor(gm: GraphModule, values: list[Any]) -> Any:
     """The code of a graph of one op for operands like ``values``, fake tensors and sizes."""
     from torch._inductor.compile_fx import compile_fx_inner
+    from torch._inductor.decomposition import select_decomp_table
 
-    # What Inductor writes down of the graph it compiles is not about the graph around it.
-    with tracing(TracingContext(detect_fake_mode(values))):
-        return compile_fx_inner(gm, values, is_inference=True)
+    fake_mode = detect_fake_mode(values)
+    # What Inductor writes down of the graph it compiles is not about the graph around it.  The functions may
+    # hold numbers as tensors, which are no fake ones.
+    with tracing(TracingContext(fake_mode)), mock.patch.object(fake_mode, "allow_non_fake_inputs", True):
+        # Scores and masks are spelled out in ops that Inductor has rules for.
+        spelled_out = make_fx(gm, decomposition_table=select_decomp_table())(*values)
+        spelled_out.graph.eliminate_dead_code()
+        [results] = spelled_out.graph.find_nodes(op="output")
+        results.meta["user_visible_output_idxs"] = list(range(len(results.args[0])))  # keeps their strides
+        return compile_fx_inner(spelled_out, values, is_inference=True)
 
 
 __all__ = ["compile_flex_attention"]
