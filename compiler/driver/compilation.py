@@ -130,6 +130,7 @@ def _import(request: Request) -> ImportedGraph:
             device=request.device,
             strict=options.strict,
             recovers=options.recovers,
+            given=request.name == "backward",
         )
     request.remarks.items += imported.remarks.items
     return imported

@@ -4,6 +4,9 @@ A *slot* is the place of one launch, numbered by the node that stands there; slo
 joins another slot in one of two ways.  It *rises* to an earlier one when everything that it depends on lies
 before that slot.  Or the slot *sinks* to the call: all that is in it runs there, as long as nothing placed so
 far depends on it.  Both keep every dependence, and the slots stay in one line, so no circle can arise.
+
+The caller keeps the arguments of ``@main`` to the end, so nothing is freed by their last use, unless
+``@main`` has the attribute ``fuse.given``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -49,10 +52,14 @@ class LaunchOrder:
         if slot in self._slots_before(node):
             return "dependence"
         reasons = []
-        for extra in (self._rise(node, slot), self._sink(node, slot)):
+        moves = (
+            (self._rise(node, slot), range(slot, node)),
+            (self._sink(node, slot), range(slot + 1, node + 1)),
+        )
+        for extra, places in moves:
             if extra is None:
                 continue
-            if self._highest(slot, node) + extra <= self.peak + slack or extra == 0:
+            if self._fits(extra, places, slack):
                 return None
             reasons.append("peak-memory")
         return reasons[0] if reasons else "dependence"
@@ -60,15 +67,15 @@ class LaunchOrder:
     def join(self, node: int, slot: int, slack: int = 0) -> int:
         """Puts ``node`` into ``slot``, which it can join; gives the slot's number from now on."""
         extra = self._rise(node, slot)
-        if extra is not None and (extra == 0 or self._highest(slot, node) + extra <= self.peak + slack):
-            self._add(slot, node, extra)
+        if extra is not None and self._fits(extra, range(slot, node), slack):
+            self._add(extra, range(slot, node))
             for root in self._born(node):
                 self._first[root] = slot
             self._put(node, slot)
             return slot
         extra = self._sink(node, slot)
         assert extra is not None, "the slot cannot be joined"
-        self._add(slot, node, extra)
+        self._add(extra, range(slot + 1, node + 1))
         for root in self._dying(slot):
             self._last[root] = node
         members = self.members.pop(slot)
@@ -103,12 +110,13 @@ class LaunchOrder:
     def _dying(self, slot: int) -> list[int]:
         return sorted({r for m in self.members[slot] for r in self._touched[m] if self._last[r] == slot})
 
-    def _highest(self, low: int, high: int) -> int:
-        return max(self._live[low : high + 1])
+    def _fits(self, extra: int, places: range, slack: int) -> bool:
+        """Whether so many bytes more at all ``places`` leave the peak as it is, but for ``slack``."""
+        return extra == 0 or max(self._live[places.start : places.stop]) + extra <= self.peak + slack
 
-    def _add(self, low: int, high: int, extra: int) -> None:
+    def _add(self, extra: int, places: range) -> None:
         if extra:
-            for place in range(low, high + 1):
+            for place in places:
                 self._live[place] += extra
 
     # --- the result ---------------------------------------------------------------------------------------
@@ -122,7 +130,9 @@ def _values(deps: Dependences, node: int) -> tuple[int, ...]:
 
 
 def _lifetimes(deps: Dependences, roots: Mapping[int, int]) -> tuple[dict[int, int], dict[int, int]]:
-    """The first and the last node that touches each storage; arguments are there from the start."""
+    """The first and the last node at which each storage is allocated: those that touch it, but for arguments.
+    They are there from the start, and to the end unless ``@main`` is given them.
+    """
     first = {root: -1 for root in roots if root < deps.arguments}
     last = dict.fromkeys(roots, -1)
     for node in deps.nodes:
@@ -133,6 +143,8 @@ def _lifetimes(deps: Dependences, roots: Mapping[int, int]) -> tuple[dict[int, i
             if root in roots:
                 first.setdefault(root, node.index)
                 last[root] = node.index
+    if "fuse.given" not in deps.main.attributes:
+        last.update((root, len(deps.nodes) - 1) for root in roots if root < deps.arguments)
     for root in roots:
         first.setdefault(root, 0)
     return first, last

@@ -60,11 +60,13 @@ def import_graph(
     device: str,
     strict: bool = False,
     recovers: bool = False,
+    given: bool = False,
 ) -> ImportedGraph:
     """Imports ``gm``.  Shapes, strides and dtypes come from ``node.meta["val"]``, for placeholders without
     it from ``example_inputs``.
 
-    ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  Raises ImportGraphError
+    ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  ``given``: the caller gives up the arguments
+    (attribute ``fuse.given``).  Raises ImportGraphError
     (compiler/base/errors.py) for what a module cannot hold, and with ``strict`` UnsupportedOp for whatever
     would fall back.  An exception
     that a builder should not raise is raised, unless the import ``recovers``: it begins again, so that
@@ -74,7 +76,11 @@ def import_graph(
     failed: dict[str, str] = {}
     while True:
         try:
-            return _import(ImportState(gm, context, device, strict, failed), example_inputs)
+            state = ImportState(gm, context, device, strict, failed)
+            imported = _import(state, example_inputs)
+            if given:
+                state.builder.main.attributes["fuse.given"] = state.builder.unit
+            return imported
         except BuilderFailed as failure:
             assert failure.__cause__ is not None
             op = failure.fields["op"]

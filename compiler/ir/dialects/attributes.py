@@ -101,6 +101,15 @@ ATTRIBUTES = (
         "`deduplicate-results`, `reinplace-updates`, the interpreter",
     ),
     DiscardableAttribute(
+        "fuse.given",
+        "`@main`",
+        "fuse.given",
+        "The caller gives up the arguments: each is freed after its last use, as what autograd saved for a "
+        "backward graph is. Without the attribute the caller keeps them.",
+        "the importer, of backward graphs",
+        "`combine-launches`",
+    ),
+    DiscardableAttribute(
         "fuse.group",
         "a call in `@main`",
         "fuse.group = 0 : i64",

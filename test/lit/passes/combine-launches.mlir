@@ -342,6 +342,62 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Results that are returned live to the end, and so do arguments: nothing is freed between the calls.
+// CHECK-LABEL: func.func @main
+// CHECK: call @combined_heavy
+// CHECK-NOT: call @heavy
+// REMARK: passed: combine-launches: combined, kernels=1, {{.*}}: one launch instead of 3 [heavy + heavy + heavy]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4194304xf32>, %a: tensor<4194304xf32>, %c: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>, tensor<4194304xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4194304xf32>
+    %y = call @heavy(%x, %o) : (tensor<4194304xf32>, tensor<4194304xf32>) -> tensor<4194304xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<4194304xf32>
+    %b = call @heavy(%a, %p) : (tensor<4194304xf32>, tensor<4194304xf32>) -> tensor<4194304xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<4194304xf32>
+    %d = call @heavy(%c, %q) : (tensor<4194304xf32>, tensor<4194304xf32>) -> tensor<4194304xf32>
+    return %y, %b, %d : tensor<4194304xf32>, tensor<4194304xf32>, tensor<4194304xf32>
+  }
+  func.func private @heavy(%x: tensor<4194304xf32>, %o: tensor<4194304xf32>) -> tensor<4194304xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4194304xf32>, i1, f32) -> f32
+    %w = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xf32>, f32, i1) -> tensor<4194304xf32>
+    return %r : tensor<4194304xf32>
+  }
+}
+
+// -----
+
+// Must not fire: what a backward graph was given is freed after its last use, before the next result is made.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-3: call @heavy
+// REMARK: missed: combine-launches: peak-memory: sharing a launch would keep more bytes alive than the peak [heavy + heavy]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4194304xf32>, %a: tensor<4194304xf32>, %c: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>, tensor<4194304xf32>)
+      attributes {fuse.given} {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4194304xf32>
+    %y = call @heavy(%x, %o) : (tensor<4194304xf32>, tensor<4194304xf32>) -> tensor<4194304xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<4194304xf32>
+    %b = call @heavy(%a, %p) : (tensor<4194304xf32>, tensor<4194304xf32>) -> tensor<4194304xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<4194304xf32>
+    %d = call @heavy(%c, %q) : (tensor<4194304xf32>, tensor<4194304xf32>) -> tensor<4194304xf32>
+    return %y, %b, %d : tensor<4194304xf32>, tensor<4194304xf32>, tensor<4194304xf32>
+  }
+  func.func private @heavy(%x: tensor<4194304xf32>, %o: tensor<4194304xf32>) -> tensor<4194304xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4194304"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4194304xf32>, i1, f32) -> f32
+    %w = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<4194304xf32>, f32, i1) -> tensor<4194304xf32>
+    return %r : tensor<4194304xf32>
+  }
+}
+
+// -----
+
 // A reduction that fills the chip does not lend its registers to pointwise code; both ask for four warps.
 // CHECK-LABEL: func.func @main
 // CHECK: call @rows

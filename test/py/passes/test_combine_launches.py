@@ -59,6 +59,31 @@ def test_adam_over_many_tensors_is_two_launches(level, foreach):
     assert len({node for launch in graph.launches for node in launch.nodes}) > len(shapes)
 
 
+def functional_adam(*tensors):
+    """The third step of Adam, as a function whose results are new parameters and moments."""
+    count = len(tensors) // 4
+    old, gradients, means, squares = (tensors[i * count : (i + 1) * count] for i in range(4))
+    means = torch._foreach_lerp(means, gradients, 0.1)
+    squares = torch._foreach_addcmul(torch._foreach_mul(squares, 0.99), gradients, gradients, 0.01)
+    roots = torch._foreach_add(torch._foreach_sqrt(torch._foreach_div(squares, 1 - 0.99**3)), 1e-8)
+    steps = torch._foreach_div(torch._foreach_div(means, 1 - 0.9**3), roots)
+    return (*torch._foreach_sub(old, torch._foreach_mul(steps, 1e-3)), *means, *squares)
+
+
+def test_results_that_live_to_the_end_share_a_launch():
+    """The caller keeps the arguments: their last use frees nothing that the next call could take."""
+    tensors = [t for group in adam_state([(256, 256)] * 6) for t in group]
+    (graph,) = check(functional_adam, *tensors, interpret_level="tiled", hardware="h200").graphs
+    assert graph.launches_after == 1
+
+
+def test_a_backward_graph_is_given_its_arguments():
+    compiled = Compiled(lambda x: x.sin().cos())
+    compiled(torch.randn(8, requires_grad=True)).sum().backward()
+    given = ["attributes {fuse.given}" in str(graph.module) for graph in compiled.graphs]
+    assert [graph.name for graph in compiled.graphs] == ["forward", "backward"] and given == [False, True]
+
+
 def clip(*gradients):
     """What `torch.nn.utils.clip_grad_norm_` does to gradients."""
     total = torch.nn.utils.get_total_norm(gradients)
