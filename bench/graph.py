@@ -17,11 +17,13 @@ class Built:
 
     bytes: the fewest bytes that device memory must move: every input element that is needed read once, every
     output element written once.
+    exact: computes the same with ops that have a float64 form, where `fn` has others; None says `fn` itself.
     """
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     bytes: int
+    exact: Callable[..., Any] | None = None
 
 
 class Source:
@@ -62,6 +64,7 @@ class Graph:
     mutates:  writes into its arguments, which are compared then as well.
     slack:    units of eps that an answer may have on top of the rule of `tolerance.py`. Above 1 for a single
               number that sums very many: eager's own error, one sample, may be zero there by luck.
+    trains:   gradients of so many of the first arguments are computed as well; the result is one number.
     dropout:  probability with which `fn(x, residual) = dropout(x) + residual` drops; None for every graph
               without random numbers. Such a graph is checked by properties (`graph_check.check_dropout`).
     """
@@ -74,12 +77,29 @@ class Graph:
     reduces: bool = False
     mutates: bool = False
     slack: float = 1.0
+    trains: int = 0
     dropout: float | None = None
     then: Callable[[Tensor], Tensor] | None = None
 
     def new(self, dtype: torch.dtype, device: torch.device, *, small: bool = False, seed: int = 0) -> Built:
         """Function, arguments and bytes at the benchmark's size or the small one."""
         return self.build(Source(device, dtype, seed), *(self.small if small else self.sizes))
+
+    def step(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What is checked and timed of `function`, the graph's own or a compiled one: a call, or a call and
+        its gradients, which gives (result, *gradients).
+        """
+        if not self.trains:
+            return function
+
+        def with_gradients(*args: Any) -> tuple[Any, ...]:
+            first, rest = args[: self.trains], args[self.trains :]
+            with torch.enable_grad():
+                given = [a.detach().requires_grad_() for a in first]
+                result = function(*given, *rest)
+                return (result.detach(), *torch.autograd.grad(result, given))
+
+        return with_gradients
 
 
 def graph_table(graphs: Iterable[Graph]) -> Mapping[str, Graph]:

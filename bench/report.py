@@ -17,7 +17,16 @@ from typing import Any
 from .compile_table import compile_rows, compile_summary
 from .schedule_tables import schedule_rows, schedule_summary
 from .session import SCHEMA
-from .tables import accuracy_cell, accuracy_rows, host_rows, kernel_rows, launch_rows, model_rows, summary
+from .tables import (
+    accuracy_cell,
+    accuracy_rows,
+    host_rows,
+    kernel_rows,
+    launch_rows,
+    model_rows,
+    summary,
+    wild_rows,
+)
 
 Run = Mapping[str, Any]
 
@@ -25,6 +34,7 @@ TITLES = {
     "kernels": "Memory-bound graphs",
     "further": "Further memory-bound graphs",
     "contractions": "Products of few rows",
+    "wild": "Workloads from outside",
     "models": "Models",
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
@@ -38,6 +48,8 @@ LEGENDS = {
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
     "further": "As above, of graphs and shapes that no rule was written for.",
     "contractions": "As above, of products of few rows with the weights of Llama 3 8B.",
+    "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss is "
+    "timed with its gradients. `=` and `!` mean what they mean for the graphs.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
@@ -52,11 +64,12 @@ LEGENDS = {
     "memory in a steady step. `vs`: the last compiler over each of the others.",
 }
 #: Suites whose figures are times.
-TIMED = ("kernels", "further", "contractions", "models", "host", "compile")
+TIMED = ("kernels", "further", "contractions", "wild", "models", "host", "compile")
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "further": kernel_rows,
     "contractions": kernel_rows,
+    "wild": wild_rows,
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
@@ -94,7 +107,7 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "further", "contractions", "models"):
+    if suite in ("kernels", "further", "contractions", "wild", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite == "compile":
         lines += [f"- {line}" for line in compile_summary(records)]

@@ -168,6 +168,37 @@ def _kernel_note(record: Record, subject: str) -> str:
     return ", ".join(notes)
 
 
+# Workloads from outside
+
+
+def wild_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[str]]:
+    """Header and rows: device time in microseconds, wall time in brackets; the ratios are of device times."""
+    *others, subject = backends
+    counted = [name for name in backends if any(_generated(record, name) is not None for record in records)]
+    header = ["case", "dtype", "copy us", *(f"{name} us (wall)" for name in backends)]
+    header += [f"vs {name}" for name in others] + [f"kernels {'/'.join(counted)}".strip(), "note"]
+    rows = [header]
+    for record in records:
+        entries = record.get("backends", {})
+        if not entries:
+            rows.append([record["key"], *("-" for _ in header[1:-1]), "failed"])
+            continue
+        copy = timing_of(entries.get("copy"))
+        cells = [record["case"], SHORT.get(record["dtype"], record["dtype"])]
+        cells.append(f"{copy.device:.1f}" if copy else "-")
+        cells += [_wall_cell(entries.get(name), 1.0, 1) for name in backends]
+        cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
+        cells.append("/".join(_count(_generated(record, name)) for name in counted) or "-")
+        rows.append([*cells, _kernel_note(record, subject)])
+    return rows
+
+
+def wild_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
+    """The table, the summary, and what failed."""
+    parts = [grid(wild_rows(records, backends))] if records else []
+    return "\n".join([*parts, *summary(records, backends), *failure_lines(records)])
+
+
 # Models
 
 
@@ -190,13 +221,7 @@ def model_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[
             continue
         dtype = SHORT.get(record["dtype"], record["dtype"])
         cells = [record["case"], record["mode"], dtype, str(record["batch"])]
-        for name in backends:
-            timing = timing_of(entries.get(name))
-            text = flag(entries.get(name)) or "-"
-            if timing is not None:
-                mark = "!" if flag(entries[name]) else ""
-                text = f"{timing.device / 1e3:.2f} ({timing.wall / 1e3:.2f}){mark}"
-            cells.append(text)
+        cells += [_wall_cell(entries.get(name), 1e-3, 2) for name in backends]
         cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
         rows.append([*cells, ", ".join(record.get("throttled", ()))])
     return rows
@@ -332,6 +357,15 @@ def _failed(record: Record) -> str:
     if not record.get("failures"):
         return ""
     return " FAIL " + " ".join(record["failures"][0].split())[:160]
+
+
+def _wall_cell(entry: Mapping[str, Any] | None, factor: float, digits: int) -> str:
+    """Device time, and wall time in brackets."""
+    timing = timing_of(entry)
+    if timing is None:
+        return flag(entry) or "-"
+    device, wall = (f"{time * factor:.{digits}f}" for time in (timing.device, timing.wall))
+    return f"{device} ({wall}){'!' if flag(entry) else ''}"
 
 
 def _ratio_cell(found: tuple[float, str] | None) -> str:

@@ -4,6 +4,8 @@ from functools import partial
 
 from ..cases_contractions import CONTRACTIONS
 from ..cases_further import FURTHER
+from ..tables import wild_table
+from ..wild import WILD
 from . import accuracy, compile, host_cost, kernels, launches, models, schedule
 from .settings import Settings, Suite
 
@@ -11,6 +13,7 @@ SUITES: dict[str, Suite] = {
     "kernels": Suite(kernels.tasks, kernels.line, kernels.table),
     "further": Suite(partial(kernels.tasks, graphs=FURTHER), kernels.line, kernels.table),
     "contractions": Suite(partial(kernels.tasks, graphs=CONTRACTIONS), kernels.line, kernels.table),
+    "wild": Suite(partial(kernels.tasks, graphs=WILD), kernels.line, wild_table),
     "models": Suite(models.tasks, models.line, models.table),
     "accuracy": Suite(accuracy.tasks, accuracy.line, accuracy.table),
     "launches": Suite(launches.tasks, launches.line, launches.table),

@@ -53,7 +53,7 @@ def run(
         stage(f"{name}: first call")
         report = CompileReport()
         with BACKENDS[name].searches(settings.turns):
-            call = attempt(failures, name, partial(_compiled, name, built, report, checker, backends))
+            call = attempt(failures, name, partial(_compiled, name, graph, built, report, checker, backends))
         if call is None:
             backends.setdefault(name, {"error": failures[-1]})
             continue
@@ -84,11 +84,16 @@ def run(
 
 
 def _compiled(
-    name: str, built: Built, report: CompileReport, checker: GraphChecker, backends: dict[str, dict[str, Any]]
+    name: str,
+    graph: Graph,
+    built: Built,
+    report: CompileReport,
+    checker: GraphChecker,
+    backends: dict[str, dict[str, Any]],
 ) -> Callable[[], Any]:
     """The graph under one backend, checked; its verdict and compile report go to `backends`."""
     spec = BACKENDS[name]
-    function = compile_function(spec, built.fn, report, dynamic=False, fullgraph=True)
+    function = graph.step(compile_function(spec, built.fn, report, dynamic=False, fullgraph=True))
     with fresh_compilation(spec, report):
         verdict = checker.check(function)
     backends[name] = {**asdict(verdict), "compiled": asdict(report)}
