@@ -13,7 +13,7 @@ from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.plan import Refusal
 from ...compiler.analysis.fusion.rules import Candidate, judge
-from ...compiler.analysis.fusion.score import Gain
+from ...compiler.analysis.fusion.score import Gain, kernel_microseconds
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.hardware import Hardware
 from ...compiler.base.remarks import Remarks
@@ -43,6 +43,8 @@ class Fuser:
     refused: dict[tuple[int, int, int, int], Refusal] = field(default_factory=dict)
     gains: list[tuple[int, Gain]] = field(default_factory=list)  #: a node of each merge, and what it saved
     _microseconds: dict[int, float] = field(default_factory=dict)  #: by bytes, with a launch
+    _work: dict[int, int] = field(default_factory=dict)  #: issue slots of groups that compute points again
+    _again: dict[int, int] = field(default_factory=dict)  #: how many of them are spent again
 
     def run(self, candidates: Candidates) -> None:
         """To a fixed point.  The best pair goes first: time saved, then nearness, then program order.
@@ -99,17 +101,40 @@ class Fuser:
         if key in self.refused:
             return False
         candidate = Candidate(self.graph, a, b, self.limits)
-        refusal, slots = judge(candidate)
+        refusal, slots, work = judge(candidate)
         if refusal is None and self.extra is not None:
             refusal = self.extra(candidate)
+        if refusal is None and work:
+            refusal = self._longer(a, b, work)
         if refusal is None:
             if self.merging is not None:
                 self.merging(a, b)
-            self.gains.append((a, Gain(self.graph.saved_bytes(a, b), 1, slots)))
-            self.graph.merge(a, b)
+            again = slots - self._again.pop(a, 0) - self._again.pop(b, 0)
+            self.gains.append((a, Gain(self.graph.saved_bytes(a, b), 1, again)))
+            self._work.pop(b, None)
+            merged = self.graph.merge(a, b)
+            if work:
+                self._work[merged], self._again[merged] = work, slots
             return True
         self.refused[key] = refusal
         return False
+
+    def _longer(self, a: int, b: int, work: int) -> Refusal | None:
+        """The rule ``recompute`` for two groups as a whole: one kernel that spends ``work`` issue slots does
+        not take longer than two kernels, which store and load what is between them.
+        """
+        graph, apart = self.graph, 0.0
+        for group in (a, b):
+            alone = self._work.get(group) or graph.work(group)
+            apart += kernel_microseconds(graph.moved_bytes(group, group), alone, self.hardware)
+        together = kernel_microseconds(graph.moved_bytes(a, b), work, self.hardware)
+        if together <= apart:
+            return None
+        return Refusal(
+            "recompute",
+            "what would be computed and loaded again takes longer than a tensor between two kernels: store it",
+            (("us_together", round(together, 1)), ("us_apart", round(apart, 1))),
+        )
 
     def report(self, candidates: Candidates, remarks: Remarks) -> None:
         """One remark for each pair of groups that is apart at the end, and one for each group that merged.

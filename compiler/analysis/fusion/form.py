@@ -140,12 +140,14 @@ class FusionTrial:
 
     walks: the fused kernel walks down the columns and reduces rows on its way; set by ``reduction_dims``.
     slots: issue slots that are spent again; counted by ``recompute``.
+    work: issue slots of the whole fused kernel, loads included, where some are spent again; else 0.
     """
 
     form: FusionForm
     plan: FusionPlan | None = None
     walks: bool = False
     slots: int = 0
+    work: int = 0
 
     @property
     def planned(self) -> FusionPlan:
@@ -163,7 +165,8 @@ class FusionTrial:
 
 
 class Verdict(NamedTuple):
-    """The refusal, None when two groups may merge; and the issue slots that merging them spends again."""
+    """The refusal, None when two groups may merge; and ``slots`` and ``work`` of the trial."""
 
     refusal: Refusal | None
     slots: int
+    work: int = 0

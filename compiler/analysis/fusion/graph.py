@@ -6,7 +6,7 @@ of its own, which never grows.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from ...ir.defining import defining_op
 from ...ir.kernel import code_of, is_tiled, program_facts
 from ...ir.sizes import hints_of
 from ...mlir import ir
-from ..kernel.accesses import Summary
+from ..kernel.accesses import LOAD, Summary, points
 from ..program.dependences import Dependences
 from .contents import Contents, all_in
 from .form import FusionForm, Sizes, ValueType, Verdict
@@ -235,6 +235,25 @@ class GroupGraph:
                 passed = maker.made & user.used
                 saved += [*passed & user.read, *self._passed(maker, passed, a, b)]
         return sum(map(self.bytes_of, saved))
+
+    def moved_bytes(self, a: int, b: int) -> int:
+        """Bytes that two groups would read and write as one kernel; of ``a`` alone where ``b`` is ``a``."""
+        one, other = self.contents(a), self.contents(b)
+        values = [*((one.read | other.read) - one.made - other.made), *self.escaping(a, b)]
+        return sum(map(self.bytes_of, values))
+
+    def work(self, group: int) -> int:
+        """Issue slots of the kernels of a group, loads included, where each point is computed once."""
+        made, loads, total = self.contents(group).made, dict[tuple[int, Hashable], int](), 0
+        for node in self.members[group]:
+            member, summary = self.member(node), self.summaries[node]
+            total += self.sizes.estimate(summary.points) * summary.weight
+            for number, read in enumerate(summary.reads):
+                value = member.operands[read.argument]
+                if value not in made:
+                    at = (node, number) if read.indirect else read.coords
+                    loads[value, at] = self.sizes.estimate(points(summary.dims, read.dims))
+        return total + LOAD * sum(loads.values())
 
     def device(self, node: int) -> str:
         """The device of a kernel: that of its first destination, "" for the module's."""

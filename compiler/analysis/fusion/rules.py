@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..kernel.accesses import points
+from ..kernel.accesses import LOAD, points
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import both_orders, nested
@@ -265,7 +265,25 @@ def recompute(t: FusionTrial) -> Refusal | None:
             f"{plan.members[number].name} is expensive and would be computed at more points: keep its result",
             numbers,
         )
+    if t.slots:
+        t.work = sum(n * plan.members[m].summary.weight for m, n in visits.items()) + _loading(t)
     return None
+
+
+def _loading(t: FusionTrial) -> int:
+    """Issue slots of the loads of a fused kernel: each different load, at all points of its dims."""
+    plan = t.planned
+    found: dict[tuple[object, ...], int] = {}
+    for number, instance in enumerate(plan.instances):
+        member = plan.members[instance.member]
+        for position, read in enumerate(member.summary.reads):
+            if position in instance.sources:
+                continue  # computed here
+            at = (number, position) if read.indirect else plan.coords(instance, read)
+            key = (member.operands[read.argument], at)
+            if key not in found:
+                found[key] = t.estimate(points(plan.extents, plan.image(instance, read.dims)))
+    return LOAD * sum(found.values())
 
 
 def overwritten(t: FusionTrial) -> Refusal | None:
@@ -343,7 +361,7 @@ def judge(candidate: Candidate) -> Verdict:
     if verdict.refusal is None:
         return verdict
     names = [graph.member(n).name for n in candidate.nodes]
-    return Verdict(verdict.refusal.about(names), verdict.slots)
+    return Verdict(verdict.refusal.about(names), verdict.slots, verdict.work)
 
 
 def judge_form(form: FusionForm) -> Verdict:
@@ -352,8 +370,8 @@ def judge_form(form: FusionForm) -> Verdict:
     for rule in OF_FORMS:
         refusal = rule(trial)
         if refusal is not None:
-            return Verdict(refusal, trial.slots)
-    return Verdict(None, trial.slots)
+            return Verdict(refusal, trial.slots, trial.work)
+    return Verdict(None, trial.slots, trial.work)
 
 
 __all__ = ["OF_FORMS", "OF_GROUPS", "Candidate", "judge", "judge_form"]

@@ -28,3 +28,9 @@ class Gain:
         """Time saved; negative where the operations cost more."""
         moved = self.saved_bytes / (hardware.bandwidth * 1e3)
         return moved + self.launches * hardware.launch - self.slots / hardware.slots_per_second * 1e6
+
+
+def kernel_microseconds(moved_bytes: int, slots: int, hardware: Hardware) -> float:
+    """The least time of a kernel: what it moves or what it issues, whichever takes longer, and its launch."""
+    moving = moved_bytes / (hardware.bandwidth * 1e3)
+    return max(moving, slots / hardware.slots_per_second * 1e6) + hardware.launch

@@ -19,6 +19,7 @@ from ...mlir import ir
 #: of the rate).
 HEAVY = 8
 HEAVY_PREFIXES = ("math.", "fuse.libm")
+LOAD = 4  #: of a load, with its address: where a kernel loads more often than it has to
 RAND = 48  #: ten Philox rounds
 LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign"})
 FREE = frozenset({"arith.constant", "func.return", "fuse.load", "fuse.store"})

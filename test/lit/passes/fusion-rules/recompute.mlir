@@ -1,8 +1,9 @@
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file | FileCheck %s
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical{hardware=h200})" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical{hardware=h200})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: missed: fuse-vertical: recompute, points_before=4, points_after=240, slots=17, saved_bytes=32: exp_0 and mul_3 stay apart
 // REMARK: passed: fuse-vertical: fused
+// REMARK: missed: fuse-vertical: recompute, us_together={{.*}}, us_apart={{.*}}: step and near stay apart: what would be computed and loaded again takes longer than a tensor between two kernels: store it
 
 // Must not fire: A sine and an exponential for each of 240 points instead of four.
 // CHECK-LABEL: func.func @main
@@ -70,5 +71,99 @@ module attributes {fuse.device = "cpu"} {
     %r = arith.mulf %v0, %v1 : f32
     %out = "fuse.store"(%dest, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<60x4xf32>, f32, i1) -> tensor<60x4xf32>
     return %out : tensor<60x4xf32>
+  }
+}
+
+// -----
+
+// Two steps of a stencil load 13 elements for a point, and compute the first step at five.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-4: fuse.group = 0
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %n0 = call @near(%x, %o0) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %p0 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %v0 = call @step(%n0, %x, %p0) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %o1 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %n1 = call @near(%v0, %o1) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %p1 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %v1 = call @step(%n1, %v0, %p1) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %v1 : tensor<4096x4096xf32>
+  }
+  func.func private @near(%x: tensor<4096x4096xf32>, %o: tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = "fuse.load"(%x, %true, %zero) {at = ["(d0 + 4095) mod 4096", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %s = "fuse.load"(%x, %true, %zero) {at = ["(d0 + 1) mod 4096", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %true, %zero) {at = ["d0", "(d1 + 4095) mod 4096"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %e = "fuse.load"(%x, %true, %zero) {at = ["d0", "(d1 + 1) mod 4096"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %ns = arith.addf %n, %s : f32
+    %we = arith.addf %w, %e : f32
+    %all = arith.addf %ns, %we : f32
+    %r = "fuse.store"(%o, %all, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x4096xf32>, f32, i1) -> tensor<4096x4096xf32>
+    return %r : tensor<4096x4096xf32>
+  }
+  func.func private @step(%n: tensor<4096x4096xf32>, %x: tensor<4096x4096xf32>, %o: tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%n, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %d = arith.subf %a, %b : f32
+    %r = "fuse.store"(%o, %d, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x4096xf32>, f32, i1) -> tensor<4096x4096xf32>
+    return %r : tensor<4096x4096xf32>
+  }
+}
+
+// -----
+
+// Must not fire: three steps would load 25 elements for a point and compute 19 steps: what two of them make is
+// stored.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-4: fuse.group = 0
+// CHECK-COUNT-2: fuse.group = 1
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %n0 = call @near(%x, %o0) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %p0 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %v0 = call @step(%n0, %x, %p0) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %o1 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %n1 = call @near(%v0, %o1) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %p1 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %v1 = call @step(%n1, %v0, %p1) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %o2 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %n2 = call @near(%v1, %o2) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %p2 = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %v2 = call @step(%n2, %v1, %p2) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %v2 : tensor<4096x4096xf32>
+  }
+  func.func private @near(%x: tensor<4096x4096xf32>, %o: tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %n = "fuse.load"(%x, %true, %zero) {at = ["(d0 + 4095) mod 4096", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %s = "fuse.load"(%x, %true, %zero) {at = ["(d0 + 1) mod 4096", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %true, %zero) {at = ["d0", "(d1 + 4095) mod 4096"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %e = "fuse.load"(%x, %true, %zero) {at = ["d0", "(d1 + 1) mod 4096"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %ns = arith.addf %n, %s : f32
+    %we = arith.addf %w, %e : f32
+    %all = arith.addf %ns, %we : f32
+    %r = "fuse.store"(%o, %all, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x4096xf32>, f32, i1) -> tensor<4096x4096xf32>
+    return %r : tensor<4096x4096xf32>
+  }
+  func.func private @step(%n: tensor<4096x4096xf32>, %x: tensor<4096x4096xf32>, %o: tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%n, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+    %d = arith.subf %a, %b : f32
+    %r = "fuse.store"(%o, %d, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x4096xf32>, f32, i1) -> tensor<4096x4096xf32>
+    return %r : tensor<4096x4096xf32>
   }
 }
