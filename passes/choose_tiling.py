@@ -16,7 +16,8 @@ After::
 
 It does not fire on functions without ``fuse.kernel``, on kernels that have a ``fuse.tile`` (the choice was
 made by hand or by an earlier run), nor on tile code.  ``hardware``: ``h100``, ``h200``, ``a100`` or
-``generic``.
+``generic``.  Calls of a kernel that follow each other and are independent fill the chip together, as
+``combine-launches`` will let them share a launch: the tile of each need not be small.
 
 Remarks: ``analysis`` for each kernel, with the name of the rule that chose, the tile, its warps and elements.
 Raises PassError where no tile is possible: ``choose-tiling: kernel @k: ..`` with the reason.
@@ -29,7 +30,7 @@ from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.analysis.tiling.choice import NoTiling
 from ..compiler.analysis.tiling.rules import choose
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled
+from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.mlir import ir
 from .pass_base import Pass, PassError, hardware_of
 
@@ -43,6 +44,7 @@ class ChooseTiling(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         hardware = hardware_of(self.hardware, self, module)
+        calls = _calls_side_by_side(module)
         for op in module.body.operations:
             func = op.operation
             if (
@@ -54,7 +56,7 @@ class ChooseTiling(Pass):
                 continue
             kernel = Kernel.of(func)
             try:
-                choice = choose(KernelShape.of(kernel), hardware)
+                choice = choose(KernelShape.of(kernel, calls.get(kernel.name, 1)), hardware)
             except NoTiling as error:
                 raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", func.location) from None
             problem = choice.tile.problem(kernel.dims)
@@ -71,3 +73,26 @@ class ChooseTiling(Pass):
                 num_warps=choice.tile.num_warps,
                 elements=choice.tile.elements,
             )
+
+
+def _calls_side_by_side(module: ir.Module) -> dict[str, int]:
+    """For each kernel the length of the shortest run of its calls in ``@main`` that follow each other without
+    another call between them, and of which none reads what another makes.
+    """
+    found: dict[str, int] = {}
+    for func in module.body.operations:
+        if func.operation.name != "func.func" or string(func.attributes["sym_name"]) != "main":
+            continue
+        name, run, made = "", 0, set[ir.Value]()
+        calls = [
+            op.operation for op in func.regions[0].blocks[0].operations if op.operation.name == "func.call"
+        ]
+        for call in calls:
+            callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            if callee != name or any(value in made for value in call.operands):
+                found[name] = min(run, found.get(name, run))
+                name, run, made = callee, 0, set()
+            run += 1
+            made.update(call.results)
+        found[name] = min(run, found.get(name, run))
+    return found

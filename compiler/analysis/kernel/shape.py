@@ -34,15 +34,16 @@ def is_sum_of_products(op: ir.Operation) -> bool:
 
 @dataclass
 class KernelShape:
-    """A kernel with its sizes estimated by hints."""
+    """A kernel with its sizes estimated by hints.  calls: how many of its calls may share a launch."""
 
     kernel: Kernel
     hints: dict[str, int] = field(default_factory=dict)
+    calls: int = 1
 
     @staticmethod
-    def of(kernel: Kernel) -> "KernelShape":
+    def of(kernel: Kernel, calls: int = 1) -> "KernelShape":
         """Reads the hints of the kernel's size arguments."""
-        return KernelShape(kernel, hints_of(kernel.func))
+        return KernelShape(kernel, hints_of(kernel.func), calls)
 
     def size(self, dim: str) -> int:
         """Extent of a dim, by hints."""

@@ -56,7 +56,7 @@ def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:
     outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
     if not outer or shape.points(inner) < THREADS_OF_FOUR_WARPS or _better_flat(shape, inner):
         return None
-    total = _shrunk(_elements(shape), shape.points(shape.order), hardware)
+    total = _shrunk(_elements(shape), shape.points(shape.order) * shape.calls, hardware)
     columns = segments(shape.points(inner), min(total, 1024))
     rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
     return Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid")))
@@ -83,7 +83,7 @@ def moved_pieces(shape: KernelShape, hardware: Hardware) -> Tile | None:
     most, inner = 2 * _LINE_BYTES // shape.widest, [read.pop()]
     while len(read) > 1 and shape.points(tuple(inner)) < most:
         inner.insert(0, read.pop())
-    total = _shrunk(elements_per_program(shape), shape.points(shape.order), hardware)
+    total = _shrunk(elements_per_program(shape), shape.points(shape.order) * shape.calls, hardware)
     columns = min(total, most, ceil_power(shape.points(tuple(inner))))
     outer, rest = read[-1], tuple(d for d in shape.order if d not in inner and d != read[-1])
     rows = min(total // columns, ceil_power(shape.size(outer)))
@@ -96,7 +96,7 @@ def flat(shape: KernelShape, hardware: Hardware) -> Tile:
     When: in all other cases.  Why: every access is as wide as it gets, and only the last program has masked
     lanes.
     """
-    block = _shrunk(_elements(shape), shape.points(shape.order), hardware)
+    block = _shrunk(_elements(shape), shape.points(shape.order) * shape.calls, hardware)
     return Tile((Axis(shape.order, block, "grid"),))
 
 
@@ -128,7 +128,7 @@ def _elements(shape: KernelShape) -> int:
 
 def _shrunk(block: int, points: int, hardware: Hardware) -> int:
     """Halved while there are too few programs for the chip: small tensors are limited by latency, not by
-    access width.
+    access width.  ``points``: of all calls that may share a launch.
     """
     while block > THREADS_OF_FOUR_WARPS and -(-points // block) < hardware.full_grid:
         block //= 2

@@ -34,6 +34,77 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Eight calls that follow each other, and are independent, fill the chip together: combine-launches will let
+// them share a launch.
+// CHECK-LABEL: func private @beside
+// CHECK-SAME: fuse.tile = {axes = [{block = 1024 : i64, dims = ["d0"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>) {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y0 = call @beside(%x, %o0) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o1 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y1 = call @beside(%x, %o1) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o2 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y2 = call @beside(%x, %o2) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o3 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y3 = call @beside(%x, %o3) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o4 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y4 = call @beside(%x, %o4) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o5 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y5 = call @beside(%x, %o5) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o6 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y6 = call @beside(%x, %o6) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o7 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y7 = call @beside(%x, %o7) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7 : tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>
+  }
+  func.func private @beside(%x: tensor<65536xf32>, %o: tensor<65536xf32>) -> tensor<65536xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<65536xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<65536xf32>, f32, i1) -> tensor<65536xf32>
+    return %r : tensor<65536xf32>
+  }
+}
+
+// -----
+
+// Each reads what the one before made: one call fills the chip, or none.
+// CHECK-LABEL: func private @behind
+// CHECK-SAME: fuse.tile = {axes = [{block = 128 : i64, dims = ["d0"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>) {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y0 = call @behind(%x, %o0) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o1 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y1 = call @behind(%y0, %o1) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o2 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y2 = call @behind(%y1, %o2) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o3 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y3 = call @behind(%y2, %o3) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o4 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y4 = call @behind(%y3, %o4) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o5 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y5 = call @behind(%y4, %o5) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o6 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y6 = call @behind(%y5, %o6) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %o7 = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y7 = call @behind(%y6, %o7) : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7 : tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>
+  }
+  func.func private @behind(%x: tensor<65536xf32>, %o: tensor<65536xf32>) -> tensor<65536xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<65536xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<65536xf32>, f32, i1) -> tensor<65536xf32>
+    return %r : tensor<65536xf32>
+  }
+}
+
+// -----
+
 // A bias along the columns: two axes, so that no lane divides.  768 columns are three blocks of 256.
 // CHECK-LABEL: @bias
 // CHECK-SAME: fuse.tile = {axes = [{block = 4 : i64, dims = ["d0"], kind = "grid"}, {block = 256 : i64, dims = ["d1"], kind = "grid"}]
