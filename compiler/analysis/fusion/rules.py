@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..kernel.accesses import LOAD, points
+from ..kernel.accesses import LOAD, SHARING, points
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import both_orders, nested
@@ -238,13 +238,19 @@ def recompute(t: FusionTrial) -> Refusal | None:
     plan = t.planned
     parallel = plan.parallel
     visits: dict[int, int] = {}
+    computed: dict[int, int] = {}  #: the same, where a program computes values once for several points
     counts: dict[frozenset[str], int] = {}
-    for instance, over in zip(plan.instances, plan.reached, strict=True):
-        if not instance.inlined:
-            over |= parallel
+    for instance, reached in zip(plan.instances, plan.reached, strict=True):
+        over = reached if instance.inlined else reached | parallel
         if over not in counts:
             counts[over] = t.estimate(points(plan.extents, over))
         visits[instance.member] = visits.get(instance.member, 0) + counts[over]
+        once = over
+        if not instance.inlined and not parallel <= reached:
+            once = reached
+        computed[instance.member] = computed.get(instance.member, 0) + max(
+            t.estimate(points(plan.extents, once)), counts[over] // (1 if once is over else SHARING)
+        )
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
         before = t.estimate(summary.points)
@@ -266,7 +272,7 @@ def recompute(t: FusionTrial) -> Refusal | None:
             numbers,
         )
     if t.slots:
-        t.work = sum(n * plan.members[m].summary.weight for m, n in visits.items()) + _loading(t)
+        t.work = sum(n * plan.members[m].summary.weight for m, n in computed.items()) + _loading(t)
     return None
 
 

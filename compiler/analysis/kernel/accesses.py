@@ -20,6 +20,8 @@ from ...mlir import ir
 HEAVY = 8
 HEAVY_PREFIXES = ("math.", "fuse.libm")
 LOAD = 4  #: of a load, with its address: where a kernel loads more often than it has to
+#: Points of a dim for which a program computes once what does not vary over that dim.
+SHARING = 4
 RAND = 48  #: ten Philox rounds
 LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign"})
 FREE = frozenset({"arith.constant", "func.return", "fuse.load", "fuse.store"})
