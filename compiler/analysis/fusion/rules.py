@@ -17,7 +17,7 @@ call the kernels "{0}", "{1}", ..
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..kernel.accesses import LOAD, SHARING, points
 from .form import FusionForm, FusionTrial, Limits, Verdict
@@ -238,19 +238,20 @@ def recompute(t: FusionTrial) -> Refusal | None:
     plan = t.planned
     parallel = plan.parallel
     visits: dict[int, int] = {}
-    computed: dict[int, int] = {}  #: the same, where a program computes values once for several points
+    computed: dict[int, int] = {}  #: the same for a tile that computes values once for several points
     counts: dict[frozenset[str], int] = {}
+
+    @cache
+    def programs_compute(dims: frozenset[str]) -> int:
+        once, every = (t.estimate(points(plan.extents, over)) for over in (dims, dims | parallel))
+        return every if parallel <= dims else max(once, every // SHARING)
+
     for instance, reached in zip(plan.instances, plan.reached, strict=True):
         over = reached if instance.inlined else reached | parallel
         if over not in counts:
             counts[over] = t.estimate(points(plan.extents, over))
         visits[instance.member] = visits.get(instance.member, 0) + counts[over]
-        once = over
-        if not instance.inlined and not parallel <= reached:
-            once = reached
-        computed[instance.member] = computed.get(instance.member, 0) + max(
-            t.estimate(points(plan.extents, once)), counts[over] // (1 if once is over else SHARING)
-        )
+        computed[instance.member] = computed.get(instance.member, 0) + programs_compute(reached)
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
         before = t.estimate(summary.points)
