@@ -48,8 +48,8 @@ LEGENDS = {
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
     "further": "As above, of graphs and shapes that no rule was written for.",
     "contractions": "As above, of products of few rows with the weights of Llama 3 8B.",
-    "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss is "
-    "timed with its gradients. `=` and `!` mean what they mean for the graphs.",
+    "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
+    "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",

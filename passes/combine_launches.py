@@ -62,7 +62,8 @@ class CombineLaunches(AnalysisPass):
 
     The code of equal kernels is emitted once.  A call moves up to an earlier launch, or a launch down to a
     later call, as far as dependences allow and as long as the peak of memory does not rise.  Arguments count
-    as allocated to the end, unless ``@main`` has ``fuse.given``: the caller of a backward graph gives them up.
+    as allocated to the end, unless ``@main`` has ``fuse.given``: the caller of a backward graph gives them
+    up.
     ``compiler/analysis/program/launch_groups.py`` says when sharing a launch saves time; ``max_ops`` bounds
     the code of one launch.
 

@@ -1,8 +1,8 @@
 """Workloads from outside: `WILD[name]`, the suite `wild`.
 
-What users of torch run beside transformers: losses, optimizers, augmentations, simulations, steps of decoding,
-recurrences, graph networks, signals.  Each is plain torch code at a size that is published or usual; a copy
-of as many bytes as its arguments and results have is measured beside it.
+What users of torch run beside transformers: losses, optimizers, augmentations, simulations, steps of
+decoding, recurrences, graph networks, signals.  Each is plain torch code at a size that is published or
+usual; a copy of as many bytes as its arguments and results have is measured beside it.
 """
 
 from ..graph import graph_table

@@ -77,7 +77,7 @@ def _adafactor(source: Source, rows: int, columns: int):
     return adafactor, (source.normal(rows, columns), source.normal(rows, columns), *moments)
 
 
-@OPTIMIZERS.add("muon", (8, 1024, 1024), (2, 16, 16), BFLOAT16, slack=64.0)
+@OPTIMIZERS.add("muon", (8, 1024, 1024), (2, 16, 16), BFLOAT16, slack=8.0)
 def _muon(source: Source, batch: int, *shape: int):
     """Five steps of Newton and Schulz."""
 

@@ -132,7 +132,7 @@ class Fuser:
             return None
         return Refusal(
             "recompute",
-            "what would be computed and loaded again takes longer than a tensor between two kernels: store it",
+            "computing and loading values again takes longer than storing them: keep the kernels apart",
             (("us_together", round(together, 1)), ("us_apart", round(apart, 1))),
         )
 

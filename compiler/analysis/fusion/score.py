@@ -1,9 +1,9 @@
 """The gain of a merge: a roofline estimate of the time saved.  The fusing passes try the best pair first.
 
 Bytes are saved that one group wrote and the other read, or that both read.  A launch is saved.  Operations
-that run at more points than before cost time (the rule ``recompute`` counts them).  Rules cover what the
-estimate does not see: programs that would idle (``lost-parallelism``, ``too-long-row``) and registers
-(``size``).
+that run at more points than before cost time: the rule ``recompute`` counts them, and compares whole kernels
+by ``kernel_microseconds``.  Rules cover what the estimate does not see: programs that would idle
+(``lost-parallelism``, ``too-long-row``) and registers (``size``).
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The tiling rule ``shared-work``: values that do not vary over a dim are computed once for several points."""
+"""The tiling rule ``shared-work``: what does not vary over a dim is computed once for several points."""
 
 import torch
 from compiling import check
