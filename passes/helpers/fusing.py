@@ -13,7 +13,7 @@ from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.plan import Refusal
 from ...compiler.analysis.fusion.rules import Candidate, judge
-from ...compiler.analysis.fusion.score import Gain, kernel_microseconds
+from ...compiler.analysis.fusion.score import Gain, kernel_microseconds, pays
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.hardware import Hardware
 from ...compiler.base.remarks import Remarks
@@ -128,7 +128,7 @@ class Fuser:
             alone = self._work.get(group) or graph.work(group)
             apart += kernel_microseconds(graph.moved_bytes(group, group), alone, self.hardware)
         together = kernel_microseconds(graph.moved_bytes(a, b), work, self.hardware)
-        if together <= apart:
+        if pays(together, apart, self.hardware):
             return None
         return Refusal(
             "recompute",

@@ -247,7 +247,7 @@ class GroupGraph:
         made, loads, total = self.contents(group).made, dict[tuple[int, Hashable], int](), 0
         for node in self.members[group]:
             member, summary = self.member(node), self.summaries[node]
-            total += self.sizes.estimate(summary.points) * summary.weight
+            total += self.sizes.estimate(summary.points) * summary.work
             for number, read in enumerate(summary.reads):
                 value = member.operands[read.argument]
                 if value not in made:

@@ -17,9 +17,9 @@ call the kernels "{0}", "{1}", ..
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
-from ..kernel.accesses import LOAD, SHARING, points
+from ..kernel.accesses import LOAD, points
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import both_orders, nested
@@ -238,20 +238,18 @@ def recompute(t: FusionTrial) -> Refusal | None:
     plan = t.planned
     parallel = plan.parallel
     visits: dict[int, int] = {}
-    computed: dict[int, int] = {}  #: the same for a tile that computes values once for several points
+    computed: dict[int, int] = {}  #: the same, with every dim of the tiles
     counts: dict[frozenset[str], int] = {}
 
-    @cache
-    def programs_compute(dims: frozenset[str]) -> int:
-        once, every = (t.estimate(points(plan.extents, over)) for over in (dims, dims | parallel))
-        return every if parallel <= dims else max(once, every // SHARING)
+    def count(dims: frozenset[str]) -> int:
+        if dims not in counts:
+            counts[dims] = t.estimate(points(plan.extents, dims))
+        return counts[dims]
 
     for instance, reached in zip(plan.instances, plan.reached, strict=True):
-        over = reached if instance.inlined else reached | parallel
-        if over not in counts:
-            counts[over] = t.estimate(points(plan.extents, over))
-        visits[instance.member] = visits.get(instance.member, 0) + counts[over]
-        computed[instance.member] = computed.get(instance.member, 0) + programs_compute(reached)
+        member, every = instance.member, count(reached | parallel)
+        visits[member] = visits.get(member, 0) + (count(reached) if instance.inlined else every)
+        computed[member] = computed.get(member, 0) + every
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
         before = t.estimate(summary.points)
@@ -273,7 +271,7 @@ def recompute(t: FusionTrial) -> Refusal | None:
             numbers,
         )
     if t.slots:
-        t.work = sum(n * plan.members[m].summary.weight for m, n in computed.items()) + _loading(t)
+        t.work = sum(n * plan.members[m].summary.work for m, n in computed.items()) + _loading(t)
     return None
 
 

@@ -20,8 +20,6 @@ from ...mlir import ir
 HEAVY = 8
 HEAVY_PREFIXES = ("math.", "fuse.libm")
 LOAD = 4  #: of a load, with its address: where a kernel loads more often than it has to
-#: Points of a dim for which a program computes once what does not vary over that dim.
-SHARING = 4
 RAND = 48  #: ten Philox rounds
 LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign"})
 FREE = frozenset({"arith.constant", "func.return", "fuse.load", "fuse.store"})
@@ -73,7 +71,8 @@ class Crossing:
 class Summary:
     """What a kernel reads, writes, reduces and costs.  Equal summaries are the same object.
 
-    ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point.
+    ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point.  ``work`` is the part
+    of it that varies over all dims: a tile computes the rest, such as masks of rows, once for a row.
     """
 
     extents: tuple[tuple[str, Expr], ...]
@@ -85,6 +84,7 @@ class Summary:
     asserts: int
     ops: int
     weight: int
+    work: int
 
     @staticmethod
     def of(func: ir.Operation) -> "Summary":
@@ -123,6 +123,11 @@ class Summary:
             asserts=len(kernel.asserts),
             ops=sum(name not in FREE for name in names),
             weight=sum(slots(name) for name in names),
+            work=sum(
+                slots(op.name)
+                for op, dims in kernel.op_dims.items()
+                if len(dims) == len(kernel.dims) and not (op.results and str(op.results[0].type) == "i1")
+            ),
         )
 
     @cached_property

@@ -12,7 +12,6 @@ from ...ir.kernel import Access, Kernel, over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, estimate, hints_of
 from ...mlir import ir
-from .accesses import LOAD, slots
 
 #: A row that one warp holds: elements of a thread, and the registers for the values of all of them.
 _WARP, _WARP_ELEMENTS, _WARP_REGISTERS = 32, 32, 160
@@ -265,26 +264,6 @@ class KernelShape:
                 return False
         stores = [self.kernel.op_dims[a.op] for a in self.kernel.stores]
         return all((outer in dims) == (inner in dims) for dims in stores)
-
-    # --- issue slots --------------------------------------------------------------------------------------
-    def slots_without(self, dim: str) -> int:
-        """Issue slots at a point of the values that vary over some dims, but not over ``dim``."""
-        return sum(s for dims, s in self._slots.items() if dims and dim not in dims)
-
-    @property
-    def slots(self) -> int:
-        """Issue slots at a point, loads included."""
-        return sum(s for dims, s in self._slots.items() if dims)
-
-    @cached_property
-    def _slots(self) -> dict[frozenset[str], int]:
-        """By the dims, of more than one point, that values vary over."""
-        long = {d for d in self.kernel.dims if self.size(d) > 1}
-        found: dict[frozenset[str], int] = {}
-        for op, dims in self.kernel.op_dims.items():
-            key = frozenset(dims & long)
-            found[key] = found.get(key, 0) + (LOAD if op.name == "fuse.load" else slots(op.name))
-        return found
 
     # --- registers ----------------------------------------------------------------------------------------
     @cached_property

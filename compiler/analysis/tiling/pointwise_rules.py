@@ -3,7 +3,6 @@
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
-from ..kernel.accesses import SHARING
 from ..kernel.shape import KernelShape
 from .choice import (
     LARGE_REGISTERS,
@@ -16,8 +15,6 @@ from .choice import (
 
 #: Bytes of a line of memory, which is read as a whole.
 _LINE_BYTES = 128
-#: Issue slots from which computing values once for several points pays for the registers of these points.
-_SHARED_SLOTS = 32
 
 
 def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
@@ -46,32 +43,6 @@ def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
             across //= 2
     warps = 8 if down * across >= 4096 else 4
     return Tile((*grid(rest, 1), Axis((other,), down, "grid"), Axis((along,), across, "grid")), warps)
-
-
-def shared_work(shape: KernelShape, hardware: Hardware) -> Tile | None:
-    """Up to ``SHARING`` points of one dim beside four elements a thread of the innermost ones; fewer points
-    while there are too few programs for the chip.
-
-    When: at least half of the issue slots at a point, and no fewer than ``_SHARED_SLOTS``, go into values
-    that do not vary over that dim, as the places and weights of a pixel that all channels are sampled at.
-    Why: a program computes them once for all its points of the dim.
-    """
-    inner = shape.merge(shape.order)[-1] if shape.order else ()
-    outer = [d for d in shape.order if d not in inner and shape.size(d) > 1]
-    if not outer or shape.points(inner) < THREADS_OF_FOUR_WARPS:
-        return None
-    dim = max(outer, key=shape.slots_without)
-    shared = shape.slots_without(dim)
-    if shared < max(_SHARED_SLOTS, (shape.slots + 1) // 2):
-        return None
-    columns = segments(shape.points(inner), 4 * THREADS_OF_FOUR_WARPS)
-    rest = tuple(d for d in shape.order if d not in inner and d != dim)
-    points, programs = min(SHARING, floor_power(shape.size(dim))), 0
-    while points > 1 and programs < hardware.full_grid:
-        tiles = -(-shape.size(dim) // points) * -(-shape.points(inner) // columns)
-        programs = tiles * shape.points(rest)
-        points = points if programs >= hardware.full_grid else points // 2
-    return Tile((*grid(rest, 1), Axis((dim,), points, "grid"), Axis(inner, columns, "grid")))
 
 
 def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:

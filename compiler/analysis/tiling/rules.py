@@ -36,7 +36,6 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         subject=lambda shape: shape,
         rules=(
             TilingRule("transposed", pointwise_rules.transposed),
-            TilingRule("shared-work", pointwise_rules.shared_work),
             TilingRule("rows-and-columns", pointwise_rules.rows_and_columns),
             TilingRule("moved-pieces", pointwise_rules.moved_pieces),
             TilingRule("flat", pointwise_rules.flat),

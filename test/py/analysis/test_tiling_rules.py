@@ -73,20 +73,6 @@ BIAS = Case(
     {"o": tensor(4096, 768)},
     LOAD + "load y[d1] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0, d1]",
 )
-
-
-def weighed(exps):
-    """Images of 64 channels, times weights of their pixels that take so many exponentials."""
-    chain = "".join(f"%e{i + 1} = math.exp %e{i} : f32\n" for i in range(exps))
-    return Case(
-        {"d0": "16", "d1": "64", "d2": "16384"},
-        {"x": tensor(16, 64, 16384), "y": tensor(16, 16384)},
-        {"o": tensor(16, 64, 16384)},
-        f"load y[d0, d2] -> e0\n{chain}load x[d0, d1, d2] -> v\n%s = arith.mulf %v, %e{exps} : f32\n"
-        "store s -> o[d0, d1, d2]",
-    )
-
-
 #: ``ROWS_AND_COLUMNS`` of 1024 slices of 16 rows.
 SLICES = Case(
     {"d0": "1024", "d1": "16", "d2": "768"},
@@ -117,7 +103,6 @@ KERNELS = {
     ),
     "flat": (matrix(4096, 1024, COPY), "d0*d1 grid 1024; 4 warps, 1 stages"),
     "rows-and-columns": (BIAS, "d0 grid 4, d1 grid 256; 4 warps, 1 stages"),
-    "shared-work": (weighed(4), "d0 grid 1, d1 grid 4, d2 grid 512; 4 warps, 1 stages"),
     "moved-pieces": (HEADS, "d0 grid 1, d2 grid 16, d1*d3 grid 128; 4 warps, 1 stages"),
     "transposed": (matrix(4096, 4096, COPY, strides="1,4096"), "d0 grid 64, d1 grid 64; 8 warps, 1 stages"),
     "warp-walks": (SLICES, "d0 grid 1, d1 looped 1, d2 resident 1024; 1 warps, 3 stages"),
@@ -160,11 +145,6 @@ KERNELS = {
 }
 #: Further kernels: rule, kernel, tile.
 MORE = {
-    "weights of pixels that are cheap": (
-        "rows-and-columns",
-        weighed(3),
-        "d0*d1 grid 1, d2 grid 1024; 4 warps, 1 stages",
-    ),
     "a row of many elements a thread that is not searched": (
         "row-resident",
         matrix(4096, 16384, MAXIMA),
