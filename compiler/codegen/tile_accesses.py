@@ -58,12 +58,13 @@ class TileAccesses:
         self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
         arguments = kernel.arguments
         self.sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
-        start, row = row_start(kernel, tile), row_parts(kernel, tile)
+        plain = not kernel.products  # operands of products are whole blocks of rows and columns
+        start, row = (row_start(kernel, tile), row_parts(kernel, tile)) if plain else (None, None)
         early = start if isinstance(start, RowStart) else None
         self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, early)
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.row = row if isinstance(row, RowParts) else None
-        self.pairs = pairs_of(kernel, tile)
+        self.pairs = pairs_of(kernel, tile) if plain else {}
         parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
         self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
         if self.pairs:
@@ -166,10 +167,17 @@ class TileAccesses:
         row = self._shared_row(op)
         if row is not None:
             return from_memory(builder, row, op.results[0].type)
-        mask = builder.both(guard, self.index.reading_mask(self.plan.axes[op], spec, coords))
+        own = self.plan.axes[op]
+        exact = self._fills_with_zeros()
+        read = self.index.mask(own) if exact else self.index.reading_mask(own, spec, coords)
+        mask = builder.both(guard, read)
         address = self._address(op, 3, self._read_axes(op, spec.element_bytes))
         value = builder.load(address, mask, to_memory(builder, other), self._evict(op))
         return from_memory(builder, value, op.results[0].type)
+
+    def _fills_with_zeros(self) -> bool:
+        """Whether what lies behind the end of an axis is used, and so must not be read."""
+        return False
 
     def _alone(self, op: ir.Operation) -> int | None:
         """The axis of a load that is read as a vector and broadcast to a tile afterwards: a load that depends

@@ -19,6 +19,8 @@ def program_ids(tile: Tile, index: TileIndex, builder: TileBuilder) -> list[Expr
     """
     axes = [i for i, axis in enumerate(tile.axes) if axis.kind == "grid"]
     counts = [index.block_count(i) for i in axes]
+    if tile.group > 1:
+        return _grouped(tile.group, axes, counts, index, builder)
     if len(axes) <= 3 and all(_at_most(index, count, _GRID_YZ) for count in counts[:-1]):
         for position, axis in enumerate(reversed(axes)):
             index.blocks[axis] = program_id(builder, position)
@@ -29,6 +31,33 @@ def program_ids(tile: Tile, index: TileIndex, builder: TileBuilder) -> list[Expr
         index.blocks[axis] = builder.elementwise("arith.remsi", [rest, size])
         rest = builder.elementwise("arith.divsi", [rest, size])
     index.blocks[axes[0]] = rest
+    return [math.prod(counts, start=const(1))]
+
+
+def _grouped(
+    group: int, axes: list[int], counts: list[Expr], index: TileIndex, builder: TileBuilder
+) -> list[Expr]:
+    """Numbers programs so that those that run at the same time work on a compact part of the last two grid
+    axes: they go through ``group`` blocks of the last but one, then do so for the next block of the last one.
+    What such programs read of both operands of a product is then still in the L2 cache.
+    """
+    calculate, pid = builder.elementwise, program_id(builder, 0)
+    rows, columns = (index.scalar(count) for count in counts[-2:])
+    if len(axes) > 2:
+        each = index.scalar(counts[-2] * counts[-1])
+        outer, pid = calculate("arith.divsi", [pid, each]), calculate("arith.remsi", [pid, each])
+        for axis, count in reversed(list(zip(axes[1:-2], counts[1:-2], strict=True))):
+            size = index.scalar(count)
+            index.blocks[axis] = calculate("arith.remsi", [outer, size])
+            outer = calculate("arith.divsi", [outer, size])
+        index.blocks[axes[0]] = outer
+    whole = builder.constant(group, "i32")
+    several = calculate("arith.muli", [columns, whole])
+    first = calculate("arith.muli", [calculate("arith.divsi", [pid, several]), whole])
+    inside = calculate("arith.remsi", [pid, several])
+    height = calculate("arith.minsi", [calculate("arith.subi", [rows, first]), whole])
+    row = calculate("arith.addi", [first, calculate("arith.remsi", [inside, height])])
+    index.blocks[axes[-2]], index.blocks[axes[-1]] = row, calculate("arith.divsi", [inside, height])
     return [math.prod(counts, start=const(1))]
 
 

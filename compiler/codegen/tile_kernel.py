@@ -15,14 +15,15 @@ from . import philox, tile_ops
 from .folds.expectation import Expectation
 from .folds.fold import Fold, Part
 from .folds.online import Softmax, Welford
-from .folds.reduce import combine_kind, fold, scan
-from .folds.simple import ArgExtreme, Boolean, BooleanArgExtreme, Dot, Simple
-from .tile_accesses import TileAccesses
+from .folds.reduce import Values, combine_kind, fold, scan
+from .folds.product import Product
+from .folds.simple import ArgExtreme, Boolean, BooleanArgExtreme, Simple
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_ids
 from .tile_lanes import without_ones
 from .tile_ops import NoTileForm
 from .tile_plan import ASSERTS, TilingError
+from .tile_products import TileProducts
 from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]
@@ -36,7 +37,7 @@ _F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
 
-class TileKernel(TileAccesses):
+class TileKernel(TileProducts):
     """Rewrites a kernel to tile code.  Its tile fits its dims.  Single use."""
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
@@ -101,13 +102,7 @@ class TileKernel(TileAccesses):
                 "a forward and a reverse scan need two loops over one axis, which must then be resident",
                 scans[0].location,
             )
-        states = [
-            self._fold_of(op).start(
-                builder, [tt.element_of(v.type) for v in op.operands], self.lanes.of(op, masked=False)
-            )
-            for op in folded
-        ]
-        states += [[self._scan_start(op)] for op in scans]
+        states = [self._start(op) for op in (*folded, *scans)]
         carried = [v for state in states for v in state]
         whole = self._whole_blocks(stage, body, folded)
         number = self.index.block_count(axis)
@@ -120,7 +115,7 @@ class TileKernel(TileAccesses):
         loop = scf.ForOp(first, count, one, carried)
         if self.tile.num_stages > 1:
             loop.operation.attributes["tt.num_stages"] = builder.attribute(self.tile.num_stages)
-        outer = dict(self.values)
+        outer, framed = dict(self.values), self._values_of_frames()
         with builder.inside(loop.body), self.index.inside(whole is not None):
             self.iteration = loop.induction_variable
             position = self.iteration
@@ -132,6 +127,7 @@ class TileKernel(TileAccesses):
             after = self._body(body, folded, scans, _regroup(list(loop.inner_iter_args), states))
             scf.YieldOp(after)
         self.values, self.iteration = outer, None
+        self._forget(framed)
         del self.index.blocks[axis]
         self.carries.clear()
         carried = list(loop.results)
@@ -139,10 +135,11 @@ class TileKernel(TileAccesses):
             for block in range(whole.stop, number.constant):
                 carried = self._peeled(block, body, folded, states, carried)
         for op, state in zip(folded, _regroup(carried, states), strict=False):
-            with op.location:
+            with op.location, self._in(self._place_of(op)):
                 lanes = self.lanes.of(op, masked=False)
                 results = self._fold_of(op).finish(builder, state, lanes, partial(self.lanes.seen, op))
-            self._set(op, results)
+                self._set(op, results)
+            self._move(op)
 
     def _body(
         self,
@@ -162,9 +159,8 @@ class TileKernel(TileAccesses):
         for op in body:
             if op in folded:
                 state = running[folded.index(op)]
-                with op.location:
-                    operands = [self._operand(v) for v in op.operands]
-                    lanes = self.lanes.of(op)
+                with op.location, self._in(self._place_of(op)):
+                    operands, lanes = self._folded(op), self.lanes.of(op)
                     after[op] = self._fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
             else:
                 self._emit(op)
@@ -179,12 +175,13 @@ class TileKernel(TileAccesses):
         carried: list[ir.Value],
     ) -> list[ir.Value]:
         """Emits the code of one block with masked lanes, outside of the loop."""
-        axis, outer = self.tile.looped, dict(self.values)
+        axis, outer, framed = self.tile.looped, dict(self.values), self._values_of_frames()
         assert axis is not None
         with self.builder.scope():
             self.iteration = self.index.blocks[axis] = self.builder.constant(block, "i32")
             carried = self._body(body, folded, [], _regroup(carried, states))
         self.values, self.iteration = outer, None
+        self._forget(framed)
         del self.index.blocks[axis]
         return carried
 
@@ -204,7 +201,7 @@ class TileKernel(TileAccesses):
         plain = all(
             op in folded or op.name.partition(".")[0] in ("arith", "math") or op.name in _READS for op in body
         )
-        return whole if plain and self.tile.num_stages == 1 else None
+        return whole if plain and self.tile.num_stages == 1 and self.frames is None else None
 
     def _counts(self, folded: list[ir.Operation]) -> bool:
         """Whether a fold of the loop needs the number of points that it has folded, and folds several
@@ -218,10 +215,19 @@ class TileKernel(TileAccesses):
         """
         return stage > 0 and not folded and not scans
 
-    def _scan_start(self, op: ir.Operation) -> ir.Value:
-        kind = string(op.attributes["kind"])
-        element = op.results[0].type
-        return self.builder.constant(identity_of(kind, element), element, self._carry_shape(op))
+    def _start(self, op: ir.Operation) -> Values:
+        """The state of a fold or a scan before its loop."""
+        with self._in(self._place_of(op)):
+            if op.name == "fuse.scan":
+                element = op.results[0].type
+                neutral = identity_of(string(op.attributes["kind"]), element)
+                return [self.builder.constant(neutral, element, self._carry_shape(op))]
+            elements = [tt.element_of(v.type) for v in op.operands]
+            return self._fold_of(op).start(self.builder, elements, self.lanes.of(op, masked=False))
+
+    def _folded(self, op: ir.Operation) -> Values:
+        """The tiles that a reduction folds."""
+        return self._factors(op) if op.name == "fuse.dot" else [self._operand(v) for v in op.operands]
 
     def _carry_shape(self, op: ir.Operation) -> Shape:
         axis = self.plan.over_axes(op)[0]
@@ -230,8 +236,15 @@ class TileKernel(TileAccesses):
     # --- ops ----------------------------------------------------------------------------------------------
     def _emit(self, op: ir.Operation) -> None:
         """The code of an op.  Where the row is in two parts (``row_parts.py``), an op along it has code for
-        each part.
+        each part.  Where there are products, it has code for each of its frames.
         """
+        if self.frames is not None:
+            for frame in self.frames.of.get(op, ()):
+                with self._in(frame):
+                    self._emit_once(op)
+            if op in self.frames.results:
+                self._move(op)
+            return
         if self.row is None or self.row.axis not in self.plan.axes[op] or op.name in REDUCTIONS:
             self._emit_once(op)
             return
@@ -309,8 +322,7 @@ class TileKernel(TileAccesses):
                     held.append(([self._operand(v) for v in op.operands], self.lanes.of(op)))
             self._set(op, self._fold_of(op).of_parts(self.builder, held)[: len(op.results)])
             return
-        operands = [self._operand(v) for v in op.operands]
-        results = self._fold_of(op).whole(self.builder, operands, self.lanes.of(op))
+        results = self._fold_of(op).whole(self.builder, self._folded(op), self.lanes.of(op))
         count = len(op.results)
         self._set(op, results[:count])
         if len(results) > count:
@@ -368,7 +380,7 @@ def _fold_of(op: ir.Operation) -> Fold:
         kind = ir.StringAttr(op.attributes["kind"]).value
         return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
     if op.name == "fuse.dot":
-        return Dot(op.results[0].type)
+        return Product.of(op)
     if op.name == "fuse.online_expectation":
         return Expectation(tuple(ir.DenseI64ArrayAttr(op.attributes["signs"])))
     assert op.name == "fuse.online_softmax"

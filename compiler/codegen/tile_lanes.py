@@ -26,8 +26,10 @@ class ReductionLanes:
 
     def of(self, op: ir.Operation, masked: bool = True) -> Lanes:
         """The lanes of a reduction or scan.  If not ``masked``, without the mask, for a block without masked
-        lanes.
+        lanes.  Those of a product are the elements of its result.
         """
+        if op.name == "fuse.dot":
+            return Lanes((), None, self.index.shape(self.index.vector_axes), self._no_count)
         axes = self.plan.over_axes(op)
         positions = tuple(self.index.tile_axis(i) for i in axes if self.tile.axes[i].block > 1)
         mask = self.index.mask(axes) if masked else None
@@ -39,6 +41,10 @@ class ReductionLanes:
         return Lanes(
             positions, mask, shape, size, own, apart, narrow, ordered, even, 32 * self.tile.num_warps
         )
+
+    @staticmethod
+    def _no_count(element: ir.Type) -> ir.Value:
+        raise AssertionError("a product does not count its points")
 
     def _own(self, op: ir.Operation, shape: Shape) -> tuple[int, bool]:
         """How many elements of a looped block a thread holds, and whether these lie apart in memory.  Where

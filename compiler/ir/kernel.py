@@ -121,6 +121,11 @@ class Kernel:
         return frozenset(dims)
 
     @property
+    def products(self) -> list[ir.Operation]:
+        """Its ``fuse.dot``s."""
+        return [op for op in self.reductions if op.name == "fuse.dot"]
+
+    @property
     def has_effect(self) -> bool:
         """Whether the kernel has an effect besides its results, such as an assert."""
         return bool(self.asserts)

@@ -32,11 +32,15 @@ class Axis:
 class Tile:
     """How a kernel is tiled: the axes of every tile, the innermost last, and the number of warps and
     stages.
+
+    ``group``: how many blocks of the last but one grid axis programs go through before the next block of the
+    last one.  1: all blocks of the last grid axis first.
     """
 
     axes: tuple[Axis, ...]
     num_warps: int = 4
     num_stages: int = 1
+    group: int = 1
 
     def axis_of(self, dim: str) -> int:
         """Number of the axis that holds ``dim``."""
@@ -73,6 +77,10 @@ class Tile:
             return f"expected 1, 2, 4, 8, 16 or 32 warps, got {self.num_warps}"
         if not 1 <= self.num_stages <= MOST_STAGES:
             return f"expected 1 to {MOST_STAGES} stages, got {self.num_stages}"
+        if self.group < 1:
+            return f"expected a group of 1 or more blocks, got {self.group}"
+        if self.group > 1 and sum(axis.kind == "grid" for axis in self.axes) < 2:
+            return f"expected two grid axes for a group of {self.group} blocks"
         return None
 
     def attribute(self) -> ir.DictAttr:
@@ -87,13 +95,14 @@ class Tile:
             )
             for axis in self.axes
         ]
-        return ir.DictAttr.get(
-            {
-                "axes": ir.ArrayAttr.get(axes),
-                "num_warps": _integer(self.num_warps),
-                "num_stages": _integer(self.num_stages),
-            }
-        )
+        entries: dict[str, ir.Attribute] = {
+            "axes": ir.ArrayAttr.get(axes),
+            "num_warps": _integer(self.num_warps),
+            "num_stages": _integer(self.num_stages),
+        }
+        if self.group != 1:
+            entries["group"] = _integer(self.group)
+        return ir.DictAttr.get(entries)
 
     @staticmethod
     def of(attribute: ir.Attribute) -> "Tile":
@@ -111,9 +120,9 @@ class Tile:
             axes.append(
                 Axis(strings(parts["dims"]), ir.IntegerAttr(parts["block"]).value, string(parts["kind"]))
             )
-        return Tile(
-            tuple(axes), ir.IntegerAttr(named["num_warps"]).value, ir.IntegerAttr(named["num_stages"]).value
-        )
+        warps, stages = (ir.IntegerAttr(named[key]).value for key in ("num_warps", "num_stages"))
+        group = ir.IntegerAttr(named["group"]).value if "group" in named else 1
+        return Tile(tuple(axes), warps, stages, group)
 
 
 def _integer(value: int) -> ir.IntegerAttr:

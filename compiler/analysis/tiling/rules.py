@@ -14,7 +14,7 @@ from typing import Any
 from ...base.hardware import Hardware
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
-from . import column_rules, pointwise_rules, row_rules, walk_rules
+from . import column_rules, pointwise_rules, product_rules, row_rules, walk_rules
 from .choice import Choice, TilingFamily, TilingRule
 
 
@@ -29,6 +29,12 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         holds=lambda shape: not shape.kernel.dims,
         subject=lambda shape: shape,
         rules=(TilingRule("scalar", one_point),),
+    ),
+    TilingFamily(
+        "products that tensor cores compute",
+        holds=lambda shape: bool(shape.kernel.products),
+        subject=product_rules.Products,
+        rules=(TilingRule("products", product_rules.products),),
     ),
     TilingFamily(
         "nothing is reduced",

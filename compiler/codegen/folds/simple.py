@@ -1,5 +1,4 @@
-"""Folds by one scalar operation: sums, products, extremes with and without their index, and sums of products.
-Every extreme of a set with a NaN is NaN.
+"""Folds by one scalar operation: sums, products, and extremes with and without their index.  Every extreme of a set with a NaN is NaN.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +8,6 @@ from ...ir.dialects import tt
 from ...ir.reductions import POSITION_KINDS, identity_of
 from ...mlir import ir
 from ..tile_builder import TileBuilder, is_float
-from ..tile_ops import widen
 from .fold import Fold, Lanes, Part, filled, fold_parts
 from .reduce import Values, combine_kind, fold
 
@@ -74,40 +72,6 @@ class Boolean(Simple):
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
         [value] = super().of_parts(builder, parts)
         return [builder.cmpi("ne", value, builder.fill(0, value))]
-
-
-@dataclass(frozen=True)
-class Dot(Fold):
-    """sum(lhs * rhs), computed in the result's type."""
-
-    element: ir.Type
-
-    def _product(self, builder: TileBuilder, operands: Values) -> ir.Value:
-        if is_float(self.element):
-            return builder.elementwise("arith.mulf", [widen(builder, v, self.element) for v in operands])
-        return builder.elementwise(
-            "arith.muli", [builder.cast("arith.extsi", v, self.element) for v in operands]
-        )
-
-    def prepare(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
-        return Simple("sum").prepare(builder, [self._product(builder, operands)], lanes)
-
-    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
-        return Simple("sum").start(builder, [self.element], lanes)
-
-    def step(
-        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
-    ) -> Values:
-        return Simple("sum").step(builder, state, [self._product(builder, operands)], lanes, iteration)
-
-    def finish(
-        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
-    ) -> Values:
-        return Simple("sum").finish(builder, state, lanes, seen)
-
-    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
-        products = [([self._product(builder, operands)], lanes) for operands, lanes in parts]
-        return Simple("sum").of_parts(builder, products)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from .tt_rules import (
     join,
     make_range,
     memory_access,
+    product,
     reduced,
     same_element,
     same_shape,
@@ -28,6 +29,7 @@ from .tt_rules import (
     split,
     verified,
 )
+from .tt_rules import tile_problem as tile_problem
 from .tt_types import TT as TT
 from .tt_types import Ptr as Ptr
 from .tt_types import element_of as element_of
@@ -224,6 +226,7 @@ class Dot(TT.Operation, name="dot", traits=[ext.Pure]):
     inputPrecision: ir.IntegerAttr
     maxNumImpreciseAcc: ir.IntegerAttr
     result: Result[T]
+    verify_invariants = verified(product)
 
 
 class Reduce(TT.Operation, name="reduce", traits=[ext.Pure]):

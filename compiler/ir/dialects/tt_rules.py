@@ -1,6 +1,7 @@
 """The rules of Triton's mirrored ops on their types.  Each returns the text of an error, or None."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...mlir import ir
@@ -28,11 +29,41 @@ def verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
     return verify_invariants
 
 
+#: Elements of the largest tile that Triton takes.
+_MOST_ELEMENTS = 1 << 20
+#: The smallest extents of the m, n and k of a product of tiles; the k of elements of 8 bits.
+_LEAST_EXTENT, _LEAST_BYTES = 16, 32
+
+
+def tile_problem(shape: Sequence[int], of: object = None) -> str | None:
+    """Why Triton takes no tile of this shape; None where it does.  The sentence calls it ``of``."""
+    got = list(shape) if of is None else of
+    if any(extent <= 0 or extent & (extent - 1) for extent in shape):
+        return f"expected tile extents that are powers of two, got {got}"
+    if math.prod(shape) > _MOST_ELEMENTS:
+        return f"expected a tile of at most {_MOST_ELEMENTS} elements, got {got}"
+    return None
+
+
+def product(op: ir.Operation) -> str | None:
+    left, right, added = (shape_of(v.type) for v in op.operands)
+    if [len(s) for s in (left, right, added)] != [2, 2, 2]:
+        return f"expected tiles of two axes, got {left}, {right} and {added}"
+    (m, k), (inner, n) = left, right
+    if k != inner or added != [m, n]:
+        return f"expected m x k times k x n and m x n elements, got {left}, {right} and {added}"
+    elements = [str(element_of(v.type)) for v in op.operands[:2]]
+    least = _LEAST_BYTES if {e[:2] for e in elements} & {"i8", "f8"} else _LEAST_EXTENT
+    if min(m, n) < _LEAST_EXTENT or k < least:
+        return f"expected m and n of at least {_LEAST_EXTENT} and k of at least {least}, got {m}, {n} and {k}"
+    return None
+
+
 def powers_of_two(op: ir.Operation) -> str | None:
     for result in op.results:
-        for extent in shape_of(result.type):
-            if extent <= 0 or extent & (extent - 1):
-                return f"expected tile extents that are powers of two, got {result.type}"
+        problem = tile_problem(shape_of(result.type), result.type)
+        if problem is not None:
+            return problem
     return None
 
 

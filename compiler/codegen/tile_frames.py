@@ -1,0 +1,94 @@
+"""The frames of a kernel with products: over which axes, and in which order, the tile of each value lies.
+
+Without a product all tiles of a kernel have the same axes.  A product of tiles joins three kinds of them: its
+left operand lies in (m, k), its right one in (k, n), and the result in (m, n).  A *frame* is such an ordered
+list of axes.  What is computed for an operand has its operand's frame, loads included, so that nothing is
+reshaped or transposed between a load and the product.  A value that is needed in two frames (a scale of both
+operands) is computed in each.
+"""
+
+from dataclasses import dataclass
+
+from ..ir.kernel import REDUCTIONS
+from ..ir.tile import Tile
+from ..mlir import ir
+from .tile_plan import ASSERTS, STORES, KernelPlan, TilingError
+
+#: Axes of a tile with more than one point in a block, in the order of the tile's shape.
+Frame = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Operands:
+    """The operands of a product: their numbers and frames, left then right, and the axis that is summed."""
+
+    order: tuple[int, int]
+    left: Frame
+    right: Frame
+    summed: int
+
+
+class Frames:
+    """Where each op of a kernel is computed.
+
+    ``of``: the frames in which code is emitted for an op.  The frame ``()`` is that of scalars, which all
+    other frames see.  An op whose result nothing reads has none.  ``results``: of an op that crosses axes,
+    which is emitted in one frame, the further frames that its results are moved to.  ``operands``: of each
+    product.
+    """
+
+    def __init__(self, plan: KernelPlan, tile: Tile) -> None:
+        self.plan = plan
+        self._vector = {i for i, axis in enumerate(tile.axes) if axis.block > 1}
+        self.of: dict[ir.Operation, list[Frame]] = {}
+        self.results: dict[ir.Operation, list[Frame]] = {}
+        self.operands: dict[ir.Operation, Operands] = {}
+        self._wanted: dict[ir.Value, list[Frame]] = {}
+        for op in reversed(plan.ops):
+            self._place(op)
+
+    @property
+    def all(self) -> list[Frame]:
+        """Every frame of the kernel."""
+        return list(dict.fromkeys(f for placed in (self.of, self.results) for fs in placed.values() for f in fs))
+
+    def _own(self, op: ir.Operation) -> Frame:
+        return tuple(i for i in self.plan.axes[op] if i in self._vector)
+
+    def _place(self, op: ir.Operation) -> None:
+        own = self._own(op)
+        wanted = list(dict.fromkeys(f for result in op.results for f in self._wanted.get(result, ())))
+        if op.name == "fuse.dot":
+            if wanted:
+                self._product(op, wanted)
+            return
+        if op.name in REDUCTIONS or op.name == "fuse.scan":
+            place = next((f for f in wanted if set(own) <= set(f)), own)
+            self.results[op], wanted = [f for f in wanted if f != place], [place]
+        elif not own or op.name in (*STORES, *ASSERTS):
+            wanted = [own]
+        self.of[op] = wanted
+        for operand in op.operands:
+            self._want(operand, wanted)
+
+    def _want(self, value: ir.Value, frames: list[Frame]) -> None:
+        known = self._wanted.setdefault(value, [])
+        known += [f for f in frames if f not in known]
+
+    def _product(self, op: ir.Operation, wanted: list[Frame]) -> None:
+        summed = [i for i in self.plan.over_axes(op) if i in self._vector]
+        sides = [self._vector.intersection(self.plan.value_axes.get(v, ())) - {*summed} for v in op.operands]
+        free = sides[0] | sides[1]
+        if [len(found) for found in (summed, *sides, free)] != [1, 1, 1, 2]:
+            raise TilingError(
+                "fuse.dot needs a block of several points along one axis of each operand and along the axis "
+                "that it sums, and of one point along all others",
+                op.location,
+            )
+        place = next(tuple(i for i in f if i in free) for f in wanted)
+        order = (0, 1) if place[0] in sides[0] else (1, 0)
+        left, right = (place[0], summed[0]), (summed[0], place[1])
+        self.operands[op] = Operands(order, left, right, summed[0])
+        self.of[op], self.results[op] = [place], [f for f in wanted if f != place]
+        self._want(op.operands[order[0]], [left])
+        self._want(op.operands[order[1]], [right])

@@ -1,0 +1,128 @@
+"""Products of tiles: ``fuse.dot`` as ``tt.dot``, which tensor cores compute, and the frames of its operands
+(``tile_frames.py``).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..ir.defining import defining_op
+from ..ir.dialects import tt
+from ..ir.kernel import Kernel
+from ..ir.tile import Tile
+from ..mlir import ir
+from .folds.reduce import Values, reshaped
+from .tile_accesses import OtherLanes, TileAccesses
+from .tile_builder import shape_of
+from .tile_frames import Frame, Frames
+from .tile_plan import TilingError
+
+#: Casts of an element that make 0 of 0.
+_KEEPS_ZERO = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
+
+
+class TileProducts(TileAccesses):
+    """The tiles of a kernel, in frames where it has products."""
+
+    def __init__(self, kernel: Kernel, tile: Tile) -> None:
+        super().__init__(kernel, tile)
+        self.frames = Frames(self.plan, tile) if kernel.products else None
+        self.frame: Frame = ()
+        self.framed: dict[Frame, OtherLanes] = {}
+        for frame in () if self.frames is None else self.frames.all:
+            self.framed[frame] = tiles = self._tiles(tile)
+            tiles.index.vector_axes = list(frame)
+            self._check_size(tiles)
+        self._operand_frames = {
+            f for o in (self.frames.operands.values() if self.frames else ()) for f in (o.left, o.right)
+        }
+
+    def _check_size(self, tiles: OtherLanes) -> None:
+        shape = tiles.index.shape(tiles.index.vector_axes)
+        problem = tt.tile_problem(shape)
+        if problem is not None:
+            raise TilingError(problem, self.kernel.func.location)
+
+    # --- frames -------------------------------------------------------------------------------------------
+    @contextmanager
+    def _in(self, frame: Frame) -> Iterator[None]:
+        """Within the context, tiles have the axes of ``frame``.  Scalars are seen in every frame."""
+        outside, self.frame = self.frame, frame
+        try:
+            if frame:
+                with self._within(self.framed[frame]):
+                    yield
+            else:
+                yield
+        finally:
+            self.frame = outside
+
+    def _place_of(self, op: ir.Operation) -> Frame:
+        """The frame of a reduction or scan."""
+        return self.frames.of[op][0] if self.frames is not None else ()
+
+    def _move(self, op: ir.Operation) -> None:
+        """Moves the results of a reduction from its frame to the others in which they are used."""
+        if self.frames is None:
+            return
+        place = self._place_of(op)
+        for result in op.results:
+            value = self.framed[place].values[result]
+            for frame in self.frames.results.get(op, ()):
+                values = self.framed[frame].values if frame else self.values
+                values[result] = self._moved(value, place, frame)
+
+    def _moved(self, value: ir.Value, source: Frame, target: Frame) -> ir.Value:
+        """A tile of the frame ``source`` in the frame ``target``, which has all axes that it depends on."""
+        shape = shape_of(value)
+        if not shape:
+            return value
+        extents = dict(zip(source, shape, strict=True))
+        kept = sorted((i for i in source if i in target), key=target.index)
+        order = [source.index(i) for i in (*kept, *(i for i in source if i not in target))]
+        if order != sorted(order) and sum(extent > 1 for extent in shape) > 1:
+            type_ = tt.tile_type([shape[i] for i in order], tt.element_of(value.type))
+            attributes = {"order": ir.DenseI32ArrayAttr.get(order)}
+            value = self.builder.create("tt.trans", [type_], [value], attributes).results[0]
+        return reshaped(self.builder, value, tuple(extents.get(i, 1) for i in target))
+
+    def _values_of_frames(self) -> dict[Frame, dict[ir.Value, ir.Value]]:
+        """The values emitted so far, apart from scalars."""
+        return {frame: dict(tiles.values) for frame, tiles in self.framed.items()}
+
+    def _forget(self, known: dict[Frame, dict[ir.Value, ir.Value]]) -> None:
+        """Forgets what was emitted since ``known``."""
+        for frame, values in known.items():
+            self.framed[frame].values = values
+
+    # --- products -----------------------------------------------------------------------------------------
+    def _fills_with_zeros(self) -> bool:
+        return self.frame in self._operand_frames
+
+    def _factors(self, op: ir.Operation) -> Values:
+        """The tiles that a product multiplies, left then right, whole and with 0 behind the end of the summed
+        axis.
+        """
+        assert self.frames is not None
+        builder, operands = self.builder, self.frames.operands[op]
+        made = []
+        for number, frame in zip(operands.order, (operands.left, operands.right), strict=True):
+            value = op.operands[number]
+            with self._in(frame):
+                tile = builder.to(self._operand(value), self.index.shape(frame))
+                mask = self.index.mask((operands.summed,))
+                loaded = operands.summed in self.plan.value_axes[value] and _zero_where_masked(value)
+                if mask is not None and not loaded:
+                    tile = builder.select(mask, tile, builder.fill(0, tile))
+            made.append(tile)
+        return made
+
+
+def _zero_where_masked(value: ir.Value) -> bool:
+    """Whether a value is 0 in lanes that are no points: it is loaded with 0 for these, and only converted."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    if op.name in _KEEPS_ZERO:
+        return _zero_where_masked(op.operands[0])
+    other = defining_op(op.operands[2], "arith.constant") if op.name == "fuse.load" else None
+    return other is not None and other.attributes["value"].value == 0
