@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.contraction.tensor_cores import reason_to_sum
+from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.kernel import string
+from ..compiler.ir.kernel import Kernel, string
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import kernel_body
@@ -17,7 +19,7 @@ _EXTENSION = {True: "arith.extf", False: "arith.extsi"}
 
 @dataclass(frozen=True)
 class ExpandDots(AnalysisPass):
-    """A ``fuse.dot`` becomes a multiplication in the type of its result and a ``fuse.reduce``, so that what
+    """A ``fuse.dot`` of few rows becomes a multiplication in the type of its result and a ``fuse.reduce``, so that what
     holds for sums (roundings that need not be, few rows that share a read, slices) holds for products too.
 
     Before::
@@ -31,7 +33,12 @@ class ExpandDots(AnalysisPass):
         %p = arith.mulf %wide_a, %wide_b : f32
         %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
 
-    The sum is the same, in the same order.  A kernel of tile code stays as it is.
+    The sum is the same, in the same order.
+
+    Remarks: ``analysis``, with one of two conditions: ``few-rows``, where one operand has at most 4 points
+    beside those that are summed; ``types``, where tensor cores do not take the types.
+
+    Does not fire on other products, which become products of tiles (``apply-tiling``), nor on tile code.
     """
 
     name: ClassVar[str] = "expand-dots"
@@ -39,9 +46,17 @@ class ExpandDots(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
-        for func in {string(f.attributes["sym_name"]): f for _, f in program.kernel_calls()}.values():
-            for op in kernel_body(func):
-                if op.name == "fuse.dot":
+        for name, func in {string(f.attributes["sym_name"]): f for _, f in program.kernel_calls()}.items():
+            if not any(op.name == "fuse.dot" for op in kernel_body(func)):
+                continue
+            shape = KernelShape.of(Kernel.of(func))
+            reasons = {op: reason_to_sum(shape, op) for op in shape.kernel.products}
+            for op, reason in reasons.items():
+                if reason is not None:
+                    place = (str(op.location),)
+                    remarks.add(
+                        self.name, "analysis", reason.rule, reason.message, ops=(name,), locations=place
+                    )
                     _expand(op)
 
 

@@ -42,6 +42,8 @@ class KernelPlan:
         for op in self.ops:
             self._read(op)
         self.last = max(self.stage.values(), default=0)
+        if kernel.products:
+            self._sink()
         self._keep_old_contents()
         self._check_grid_stores()
 
@@ -151,6 +153,16 @@ class KernelPlan:
 
     def _loads_of(self, argument: int) -> list[ir.Operation]:
         return [a.op for a in self.kernel.loads if a.argument == argument]
+
+    def _sink(self) -> None:
+        """Tiles that are needed after a loop only are computed there: before it they would fill the registers
+        that sums of products need.
+        """
+        for op in reversed(self.ops):
+            tile = [i for i in self.axes[op] if self.tile.axes[i].block > 1]
+            users = [use.owner.operation for result in op.results for use in result.uses]
+            if len(tile) > 1 and users and not self.in_loop(op):
+                self.stage[op] = min(self.stage.get(user, self.last) for user in users)
 
     def _keep_old_contents(self) -> None:
         """A store to a tensor that later loops load again is moved to the last loop."""

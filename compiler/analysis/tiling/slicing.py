@@ -58,6 +58,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     crossed = _candidate(shape)
     if crossed is None:
         return None
+    if kernel.products:
+        return NotSliced("product", f"tensor cores sum products over {list(crossed)}, a program each block")
     if programs * 2 >= hardware.full_grid and _reads_again_from_cache(shape, crossed, hardware):
         return None
     if {d for op in kernel.scans for d in over(op)} & set(crossed):

@@ -1,0 +1,38 @@
+"""Which ``fuse.dot``s are products of tiles, and which are multiplied and summed instead."""
+
+from dataclasses import dataclass
+
+from ...ir.kernel import over
+from ...mlir import ir
+from ..kernel.shape import KernelShape
+
+#: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
+FEW = 4
+#: Types of both operands and of the sum that ``tt.dot`` takes.
+_TYPES = {
+    **{(narrow, narrow): "f32" for narrow in ("bf16", "f16", "f32", "f8E4M3FN", "f8E5M2")},
+    ("f64", "f64"): "f64",
+    ("i8", "i8"): "i32",
+}
+
+
+@dataclass(frozen=True)
+class Summed:
+    """Why a product is multiplied and summed: the name of a condition, and a sentence."""
+
+    rule: str
+    message: str
+
+
+def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
+    """Why a ``fuse.dot`` is no product of tiles; None where it is one."""
+    dims = shape.kernel.value_dims
+    left, right = (dims.get(v, frozenset()) - {*over(op)} for v in op.operands)
+    rows, columns = (shape.points(tuple(side)) for side in (left - right, right - left))
+    if min(rows, columns) <= FEW:
+        return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
+    types = tuple(str(v.type) for v in op.operands)
+    made = str(op.results[0].type)
+    if _TYPES.get(types) != made:
+        return Summed("types", f"tensor cores do not sum products of {types[0]} and {types[1]} in {made}")
+    return None
