@@ -28,19 +28,21 @@ class TileProducts(TileAccesses):
         self.frames = Frames(self.plan, tile) if kernel.products else None
         self.frame: Frame = ()
         self.framed: dict[Frame, OtherLanes] = {}
-        for frame in () if self.frames is None else self.frames.all:
+        self._operand_frames: set[Frame] = set()
+        if self.frames is None:
+            return
+        for frame in self.frames.all:
             self.framed[frame] = tiles = self._tiles(tile)
             tiles.index.vector_axes = list(frame)
-            self._check_size(tiles)
-        self._operand_frames = {
-            f for o in (self.frames.operands.values() if self.frames else ()) for f in (o.left, o.right)
-        }
+            self._require(tt.tile_problem(tiles.index.shape(frame)), kernel.func)
+        for op, operands in self.frames.operands.items():
+            self._operand_frames |= {operands.left, operands.right}
+            m, n, k = (tile.axes[i].block for i in (operands.left[0], operands.right[1], operands.summed))
+            self._require(tt.product_problem(m, n, k, str(op.operands[0].type)), op)
 
-    def _check_size(self, tiles: OtherLanes) -> None:
-        shape = tiles.index.shape(tiles.index.vector_axes)
-        problem = tt.tile_problem(shape)
+    def _require(self, problem: str | None, op: ir.Operation) -> None:
         if problem is not None:
-            raise TilingError(problem, self.kernel.func.location)
+            raise TilingError(problem, op.location)
 
     # --- frames -------------------------------------------------------------------------------------------
     @contextmanager

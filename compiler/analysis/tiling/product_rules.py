@@ -2,107 +2,188 @@
 rows and columns of the result and goes through the dims that are summed.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...base.hardware import Hardware
 from ...ir.kernel import over, string
+from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
-from ..contraction.tiles import Form, blocks_for
+from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, Form, blocks_for, held_blocks
 from ..kernel.shape import KernelShape
 from .choice import NoTiling, grid
 
+#: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
+_LEFT, _RIGHT, _BOTH, _SUMMED, _ABSENT = "left", "right", "both", "summed", "absent"
+
 
 @dataclass(frozen=True)
-class Sides:
-    """The dims of products: those of the left operands only, of the right ones only, and those summed."""
+class DimClass:
+    """Dims that have the same part in every product and are crossed by the same reductions: one axis.
 
-    left: frozenset[str]
-    right: frozenset[str]
-    summed: frozenset[str]
+    ``held``: a program has to hold all of their points, because something is reduced along them after a
+    product.
+    """
+
+    dims: tuple[str, ...]
+    roles: tuple[str, ...]
+    held: bool
+
+    @property
+    def free(self) -> bool:
+        """Whether their points are rows or columns of a product, and nothing is summed along them."""
+        return {_LEFT, _RIGHT} & {*self.roles} != set() and not {_BOTH, _SUMMED} & {*self.roles}
 
 
 @dataclass
 class Products:
-    """A kernel whose products all join the same dims in the same way."""
+    """A kernel with products."""
 
     shape: KernelShape
 
     @cached_property
-    def sides(self) -> Sides:
-        """Raises ``NoTiling``."""
-        first, *others = [self._sides_of(op) for op in self.shape.kernel.products]
-        for other in others:
-            if other.summed != first.summed or {other.left, other.right} != {first.left, first.right}:
-                raise NoTiling("its products join different dims")
-        for reduction in self.shape.kernel.reductions:
-            if not set(over(reduction)) <= first.summed:
-                raise NoTiling(f"{reduction.name} crosses {list(over(reduction))} beside a product")
-        return first
+    def classes(self) -> list[DimClass]:
+        """All dims, in memory order.  Raises ``NoTiling``."""
+        kernel = self.shape.kernel
+        others = [op for op in kernel.reductions if op not in kernel.products]
+        found: dict[object, list[str]] = {}
+        for dim in self.shape.order:
+            roles = tuple(self._role(op, dim) for op in kernel.products)
+            found.setdefault((roles, tuple(dim in over(op) for op in others)), []).append(dim)
+        classes = []
+        for (roles, crossed), dims in found.items():  # type: ignore[misc]
+            summed = _SUMMED in roles
+            if summed and _BOTH in roles:
+                raise NoTiling(f"{dims} are summed by one product and shared by the operands of another")
+            held = any(crossed) and not summed or summed and {*roles} & {_LEFT, _RIGHT} != set()
+            classes.append(DimClass(tuple(dims), roles, held))
+        return classes
 
-    def _sides_of(self, op: ir.Operation) -> Sides:
-        dims = self.shape.kernel.value_dims
-        left, right = (dims.get(v, frozenset()) for v in op.operands)
-        summed = frozenset(over(op))
-        sides = Sides(left - right - summed, right - left - summed, summed)
-        if not sides.left or not sides.right:
-            raise NoTiling("an operand of fuse.dot has no dims of its own: expand-dots makes a sum of it")
-        return sides
+    def _role(self, op: ir.Operation, dim: str) -> str:
+        if dim in over(op):
+            return _SUMMED
+        left, right = (dim in self.shape.kernel.value_dims.get(v, ()) for v in op.operands)
+        return _BOTH if left and right else _LEFT if left else _RIGHT if right else _ABSENT
+
+    @cached_property
+    def sides(self) -> list[DimClass]:
+        """The classes whose points are rows or columns: the rows of the first product first.  Where an
+        operand has two, a program takes one point of the smaller one.
+        """
+        kept = [c for c in self.classes if c.free or c.held]
+        for number, op in enumerate(self.shape.kernel.products):
+            for role in (_LEFT, _RIGHT):
+                side = [c for c in kept if c.roles[number] == role]
+                if not side:
+                    raise NoTiling(f"the {role} operand of {op.name} has no dims of its own: run expand-dots")
+                largest = max(side, key=lambda c: (c.held, self.shape.points(c.dims)))
+                kept = [c for c in kept if c not in side or c == largest]
+        return sorted(kept, key=lambda c: c.roles[0] != _LEFT)
+
+    @cached_property
+    def summed(self) -> list[DimClass]:
+        """The classes that are summed only, the one with the most points first."""
+        found = [c for c in self.classes if _SUMMED in c.roles and not c.held]
+        return sorted(found, key=lambda c: -self.shape.points(c.dims))
 
     @cached_property
     def form(self) -> Form:
-        """Its sizes by hints, and what is computed beside the products."""
-        shape, sides = self.shape, self.sides
-        kernel = shape.kernel
+        """Sizes by hints, and what is computed beside the products."""
+        shape, kernel = self.shape, self.shape.kernel
         op = kernel.products[0]
-        joined = sides.left | sides.right | sides.summed
-        element = str(op.operands[0].type)
-        precision = op.attributes["precision"] if "precision" in op.attributes else None
-        full = [a for a in kernel.loads if sides.left | sides.right <= kernel.op_dims[a.op]]
+        rows, columns = self.sides[0], self.sides[-1]
+        kinds = {*rows.dims}, {*columns.dims}
+        full = [a for a in kernel.loads if all(kind <= kernel.op_dims[a.op] for kind in kinds)]
+        precision = string(op.attributes["precision"]) if "precision" in op.attributes else "ieee"
+        left, right = op.operands if self._role(op, rows.dims[0]) == _LEFT else reversed(list(op.operands))
+        batch = [c.dims for c in self.classes if c not in (*self.sides, *self.summed)]
         return Form(
-            m=shape.points(tuple(sides.left)),
-            n=shape.points(tuple(sides.right)),
-            k=shape.points(tuple(sides.summed)),
-            batch=shape.points(tuple(d for d in shape.order if d not in joined)),
-            element=element,
-            exact=precision is None or string(precision) == "ieee",
-            left_bytes=self._bytes(sides.left | sides.summed),
-            right_bytes=self._bytes(sides.right | sides.summed),
-            converted=any(v.owner.operation.name != "fuse.load" for o in kernel.products for v in o.operands),
+            m=shape.points(rows.dims),
+            n=shape.points(columns.dims),
+            k=max((shape.points(c.dims) for c in self.summed), default=1),
+            batch=math.prod(shape.points(dims) for dims in batch),
+            element=str(op.operands[0].type),
+            exact=precision == "ieee",
+            left_bytes=self._bytes(rows),
+            right_bytes=self._bytes(columns),
+            left_computed=_computed(left),
+            right_computed=_computed(right),
             sums=len(kernel.products),
             beside=len(full),
         )
 
-    def _bytes(self, dims: frozenset[str]) -> int:
-        """Of the elements that are loaded over a side and the summed dims."""
+    def _bytes(self, side: DimClass) -> int:
+        """Of the widest element that is loaded over the dims of a side and those that are summed."""
         kernel = self.shape.kernel
-        loads = [a for a in kernel.loads if kernel.op_dims[a.op] & self.sides.summed <= dims]
-        return max((self.shape.element_bytes(a) for a in loads if kernel.op_dims[a.op] <= dims), default=2)
+        summed = {d for c in self.summed for d in c.dims}
+        loads = [a for a in kernel.loads if kernel.op_dims[a.op] & summed and {*side.dims} & kernel.op_dims[a.op]]
+        return max((self.shape.element_bytes(a) for a in loads), default=2)
+
+    def whole(self, held: DimClass) -> int:
+        """The block of dims that a program holds all points of.  Raises ``NoTiling``."""
+        bound = self.shape.bound(held.dims)
+        if bound is None:
+            raise NoTiling(f"a program would have to hold all points of {list(held.dims)}, which have no bound")
+        narrow = any("8" in str(v.type)[:2] for op in self.shape.kernel.products for v in op.operands)
+        return max(ceil_power(bound), LEAST_BYTES if narrow else LEAST_EXTENT)
+
+    def tile(self, blocks: dict[DimClass, int], summed: int, warps: int, stages: int, group: int) -> Tile:
+        """The tile with these blocks, in their order, and of ``summed`` points of what is summed."""
+        shape = self.shape
+        outer = [c for c in self.classes if c not in blocks and c not in self.summed]
+        axes = [Axis(c.dims, block, "resident" if c.held else "grid") for c, block in blocks.items()]
+        for c in self.summed:
+            bound = shape.bound(c.dims)
+            if c == self.summed[0] and (bound is None or bound > summed):
+                axes.append(Axis(c.dims, summed, "looped"))
+            else:
+                axes.append(Axis(c.dims, self.whole(c), "resident"))
+        dims = tuple(d for d in shape.order if any(d in c.dims for c in outer))
+        tile = Tile((*grid(dims, 1), *axes), warps, stages, group)
+        return tile if tile.looped is not None else replace(tile, num_stages=1)
 
 
-def products(subject: Products, hardware: Hardware) -> Tile:
+def _computed(operand: ir.Value) -> bool:
+    """Whether an operand is anything but loaded."""
+    return isinstance(operand.owner, ir.Block) or operand.owner.operation.name != "fuse.load"
+
+
+def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
+    """A block of rows for each program, which holds all columns that later reductions or products cross.
+
+    When: something is reduced along rows or columns of a product, by a reduction or by another product.  Why:
+    what is reduced then never leaves the program's registers.  Raises ``NoTiling`` where there are too many
+    columns to hold.
+    """
+    held = [c for c in subject.sides if c.held]
+    if not held:
+        return None
+    extents = {c: subject.whole(c) for c in held}
+    free = [c for c in subject.sides if not c.held]
+    points = [subject.shape.points(c.dims) for c in free]
+    blocks = held_blocks(subject.form, list(extents.values()), points, hardware)
+    if blocks is None:
+        raise NoTiling(f"a program would hold {sum(extents.values())} columns of its products at once")
+    chosen = dict(zip(free, blocks.free, strict=True)) | extents
+    ordered = {c: chosen[c] for c in subject.sides}
+    return subject.tile(ordered, blocks.k, blocks.num_warps, blocks.num_stages, 1)
+
+
+def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     """A block of rows and columns for each program, in groups of blocks that share operands; the summed dims
     are looped over in software pipelined stages, or held where one block has them all.
 
-    When: in all cases.  Why: ``compiler/analysis/contraction/tiles.py`` estimates these blocks to be the
-    fastest.  Raises ``NoTiling`` where the products of a kernel join different dims, or something else is
-    reduced beside them.
+    When: in all other cases.  Why: ``compiler/analysis/contraction/tiles.py`` estimates these blocks to be the
+    fastest.  Raises ``NoTiling`` where the products of a kernel do not have rows and columns in common.
     """
-    shape, sides = subject.shape, subject.sides
+    if len(subject.sides) != 2:
+        dims = [list(c.dims) for c in subject.sides]
+        raise NoTiling(f"its products do not have rows and columns in common: {dims}")
+    rows, columns = subject.sides
     blocks = blocks_for(subject.form, hardware)
-    bound = shape.bound(shape_dims(shape, sides.summed))
-    held = bound is not None and bound <= blocks.k
-    rows = Axis(shape_dims(shape, sides.left), blocks.m, "grid")
-    columns = Axis(shape_dims(shape, sides.right), blocks.n, "grid")
-    outer = shape_dims(shape, frozenset(shape.order) - sides.left - sides.right - sides.summed)
-    summed = Axis(shape_dims(shape, sides.summed), blocks.k, "resident" if held else "looped")
-    pair = (columns, rows) if blocks.swap else (rows, columns)
-    return Tile(
-        (*grid(outer, 1), *pair, summed), blocks.num_warps, 1 if held else blocks.num_stages, blocks.group
-    )
-
-
-def shape_dims(shape: KernelShape, dims: frozenset[str]) -> tuple[str, ...]:
-    """``dims`` in memory order."""
-    return tuple(d for d in shape.order if d in dims)
+    chosen = {rows: blocks.m, columns: blocks.n}
+    if blocks.swap:
+        chosen = {columns: blocks.n, rows: blocks.m}
+    return subject.tile(chosen, blocks.k, blocks.num_warps, blocks.num_stages, blocks.group)

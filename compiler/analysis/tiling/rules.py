@@ -34,7 +34,10 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         "products that tensor cores compute",
         holds=lambda shape: bool(shape.kernel.products),
         subject=product_rules.Products,
-        rules=(TilingRule("products", product_rules.products),),
+        rules=(
+            TilingRule("held-columns", product_rules.held_columns),
+            TilingRule("blocks-of-products", product_rules.blocks_of_products),
+        ),
     ),
     TilingFamily(
         "nothing is reduced",

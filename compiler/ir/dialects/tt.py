@@ -29,6 +29,7 @@ from .tt_rules import (
     split,
     verified,
 )
+from .tt_rules import product_problem as product_problem
 from .tt_rules import tile_problem as tile_problem
 from .tt_types import TT as TT
 from .tt_types import Ptr as Ptr

@@ -52,8 +52,12 @@ def product(op: ir.Operation) -> str | None:
     (m, k), (inner, n) = left, right
     if k != inner or added != [m, n]:
         return f"expected m x k times k x n and m x n elements, got {left}, {right} and {added}"
-    elements = [str(element_of(v.type)) for v in op.operands[:2]]
-    least = _LEAST_BYTES if {e[:2] for e in elements} & {"i8", "f8"} else _LEAST_EXTENT
+    return product_problem(m, n, k, str(element_of(op.operands[0].type)))
+
+
+def product_problem(m: int, n: int, k: int, element: str) -> str | None:
+    """Why Triton multiplies no tiles of m x k by k x n elements of an operand's type; None where it does."""
+    least = _LEAST_BYTES if element[:2] in ("i8", "f8") else _LEAST_EXTENT
     if min(m, n) < _LEAST_EXTENT or k < least:
         return f"expected m and n of at least {_LEAST_EXTENT} and k of at least {least}, got {m}, {n} and {k}"
     return None
