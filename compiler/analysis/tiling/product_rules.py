@@ -18,6 +18,9 @@ from .choice import NoTiling, grid
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
 _LEFT, _RIGHT, _BOTH, _SUMMED, _ABSENT = "left", "right", "both", "summed", "absent"
 
+#: Operations that a function (exp, tanh) takes as long as.
+_FUNCTION = 8
+
 
 @dataclass(frozen=True)
 class DimClass:
@@ -112,7 +115,14 @@ class Products:
             right_computed=_computed(right),
             sums=len(kernel.products),
             beside=len(full),
+            behind=self._behind({*rows.dims, *columns.dims}),
         )
+
+    def _behind(self, result: set[str]) -> int:
+        """Scalar operations on each point of the result."""
+        summed = {d for c in self.summed for d in c.dims}
+        of_result = [op.name for op, dims in self.shape.kernel.op_dims.items() if result <= dims and not dims & summed]
+        return sum(_FUNCTION if name.startswith("math.") else name.startswith("arith.") for name in of_result)
 
     def _bytes(self, side: DimClass) -> int:
         """Of the widest element that is loaded over the dims of a side and those that are summed."""
