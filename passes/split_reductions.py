@@ -29,14 +29,14 @@ there, and they add nothing to the result.
 
 It does not fire:
 
-- where there are enough programs (two for each multiprocessor);
+- where there are enough programs (two for each multiprocessor; of products of tiles, one);
 - where rows are read again after their reduction, each multiprocessor has a row, and the L2 cache holds all
   rows: one kernel then reads them twice at little cost;
 - in a module without ``@main``;
 - where a rule refuses (the ``missed`` remarks below).
 
 Remarks: ``passed: split``, with the number of slices; ``missed: short`` where slices would be shorter than
-16 KB or fewer than three, ``scan`` where a scan crosses the dim, ``overlap`` where another reduction crosses
+16 KB (of products: 512 points) or fewer than three, ``scan`` where a scan crosses the dim, ``overlap`` where another reduction crosses
 the dim together with others, ``uneven`` where the dim of a ``fuse.welford`` or ``fuse.online_expectation``
 has no divisor near the wanted number of slices.
 """

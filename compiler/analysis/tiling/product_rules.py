@@ -197,3 +197,13 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     if blocks.swap:
         chosen = {columns: blocks.n, rows: blocks.m}
     return subject.tile(chosen, blocks.k, blocks.num_warps, blocks.num_stages, blocks.group)
+
+
+def programs_of_products(shape: KernelShape, hardware: Hardware) -> int:
+    """Programs of a kernel with products, by hints; as many as the GPU takes where no tile fits it."""
+    subject = Products(shape)
+    try:
+        tile = held_columns(subject, hardware) or blocks_of_products(subject, hardware)
+    except NoTiling:
+        return hardware.full_grid
+    return math.prod(-(-shape.points(axis.dims) // axis.block) for axis in tile.axes if axis.kind == "grid")

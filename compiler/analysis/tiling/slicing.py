@@ -11,6 +11,7 @@ from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
 from ..kernel.shape import KernelShape
+from .product_rules import programs_of_products
 
 #: A slice is at least this long, so that its reads pay for its start.
 SLICE_BYTES = 16 * 1024
@@ -20,6 +21,8 @@ FEWEST = 3
 #: two where columns are kept in registers, eight of one warp where that holds them; more where slices also
 #: store what they compute at each point, as each of them has few loads in flight then.
 _MANY, _FEW, _STORING, _WARPS = 8, 2, 24, 8
+#: A slice of products sums at least so many: the first loads and the results take as long as some of them.
+_PRODUCT_POINTS = 512
 #: Rows that are enough to be shared by all programs, when rows and columns are reduced together.
 _ENOUGH = 1024
 
@@ -52,21 +55,25 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     kernel = shape.kernel
     if not kernel.reductions:
         return None
-    programs = max(1, _programs(shape))
-    if programs >= hardware.full_grid:
+    products = bool(kernel.products)
+    programs = max(1, programs_of_products(shape, hardware) if products else _programs(shape))
+    if programs >= (hardware.sm_count if products else hardware.full_grid):
         return None
     crossed = _candidate(shape)
     if crossed is None:
         return None
-    if kernel.products:
-        return NotSliced("product", f"tensor cores sum products over {list(crossed)}, a program each block")
+    if products and len(shape.reduced_classes) > 1:
+        return NotSliced("overlap", "what is computed of its products is reduced in the same program")
     if programs * 2 >= hardware.full_grid and _reads_again_from_cache(shape, crossed, hardware):
         return None
     if {d for op in kernel.scans for d in over(op)} & set(crossed):
         return NotSliced("scan", f"a scan crosses {list(crossed)} too")
     points = shape.points(crossed)
-    aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
-    wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SLICE_BYTES)
+    if products:
+        wanted = min(hardware.sm_count // programs, points // _PRODUCT_POINTS)
+    else:
+        aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
+        wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SLICE_BYTES)
     if wanted < FEWEST:
         return NotSliced("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
     dim = _dim(shape, crossed, wanted)
