@@ -117,12 +117,15 @@ class Tile:
             for key in ("dims", "block", "kind"):
                 if key not in parts:
                     raise ValueError(f"an axis of fuse.tile has no '{key}'")
-            axes.append(
-                Axis(strings(parts["dims"]), ir.IntegerAttr(parts["block"]).value, string(parts["kind"]))
-            )
-        warps, stages = (ir.IntegerAttr(named[key]).value for key in ("num_warps", "num_stages"))
-        group = ir.IntegerAttr(named["group"]).value if "group" in named else 1
-        return Tile(tuple(axes), warps, stages, group)
+            axes.append(Axis(strings(parts["dims"]), _number(parts, "block"), string(parts["kind"])))
+        group = _number(named, "group") if "group" in named else 1
+        return Tile(tuple(axes), _number(named, "num_warps"), _number(named, "num_stages"), group)
+
+
+def _number(named: dict[str, ir.Attribute], key: str) -> int:
+    if not isinstance(named[key], ir.IntegerAttr):
+        raise ValueError(f"expected {key} of fuse.tile to be an integer, got {named[key]}")
+    return ir.IntegerAttr(named[key]).value
 
 
 def _integer(value: int) -> ir.IntegerAttr:

@@ -163,9 +163,9 @@ def _computed(operand: ir.Value) -> bool:
 def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
     """A block of rows for each program, which holds all columns that later reductions or products cross.
 
-    When: something is reduced along rows or columns of a product, by a reduction or by another product.  Why:
-    what is reduced then never leaves the program's registers.  Raises ``NoTiling`` where there are too many
-    columns to hold.
+    When: something is reduced along rows or columns of a product, by a reduction or by another product.
+    Why: what is reduced then never leaves the program's registers.  Raises ``NoTiling`` where there are too
+    many columns to hold.
     """
     held = [c for c in subject.sides if c.held]
     if not held:

@@ -323,3 +323,51 @@ func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 3 : i64, fuse.max = 2 : 
 func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = "eight"}) {
   return
 }
+
+// -----
+
+// a group of no blocks
+// expected-error@+1 {{'func.func' op fuse.tile: expected a group of 1 or more blocks, got 0}}
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}, {dims = ["d1"], block = 4 : i64, kind = "resident"}],
+                             group = 0 : i64, num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// a group of the blocks of one axis
+// expected-error@+1 {{'func.func' op fuse.tile: expected two grid axes for a group of 4 blocks}}
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}, {dims = ["d1"], block = 4 : i64, kind = "resident"}],
+                             group = 4 : i64, num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// a group that is no number
+// expected-error@+1 {{'func.func' op expected group of fuse.tile to be an integer, got "all"}}
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}, {dims = ["d1"], block = 4 : i64, kind = "resident"}],
+                             group = "all", num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

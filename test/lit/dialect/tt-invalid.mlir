@@ -293,3 +293,48 @@ func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
 // ptr: of a type
 // expected-error@+1 {{expected base attribute 'builtin.type'}}
 func.func private @f(!tt.ptr<1>)
+
+// -----
+
+// dot: extents that match
+func.func private @t(%a: tensor<16x32xbf16>, %b: tensor<16x32xbf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected m x k times k x n and m x n elements, got [16, 32], [16, 32] and [16, 32]}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x32xbf16>, tensor<16x32xbf16>, tensor<16x32xf32>) -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+// dot: small extents
+func.func private @t(%a: tensor<16x8xbf16>, %b: tensor<8x32xbf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected m and n of at least 16 and k of at least 16, got 16, 32 and 8}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x8xbf16>, tensor<8x32xbf16>, tensor<16x32xf32>) -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+// dot: small extents of 8 bits
+func.func private @t(%a: tensor<16x16xi8>, %b: tensor<16x32xi8>, %c: tensor<16x32xi32>) {
+  // expected-error@+1 {{'tt.dot' op expected m and n of at least 16 and k of at least 32, got 16, 32 and 16}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xi8>, tensor<16x32xi8>, tensor<16x32xi32>) -> tensor<16x32xi32>
+  return
+}
+
+// -----
+
+// dot: two axes
+func.func private @t(%a: tensor<16xbf16>, %b: tensor<16x16xbf16>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected tiles of two axes, got [16], [16, 16] and [16, 16]}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// make_range: the largest tile
+func.func private @t() {
+  // expected-error@+1 {{'tt.make_range' op expected a tile of at most 1048576 elements, got tensor<2097152xi32>}}
+  %y = "tt.make_range"() {start = 0 : i32, end = 2097152 : i32} : () -> tensor<2097152xi32>
+  return
+}

@@ -120,3 +120,72 @@ func.func private @k(%x: tensor<8xf32>, %o: tensor<f32>) -> tensor<f32>
   %r = "fuse.store"(%o, %s, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// A product needs a block along both of its sides.
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %y = call @k(%x, %w, %o) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+  func.func private @k(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xf32>) -> tensor<64x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 32 : i64, kind = "grid"}, {dims = ["d2"], block = 16 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    // expected-error @+1 {{apply-tiling: kernel @k: fuse.dot needs a block of several points along one axis of each operand and along the axis that it sums, and of one point along all others}}
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
+    return %r : tensor<64x64xf32>
+  }
+}
+
+// -----
+
+// Blocks of a product are not small.
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %y = call @k(%x, %w, %o) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+  func.func private @k(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xf32>) -> tensor<64x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}, {dims = ["d1"], block = 32 : i64, kind = "grid"}, {dims = ["d2"], block = 16 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    // expected-error @+1 {{apply-tiling: kernel @k: expected m and n of at least 16 and k of at least 16, got 8, 32 and 16}}
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
+    return %r : tensor<64x64xf32>
+  }
+}
+
+// -----
+
+// Nor larger than Triton's tiles.
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %y = call @k(%x, %w, %o) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+  // expected-error @+1 {{apply-tiling: kernel @k: expected a tile of at most 1048576 elements, got [4096, 512]}}
+  func.func private @k(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xf32>) -> tensor<64x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 4096 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "grid"}, {dims = ["d2"], block = 16 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
+    return %r : tensor<64x64xf32>
+  }
+}

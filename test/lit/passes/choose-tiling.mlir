@@ -906,3 +906,50 @@ func.func private @heads_first_of_two(%x: tensor<16x2048x16x64xbf16>, %o: tensor
   %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1", "d2", "d3"], mode = "set"} : (tensor<16x16x2048x64xbf16>, bf16, i1) -> tensor<16x16x2048x64xbf16>
   return %r : tensor<16x16x2048x64xbf16>
 }
+
+// -----
+
+// A product: blocks of rows and columns, in groups that share operands, and a software pipelined loop over what is summed.
+// CHECK-LABEL: func.func private @product
+// CHECK-SAME: fuse.tile = {axes = [{block = 128 : i64, dims = ["d0"], kind = "grid"}, {block = 256 : i64, dims = ["d1"], kind = "grid"}, {block = 64 : i64, dims = ["d2"], kind = "looped"}], group = 16 : i64, num_stages = 3 : i64, num_warps = 8 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xf32>
+    %y = call @product(%x, %w, %o) : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %y : tensor<4096x4096xf32>
+  }
+  func.func private @product(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %o: tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "4096", d2 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4096x4096xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<4096x4096xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x4096xf32>, f32, i1) -> tensor<4096x4096xf32>
+    return %r : tensor<4096x4096xf32>
+  }
+}
+
+// -----
+
+// Must not fire: a tile that is there is kept.
+// CHECK-LABEL: func.func private @by_hand
+// CHECK-SAME: fuse.tile = {axes = [{block = 32 : i64, dims = ["d0"], kind = "grid"}, {block = 16 : i64, dims = ["d1"], kind = "grid"}, {block = 64 : i64, dims = ["d2"], kind = "resident"}], group = 2 : i64, num_stages = 1 : i64, num_warps = 4 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %y = call @by_hand(%x, %w, %o) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+  func.func private @by_hand(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xf32>) -> tensor<64x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{block = 32 : i64, dims = ["d0"], kind = "grid"}, {block = 16 : i64, dims = ["d1"], kind = "grid"}, {block = 64 : i64, dims = ["d2"], kind = "resident"}], group = 2 : i64, num_stages = 1 : i64, num_warps = 4 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
+    return %r : tensor<64x64xf32>
+  }
+}

@@ -1,5 +1,5 @@
-"""The table of tiling rules: a kernel for each rule of ``row_rules``, ``column_rules``, ``walk_rules`` and
-``pointwise_rules``, and what the table promises.
+"""The table of tiling rules: a kernel for each rule of ``row_rules``, ``column_rules``, ``walk_rules``,
+``pointwise_rules`` and ``product_rules``, and what the table promises.
 """
 
 import inspect
@@ -95,8 +95,27 @@ def product(*rows):
     )
 
 
+def matmul(m, n, k, behind="store c -> o[d0, d1]", sizes=None, **inputs):
+    """A product of bfloat16."""
+    body = "load x[d0, d2] -> a\nload y[d2, d1] -> b\n"
+    body += '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\n'
+    operands = {"x": tensor(m, k, element="bf16"), "y": tensor(k, n, element="bf16")}
+    dims = {"d0": str(m), "d1": str(n), "d2": str(k)}
+    return Case(dims, operands | inputs, {"o": tensor(m, n)}, body + behind, sizes=sizes or {})
+
+
+COLUMN_MAXIMA = "fold max c[d1] -> m : f32\n%s = arith.subf %c, %m : f32\nstore s -> o[d0, d1]"
+
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {
+    "held-columns": (
+        matmul(65536, 64, 128, COLUMN_MAXIMA),
+        "d0 grid 128, d1 resident 64, d2 looped 64; 4 warps, 4 stages",
+    ),
+    "blocks-of-products": (
+        matmul(4096, 4096, 4096),
+        "d0 grid 128, d1 grid 256, d2 looped 64; 8 warps, 4 stages",
+    ),
     "scalar": (
         Case({}, {"x": tensor()}, {"o": tensor()}, "load x[] -> v\nstore v -> o[]"),
         "; 1 warps, 1 stages",
@@ -145,6 +164,27 @@ KERNELS = {
 }
 #: Further kernels: rule, kernel, tile.
 MORE = {
+    "rows that read a tensor behind a product": (
+        "blocks-of-products",
+        matmul(
+            4096,
+            4096,
+            4096,
+            "load t[d0, d1] -> tv\n%s = arith.addf %c, %tv : f32\nstore s -> o[d0, d1]",
+            t=tensor(4096, 4096),
+        ),
+        "d0 grid 128, d1 grid 128, d2 looped 64; 8 warps, 3 stages",
+    ),
+    "a product of few rows": (
+        "blocks-of-products",
+        matmul(16, 14336, 4096),
+        "d0 grid 16, d1 grid 256, d2 looped 64; 4 warps, 4 stages",
+    ),
+    "a product of unknown rows": (
+        "blocks-of-products",
+        matmul("s0", 4096, 64, sizes={"s0": 300}),
+        "d0 grid 128, d1 grid 32, d2 resident 64; 4 warps, 1 stages",
+    ),
     "a row of many elements a thread that is not searched": (
         "row-resident",
         matrix(4096, 16384, MAXIMA),
@@ -262,6 +302,21 @@ def test_of_two_classes_without_a_bound_one_can_be_looped_over():
 def test_what_cannot_be_held_has_no_tile():
     with pytest.raises(NoTiling, match="forward and reverse scans over"):
         chosen(matrix(4, 1 << 18, scans("d1")))
+
+
+def test_a_program_holds_no_more_columns_than_its_registers():
+    with pytest.raises(NoTiling, match="would hold 1024 columns of its products at once"):
+        chosen(matmul(4096, 1024, 4096, COLUMN_MAXIMA))
+    with pytest.raises(NoTiling, match="which have no bound"):
+        chosen(matmul(4096, "s0", 4096, COLUMN_MAXIMA, sizes={"s0": 64}))
+
+
+def test_products_need_rows_and_columns():
+    """``expand-dots`` makes sums of those that have none."""
+    body = 'load x[d0, d1] -> a\nload v[d1] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d1"]} : (f32, f32) -> f32\n'
+    dims, inputs = {"d0": "64", "d1": "64"}, {"x": tensor(64, 64), "v": tensor(64)}
+    with pytest.raises(NoTiling, match="the right operand of fuse.dot has no dims of its own"):
+        chosen(Case(dims, inputs, {"o": tensor(64)}, body + "store c -> o[d0]"))
 
 
 RULES = [rule for family in FAMILIES for rule in family.rules]

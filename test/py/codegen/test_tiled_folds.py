@@ -20,6 +20,7 @@ from tiling_cases import (
 
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.combine_reductions import CombineReductions
+from fuse_mlir.passes.expand_dots import ExpandDots
 
 
 # --- reductions -------------------------------------------------------------------------------------------
@@ -219,21 +220,21 @@ def test_reduction_over_two_dims(t: str | None) -> None:
     compare(case.text(), [rows(5, 21).reshape(5, 3, 7)], *TILING)
 
 
-def test_dot() -> None:
+def test_dot_of_few_rows() -> None:
+    """Multiplied and summed; ``test_products.py`` has products of tiles."""
     body = """load x[d0, d2] -> a
 load y[d2, d1] -> b
 %c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
 store c -> o[d0, d1]"""
-    inputs = {"x": tensor(9, 33, element="bf16"), "y": tensor(33, 10, element="bf16")}
+    inputs = {"x": tensor(4, 33, element="bf16"), "y": tensor(33, 10, element="bf16")}
     for t in (
         None,
         tile(axis("d0", 4, "grid"), axis("d1", 8, "grid"), axis("d2", 16, "looped")),
         tile(axis("d0", 1, "grid"), axis("d1", 8, "grid"), axis("d2", 64, "resident")),
     ):
-        case = Case({"d0": "9", "d1": "10", "d2": "33"}, inputs, {"o": tensor(9, 10)}, body, tile=t)
-        compare(
-            case.text(), [rows(9, 33).bfloat16(), rows(33, 10, 1).bfloat16()], *TILING, rtol=1e-4, atol=1e-4
-        )
+        case = Case({"d0": "4", "d1": "10", "d2": "33"}, inputs, {"o": tensor(4, 10)}, body, tile=t)
+        operands = [rows(4, 33).bfloat16(), rows(33, 10, 1).bfloat16()]
+        compare(case.text(), operands, ExpandDots(), *TILING, rtol=1e-4, atol=1e-4)
 
 
 def test_empty_reduction() -> None:

@@ -1,0 +1,85 @@
+// A product of tiles: each operand is loaded in the axes of its side, rows and columns of memory as they are, and tt.dot adds to a
+// sum that the loop carries.  Nothing is reshaped or transposed between a load and the product.
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(apply-tiling)" --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func private @group
+// Programs go through two blocks of rows, then the next block of columns.
+// CHECK: %[[PID:.*]] = "tt.get_program_id"() {axis = 0 : i32}
+// CHECK: arith.divsi %[[PID]]
+// CHECK: arith.minsi
+// CHECK-NOT: tt.get_program_id
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<16x64xf32>
+// CHECK: scf.for %{{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]]) -> (tensor<16x64xf32>)
+// CHECK: %[[A:.*]] = "tt.load"(%{{.*}}) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x32x!tt.ptr<bf16>>) -> tensor<16x32xbf16>
+// CHECK: %[[B:.*]] = "tt.load"(%{{.*}}) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<32x64x!tt.ptr<bf16>>) -> tensor<32x64xbf16>
+// CHECK-NEXT: %[[NEXT:.*]] = "tt.dot"(%[[A]], %[[B]], %[[SUM]]) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32}
+// CHECK-NEXT: scf.yield %[[NEXT]]
+// CHECK: tt.num_stages = 3 : i32
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x256xbf16>, %w: tensor<256x128xbf16>) -> tensor<64x128xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x128xf32>
+    %y = call @group(%x, %w, %o) : (tensor<64x256xbf16>, tensor<256x128xbf16>, tensor<64x128xf32>) -> tensor<64x128xf32>
+    return %y : tensor<64x128xf32>
+  }
+  func.func private @group(%x: tensor<64x256xbf16>, %w: tensor<256x128xbf16>, %o: tensor<64x128xf32>) -> tensor<64x128xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "128", d2 = "256"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 16 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 32 : i64, kind = "looped"}], group = 2 : i64, num_warps = 4 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x256xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<256x128xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x128xf32>, f32, i1) -> tensor<64x128xf32>
+    return %r : tensor<64x128xf32>
+  }
+}
+
+// -----
+
+// The axes in another order: the tile of the result has the columns first, and so the operands are exchanged.  All of what is
+// summed is held: there is no loop.  A block that is cut is read as 0, and what is loaded with 0 is not masked again.
+// CHECK-LABEL: func.func private @exchanged
+// CHECK-NOT: scf.for
+// CHECK: %[[A:.*]] = "tt.load"({{.*}}) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<64x16x!tt.ptr<bf16>>, tensor<64x16xi1>, tensor<64x16xbf16>)
+// CHECK: %[[B:.*]] = "tt.load"({{.*}}) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<32x64x!tt.ptr<bf16>>, tensor<32x64xi1>, tensor<32x64xbf16>)
+// CHECK-NOT: arith.select
+// CHECK: "tt.dot"(%[[B]], %[[A]], %{{.*}}) {{.*}} -> tensor<32x16xf32>
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<10x50xbf16>, %w: tensor<50x70xbf16>) -> tensor<10x70xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<10x70xf32>
+    %y = call @exchanged(%x, %w, %o) : (tensor<10x50xbf16>, tensor<50x70xbf16>, tensor<10x70xf32>) -> tensor<10x70xf32>
+    return %y : tensor<10x70xf32>
+  }
+  func.func private @exchanged(%x: tensor<10x50xbf16>, %w: tensor<50x70xbf16>, %o: tensor<10x70xf32>) -> tensor<10x70xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "10", d1 = "70", d2 = "50"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d1"], block = 32 : i64, kind = "grid"}, {dims = ["d0"], block = 16 : i64, kind = "grid"}, {dims = ["d2"], block = 64 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<10x50xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<50x70xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<10x70xf32>, f32, i1) -> tensor<10x70xf32>
+    return %r : tensor<10x70xf32>
+  }
+}
+
+// -----
+
+// Must not fire: a product of few rows is a sum by now, and is reduced.
+// CHECK-LABEL: func.func private @summed
+// CHECK-NOT: tt.dot
+// CHECK: "tt.reduce"
+module attributes {fuse.device = "cpu"} {
+  func.func private @summed(%x: tensor<64xf32>, %w: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<64xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}

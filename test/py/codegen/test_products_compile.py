@@ -1,0 +1,132 @@
+"""Products of tiles through Triton to sm_90 without a GPU: tensor cores multiply, operands are copied while they
+do, and nothing spills.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from cubins import usage
+from test_tiling_compile import compiled
+from tiling_cases import Case, tensor
+
+pytest.importorskip("triton")
+
+DOT = '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (ELEMENT, ELEMENT) -> f32\n'
+LOADS = "load x[d0, d2] -> a\nload w[d2, d1] -> b\n"
+STORE = "%h = arith.truncf %c : f32 to bf16\nstore h -> o[d0, d1]"
+BIAS = "load v[d1] -> bv\n%s = arith.addf %c, %bv : f32\n"
+GELU = """%half = arith.constant 0.5 : f32
+%one = arith.constant 1.0 : f32
+%k0 = arith.constant 0.7978845608028654 : f32
+%k1 = arith.constant 0.044715 : f32
+%s2 = arith.mulf %s, %s : f32
+%s3 = arith.mulf %s2, %s : f32
+%s4 = arith.mulf %s3, %k1 : f32
+%s5 = arith.addf %s, %s4 : f32
+%s6 = arith.mulf %s5, %k0 : f32
+%t = math.tanh %s6 : f32
+%t1 = arith.addf %t, %one : f32
+%hs = arith.mulf %s, %half : f32
+%g = arith.mulf %hs, %t1 : f32
+"""
+GATE = """load u[d2, d1] -> b2
+%c2 = "fuse.dot"(%a, %b2) {over = ["d2"]} : (bf16, bf16) -> f32
+%n = arith.subf %zero, %c : f32
+%e = math.exp %n : f32
+%one = arith.constant 1.0 : f32
+%d = arith.addf %e, %one : f32
+%q = arith.divf %c, %d : f32
+%g = arith.mulf %q, %c2 : f32
+"""
+RESIDUAL = "load y[d0, d1] -> yv\n%ye = arith.extf %yv : bf16 to f32\n%g = arith.addf %c, %ye : f32\n"
+RELU = "%z = arith.constant 0.0 : bf16\nload x[d0, d2] -> a0\n%a = arith.maximumf %a0, %z : bf16\n"
+WIDENED = "load w[d2, d1] -> b8\n%b = arith.sitofp %b8 : i8 to bf16\n"
+SOFTMAX = """fold max c[d1] -> mx : f32
+%cc = arith.subf %c, %mx : f32
+%e = math.exp %cc : f32
+fold sum e[d1] -> sm : f32
+%q = arith.divf %e, %sm : f32
+%p = arith.truncf %q : f32 to bf16
+load v[d1, d3] -> vv
+%g = "fuse.dot"(%p, %vv) {over = ["d1"]} : (bf16, bf16) -> f32
+"""
+
+
+def product(m: int, n: int, k: int, body: str, orders: str = "nn", element: str = "bf16", **more: str) -> Case:
+    """``orders``: n for an operand in row-major order, t for a transposed one."""
+    strides = (None if orders[0] == "n" else f"1,{m}"), (None if orders[1] == "n" else f"1,{k}")
+    operands = {
+        "x": tensor(m, k, element=element, strides=strides[0]),
+        "w": tensor(k, n, element=element, strides=strides[1]),
+    }
+    dims = {"d0": str(m), "d1": str(n), "d2": str(k)}
+    body = body.replace("ELEMENT", element)
+    return Case(dims, {**operands, **more}, {"o": tensor(m, n, element="bf16")}, body)
+
+
+def stored(name: str) -> str:
+    """Stores another value than the sum."""
+    return STORE.replace("%c", f"%{name}")
+
+
+BATCH = Case(
+    {"d0": "64", "d1": "1024", "d2": "1024", "d3": "64"},
+    {"x": tensor(64, 1024, 64, element="bf16"), "w": tensor(64, 1024, 64, element="bf16")},
+    {"o": tensor(64, 1024, 1024, element="bf16")},
+    (LOADS.replace("x[d0, d2]", "x[d0, d1, d3]").replace("w[d2, d1]", "w[d0, d2, d3]") + DOT + STORE)
+    .replace('over = ["d2"]', 'over = ["d3"]')
+    .replace("o[d0, d1]", "o[d0, d1, d2]")
+    .replace("ELEMENT", "bf16"),
+)
+CHAIN = Case(
+    {"d0": "65536", "d1": "64", "d2": "64", "d3": "64"},
+    {name: tensor(*sizes, element="bf16") for name, sizes in (("x", (65536, 64)), ("w", (64, 64)), ("v", (64, 64)))},
+    {"o": tensor(65536, 64, element="bf16")},
+    (LOADS + DOT + SOFTMAX + stored("g")).replace("o[d0, d1]", "o[d0, d3]").replace("ELEMENT", "bf16"),
+)
+#: Products with a loop whose operands are copied while tensor cores multiply.
+PIPELINED = {
+    "both row-major": product(4096, 4096, 4096, LOADS + DOT + STORE),
+    "right transposed": product(4096, 4096, 4096, LOADS + DOT + STORE, "nt"),
+    "left transposed": product(4096, 4096, 4096, LOADS + DOT + STORE, "tn"),
+    "bias and GELU": product(4096, 4096, 4096, LOADS + DOT + BIAS + GELU + stored("g"), v=tensor(4096)),
+    "residual": product(
+        4096, 4096, 4096, LOADS + DOT + RESIDUAL + stored("g"), y=tensor(4096, 4096, element="bf16")
+    ),
+    "gate": product(
+        4096, 4096, 4096, LOADS + DOT + GATE + stored("g"), u=tensor(4096, 4096, element="bf16")
+    ),
+    "ReLU in front": product(4096, 4096, 4096, RELU + LOADS.splitlines()[1] + "\n" + DOT + STORE),
+    "8-bit weights": product(
+        4096, 4096, 4096, LOADS.splitlines()[0] + "\n" + WIDENED + DOT + STORE, w=tensor(4096, 4096, element="i8")
+    ),
+    "8-bit floats": product(4096, 4096, 4096, LOADS + DOT + STORE, "nt", "f8E4M3FN"),
+    "64 rows": product(64, 4096, 4096, LOADS + DOT + STORE, "nt"),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINED)
+def test_tensor_cores_multiply_while_operands_are_copied(name: str, tmp_path: Path) -> None:
+    cubin = compiled(PIPELINED[name])
+    assert usage(cubin, tmp_path).spilled == 0
+    assert "wgmma.mma_async" in cubin.ptx and "cp.async" in cubin.ptx
+    assert re.search(r"wgmma\.wait_group\.sync\.aligned\s+[1-9]", cubin.ptx), "it waits for each product"
+    assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
+
+
+@pytest.mark.parametrize("case", [BATCH, CHAIN], ids=["batch", "product of a softmax of a product"])
+def test_products_without_a_loop(case: Case, tmp_path: Path) -> None:
+    cubin = compiled(case)
+    assert usage(cubin, tmp_path).spilled == 0
+    assert "wgmma.mma_async" in cubin.ptx
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_exact_products_take_no_tensor_cores_of_fewer_bits(element: str, tmp_path: Path) -> None:
+    body = (LOADS + DOT).replace("-> f32", f"-> {element}") + "store c -> o[d0, d1]"
+    case = product(512, 512, 512, body, element=element)
+    case.outputs = {"o": tensor(512, 512, element=element)}
+    cubin = compiled(case)
+    assert usage(cubin, tmp_path).spilled == 0
+    assert "wgmma" not in cubin.ptx and "tf32" not in cubin.ptx
