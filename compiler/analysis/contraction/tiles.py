@@ -28,20 +28,23 @@ _ROW_BYTES = 128
 _TENSOR_ROWS = 64
 #: The part of the peak that tensor cores reach where operands arrive in time, and with fewer rows than that.
 _REACHED, _FEW_ROWS = 0.83, 0.3
-#: What is left of it where an operand is computed, not loaded: the left one passes through registers, the
-#: right one through registers and shared memory, and nothing overlaps.
-_LEFT_COMPUTED, _RIGHT_COMPUTED = 0.8, 0.5
+#: How much longer arithmetic on the right operand takes than on the left one: its results go to registers, then
+#: to shared memory, and nothing overlaps.
+_RIGHT_COMPUTED = 2.0
 #: Bytes that an SM reads of the L2 cache in a clock.
 _L2_BYTES = 55
+#: The part of all SMs that it takes to read device memory at full speed.
+_READERS = 0.55
 #: Microseconds from a load to its use, and until the first block of a tile is there.
 _LATENCY, _TILE_STARTS = 0.95, 0.9
 #: What arithmetic on the results costs, where another program of the same SM multiplies meanwhile.
 _OVERLAPPED = 0.6
 #: The part of the bandwidth of device memory that is reached.
 _BANDWIDTH = 0.88
-#: 32-bit registers of a thread for sums: where results are stored as they are or with little arithmetic, and
-#: where operands are computed or further tensors are read.
+#: 32-bit registers of a thread for sums, and where further tensors are read or the right operand is computed.
 _BARE, _BESIDE = 128, 64
+#: So many operations on the results and one tensor that is read beside them need no registers of their own.
+_LITTLE = 4
 #: Bytes of a result, as a rule.
 _RESULT_BYTES = 2
 #: Shared memory that Triton keeps beside the operands.
@@ -65,8 +68,8 @@ class Form:
     """A product of ``batch`` times m x k by k x n elements.
 
     ``element``: of the operands, as they are multiplied; ``exact``: f32 operands may not be rounded.
-    ``left_bytes``, ``right_bytes``: of an element in memory.  ``left_computed``, ``right_computed``: something
-    is computed of an operand before it is multiplied.  ``sums``: products that share the blocks.  ``beside``:
+    ``left_bytes``, ``right_bytes``: of an element in memory.  ``left_slots``, ``right_slots``: scalar
+    operations on each element of an operand before it is multiplied.  ``sums``: products that share the blocks.  ``beside``:
     tensors of m x n elements that are read.  ``behind``: scalar operations on each result.
     """
 
@@ -78,8 +81,8 @@ class Form:
     exact: bool = True
     left_bytes: int = 2
     right_bytes: int = 2
-    left_computed: bool = False
-    right_computed: bool = False
+    left_slots: int = 0
+    right_slots: int = 0
     sums: int = 1
     beside: int = 0
     behind: int = 0
@@ -98,8 +101,8 @@ class Form:
             n=self.m,
             left_bytes=self.right_bytes,
             right_bytes=self.left_bytes,
-            left_computed=self.right_computed,
-            right_computed=self.left_computed,
+            left_slots=self.right_slots,
+            right_slots=self.left_slots,
         )
 
     @property
@@ -107,8 +110,8 @@ class Form:
         """32-bit registers of a thread that its sums may take.  Sums of 8-bit floats exist twice: what tensor
         cores have added up, and the sum in f32 that it is added to now and then.
         """
-        narrow = self.element.startswith("f8")
-        return _BESIDE if self.beside or self.left_computed or self.right_computed or narrow else _BARE
+        little = self.beside == 0 or (self.beside == 1 and self.behind <= _LITTLE)
+        return _BARE if little and not self.right_slots and not self.element.startswith("f8") else _BESIDE
 
     @property
     def summed(self) -> tuple[int, ...]:
@@ -149,15 +152,19 @@ def microseconds(form: Form, blocks: Blocks, hardware: Hardware) -> float:
     operations = 2 * blocks.m * blocks.n * blocks.k * form.sums
     multiply = operations / _operations_per_microsecond(form, blocks, hardware)
     read = _stage_bytes(form, blocks.m, blocks.n, blocks.k) / (_L2_BYTES * hardware.clock * 1e3)
+    slots = hardware.slots_per_second / hardware.sm_count * 1e-6
+    computed = blocks.m * form.left_slots + blocks.n * form.right_slots * form.sums * _RIGHT_COMPUTED
+    multiply += computed * blocks.k / slots
     step = max(at_once * multiply, at_once * read, _LATENCY / max(1, blocks.num_stages - 1))
     points = at_once * blocks.m * blocks.n
-    behind = points * form.behind / (hardware.slots_per_second / hardware.sm_count * 1e-6)
+    behind = points * form.behind / slots
     behind *= _OVERLAPPED if at_once > 1 else 1.0
     behind += points * _RESULT_BYTES * (1 + form.beside) / (hardware.bandwidth / hardware.sm_count * 1e3)
     waves = math.ceil(tiles / (hardware.sm_count * at_once))
     moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes * form.sums
     moved = form.batch * (moved + form.m * form.n * _RESULT_BYTES * (1 + form.beside))
-    of_memory = moved / (hardware.bandwidth * _BANDWIDTH * 1e3) + _TILE_STARTS
+    reading = min(1.0, tiles / (hardware.sm_count * _READERS))
+    of_memory = moved / (hardware.bandwidth * _BANDWIDTH * reading * 1e3) + _TILE_STARTS
     return max(waves * (steps * step + behind + _TILE_STARTS), of_memory)
 
 
@@ -180,7 +187,6 @@ def _operations_per_microsecond(form: Form, blocks: Blocks, hardware: Hardware) 
     if not form.on_tensor_cores:
         return 2 * hardware.slots_per_second / hardware.sm_count * 1e-6 * _SCALAR_BLOCKS[blocks.m]
     reached = _REACHED if blocks.m >= _TENSOR_ROWS else _FEW_ROWS
-    reached *= _RIGHT_COMPUTED if form.right_computed else _LEFT_COMPUTED if form.left_computed else 1.0
     return hardware.flops_per_second(form.element) / hardware.sm_count * 1e-6 * reached
 
 

@@ -18,8 +18,13 @@ from .choice import NoTiling, grid
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
 _LEFT, _RIGHT, _BOTH, _SUMMED, _ABSENT = "left", "right", "both", "summed", "absent"
 
-#: Operations that a function (exp, tanh) takes as long as.
-_FUNCTION = 8
+#: Operations that a function (exp, tanh), a quotient, or an integer that becomes a float takes as long as.
+_SLOTS = {"math": 8, "arith.divf": 8, "arith.sitofp": 7, "arith.uitofp": 7}
+
+
+def _slots_of(op: ir.Operation) -> int:
+    """Issue slots of a scalar operation."""
+    return _SLOTS.get(op.name, _SLOTS.get(op.name.partition(".")[0], 1))
 
 
 @dataclass(frozen=True)
@@ -111,18 +116,27 @@ class Products:
             exact=precision == "ieee",
             left_bytes=self._bytes(rows),
             right_bytes=self._bytes(columns),
-            left_computed=_computed(left),
-            right_computed=_computed(right),
+            left_slots=self._slots(left),
+            right_slots=self._slots(right),
             sums=len(kernel.products),
             beside=len(full),
             behind=self._behind({*rows.dims, *columns.dims}),
         )
 
+    def _slots(self, operand: ir.Value) -> int:
+        """Scalar operations on each element of an operand, from what is loaded."""
+        if isinstance(operand.owner, ir.Block) or len(self.shape.kernel.value_dims.get(operand, ())) < 2:
+            return 0
+        op = operand.owner.operation
+        if not op.name.startswith(("arith.", "math.")):
+            return 0
+        return _slots_of(op) + sum(self._slots(v) for v in op.operands)
+
     def _behind(self, result: set[str]) -> int:
         """Scalar operations on each point of the result."""
         summed = {d for c in self.summed for d in c.dims}
-        of_result = [op.name for op, dims in self.shape.kernel.op_dims.items() if result <= dims and not dims & summed]
-        return sum(_FUNCTION if name.startswith("math.") else name.startswith("arith.") for name in of_result)
+        made = [op for op, dims in self.shape.kernel.op_dims.items() if result <= dims and not dims & summed]
+        return sum(_slots_of(op) for op in made if op.name.startswith(("arith.", "math.")))
 
     def _bytes(self, side: DimClass) -> int:
         """Of the widest element that is loaded over the dims of a side and those that are summed."""
@@ -153,11 +167,6 @@ class Products:
         dims = tuple(d for d in shape.order if any(d in c.dims for c in outer))
         tile = Tile((*grid(dims, 1), *axes), warps, stages, group)
         return tile if tile.looped is not None else replace(tile, num_stages=1)
-
-
-def _computed(operand: ir.Value) -> bool:
-    """Whether an operand is anything but loaded."""
-    return isinstance(operand.owner, ir.Block) or operand.owner.operation.name != "fuse.load"
 
 
 def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
