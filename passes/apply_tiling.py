@@ -5,6 +5,12 @@ with a block above 1), loads and stores get addresses and masks, reductions beco
 ``looped`` axis becomes one ``scf.for`` per *stage*: the stage of a value is the number of reductions over
 that axis that it depends on; each loop computes again what it needs of earlier stages.
 
+A ``fuse.dot`` becomes ``tt.dot``, which tensor cores compute.  Then tiles differ in their axes: what is
+computed for the left operand has the axes (m, k), for the right one (k, n), and for the result (m, n).  A
+load for an operand reads a tile of that operand's axes, whatever the order of memory is; nothing is reshaped
+or transposed between a load and the product.  Blocks of m, n and k have at least 16 points, of k in 8-bit
+types 32; lanes behind the end of k are 0.
+
 What ``fuse.tile`` does not say follows from the kernel by fixed rules of ``compiler/codegen``: eviction
 hints of loads, rows of 16 bits that are cut into whole vectors and their ends, neighbours that are loaded
 together, where a loop over a row begins, which short form of a function is exact enough, where stores must
@@ -33,9 +39,11 @@ After, with ``fuse.grid = ["2"]``::
 
 The program ids x, y, z are the grid axes from the last of ``fuse.tile`` to the first, so that neighbouring
 programs read neighbouring memory.  Where there are more than three, or y or z could exceed 65535, x counts
-all blocks, the last grid axis fastest.  A store or assert that does not run over a grid axis is done by that
-axis' first program alone.  ``fuse.traffic`` keeps the bytes and operations of the scalar body, for estimates
-only.
+all blocks, the last grid axis fastest.  With a ``group`` of g, x counts all blocks so that programs go
+through g blocks of the last but one grid axis, then do so for the next block of the last one: what they read
+of both operands of a product is still in the L2 cache.  A store or assert that does not run over a grid axis
+is done by that axis' first program alone.  ``fuse.traffic`` keeps the bytes and operations of the scalar
+body, for estimates only.
 
 It does not fire on functions without ``fuse.kernel``, nor on tile code.
 

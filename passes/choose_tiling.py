@@ -14,6 +14,9 @@ After::
             i64, kind = "resident"}],
                      num_warps = 2 : i64, num_stages = 1 : i64}, ...}
 
+A kernel with products (``fuse.dot``) is cut into blocks of rows and columns by an analytical ranking
+(``compiler/analysis/contraction/tiles.py``).  ``group`` then says in which order programs take them.
+
 It does not fire on functions without ``fuse.kernel``, on kernels that have a ``fuse.tile`` (the choice was
 made by hand or by an earlier run), nor on tile code.  ``hardware``: ``h100``, ``h200``, ``a100`` or
 ``generic``.  Calls of a kernel that follow each other and are independent fill the chip together, as

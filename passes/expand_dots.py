@@ -19,8 +19,8 @@ _EXTENSION = {True: "arith.extf", False: "arith.extsi"}
 
 @dataclass(frozen=True)
 class ExpandDots(AnalysisPass):
-    """A ``fuse.dot`` of few rows becomes a multiplication in the type of its result and a ``fuse.reduce``, so that what
-    holds for sums (roundings that need not be, few rows that share a read, slices) holds for products too.
+    """A ``fuse.dot`` of few rows becomes a multiplication in the type of its result and a ``fuse.reduce``, so
+    that what holds for sums (roundings that need not be, few rows that share a read) holds for it too.
 
     Before::
 

@@ -36,9 +36,10 @@ It does not fire:
 - where a rule refuses (the ``missed`` remarks below).
 
 Remarks: ``passed: split``, with the number of slices; ``missed: short`` where slices would be shorter than
-16 KB (of products: 512 points) or fewer than three, ``scan`` where a scan crosses the dim, ``overlap`` where another reduction crosses
-the dim together with others, ``uneven`` where the dim of a ``fuse.welford`` or ``fuse.online_expectation``
-has no divisor near the wanted number of slices.
+16 KB (of products: 512 points) or fewer than three, ``scan`` where a scan crosses the dim, ``overlap`` where
+another reduction crosses the dim together with others or reduces what is computed of products, ``uneven``
+where the dim of a ``fuse.welford`` or ``fuse.online_expectation`` has no divisor near the wanted number of
+slices.
 """
 
 from dataclasses import dataclass, field, replace

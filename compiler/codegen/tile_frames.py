@@ -50,7 +50,9 @@ class Frames:
     @property
     def all(self) -> list[Frame]:
         """Every frame of the kernel."""
-        return list(dict.fromkeys(f for placed in (self.of, self.results) for fs in placed.values() for f in fs))
+        return list(
+            dict.fromkeys(f for placed in (self.of, self.results) for fs in placed.values() for f in fs)
+        )
 
     def _own(self, op: ir.Operation) -> Frame:
         return tuple(i for i in self.plan.axes[op] if i in self._vector)

@@ -15,8 +15,8 @@ from . import philox, tile_ops
 from .folds.expectation import Expectation
 from .folds.fold import Fold, Part
 from .folds.online import Softmax, Welford
+from .folds.product import TileProduct
 from .folds.reduce import Values, combine_kind, fold, scan
-from .folds.product import Product
 from .folds.simple import ArgExtreme, Boolean, BooleanArgExtreme, Simple
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_ids
@@ -380,7 +380,7 @@ def _fold_of(op: ir.Operation) -> Fold:
         kind = ir.StringAttr(op.attributes["kind"]).value
         return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
     if op.name == "fuse.dot":
-        return Product.of(op)
+        return TileProduct.of(op)
     if op.name == "fuse.online_expectation":
         return Expectation(tuple(ir.DenseI64ArrayAttr(op.attributes["signs"])))
     assert op.name == "fuse.online_softmax"

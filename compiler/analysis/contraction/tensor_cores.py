@@ -31,8 +31,7 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     rows, columns = (shape.points(tuple(side)) for side in (left - right, right - left))
     if min(rows, columns) <= FEW:
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
-    types = tuple(str(v.type) for v in op.operands)
-    made = str(op.results[0].type)
-    if _TYPES.get(types) != made:
-        return Summed("types", f"tensor cores do not sum products of {types[0]} and {types[1]} in {made}")
+    first, second, made = (str(v.type) for v in (*op.operands, *op.results))
+    if _TYPES.get((first, second)) != made:
+        return Summed("types", f"tensor cores do not sum products of {first} and {second} in {made}")
     return None

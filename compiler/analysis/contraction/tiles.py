@@ -28,8 +28,8 @@ _ROW_BYTES = 128
 _TENSOR_ROWS = 64
 #: The part of the peak that tensor cores reach where operands arrive in time, and with fewer rows than that.
 _REACHED, _FEW_ROWS = 0.83, 0.3
-#: How much longer arithmetic on the right operand takes than on the left one: its results go to registers, then
-#: to shared memory, and nothing overlaps.
+#: How much longer arithmetic on the right operand takes than on the left one: its results go to registers,
+#: then to shared memory, and nothing overlaps.
 _RIGHT_COMPUTED = 2.0
 #: Bytes that an SM reads of the L2 cache in a clock.
 _L2_BYTES = 55
@@ -55,8 +55,8 @@ _OTHER_REGISTERS = 40
 _STAGES, _LEAST_STAGES = (4, 3, 6), 2
 #: Blocks of what is summed, in rows of shared memory.
 _SUMMED_ROWS = (1, 2)
-#: Products without tensor cores (f64, and f32 that may not be rounded): blocks, each with the part of the peak
-#: that it reaches; summed elements; warps.
+#: Products without tensor cores (f64, and f32 that may not be rounded): blocks, each with the part of the
+#: peak that it reaches; summed elements; warps.
 _SCALAR_BLOCKS: dict[int, float] = {64: 0.8, 32: 0.4, 16: 0.15}
 _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
 #: The most columns that a program holds.
@@ -64,13 +64,14 @@ _MOST_HELD = 512
 
 
 @dataclass(frozen=True)
-class Form:
+class ProductForm:
     """A product of ``batch`` times m x k by k x n elements.
 
     ``element``: of the operands, as they are multiplied; ``exact``: f32 operands may not be rounded.
     ``left_bytes``, ``right_bytes``: of an element in memory.  ``left_slots``, ``right_slots``: scalar
-    operations on each element of an operand before it is multiplied.  ``sums``: products that share the blocks.  ``beside``:
-    tensors of m x n elements that are read.  ``behind``: scalar operations on each result.
+    operations on each element of an operand before it is multiplied.  ``sums``: products that share the
+    blocks.  ``beside``: tensors of m x n elements that are read.  ``behind``: scalar operations on each
+    result.
     """
 
     m: int
@@ -93,7 +94,7 @@ class Form:
         return self.element != "f64" and not (self.element == "f32" and self.exact)
 
     @property
-    def transposed(self) -> "Form":
+    def transposed(self) -> "ProductForm":
         """The same product with rows and columns exchanged."""
         return replace(
             self,
@@ -135,7 +136,7 @@ class Blocks:
     swap: bool = False
 
 
-def blocks_for(form: Form, hardware: Hardware) -> Blocks:
+def blocks_for(form: ProductForm, hardware: Hardware) -> Blocks:
     """The blocks with the shortest estimated time."""
     upright = [(microseconds(form, b, hardware), b) for b in _candidates(form, hardware)]
     turned = form.transposed
@@ -144,7 +145,7 @@ def blocks_for(form: Form, hardware: Hardware) -> Blocks:
     return min((*upright, *back), key=lambda pair: (pair[0], pair[1].swap, -pair[1].m * pair[1].n))[1]
 
 
-def microseconds(form: Form, blocks: Blocks, hardware: Hardware) -> float:
+def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
     """Estimated time of a kernel of such blocks, whose tiles have the rows first."""
     tiles = -(-form.m // blocks.m) * -(-form.n // blocks.n) * form.batch
     steps = -(-max(form.k, 1) // blocks.k)
@@ -168,12 +169,12 @@ def microseconds(form: Form, blocks: Blocks, hardware: Hardware) -> float:
     return max(waves * (steps * step + behind + _TILE_STARTS), of_memory)
 
 
-def _stage_bytes(form: Form, rows: int, columns: int, summed: int) -> int:
+def _stage_bytes(form: ProductForm, rows: int, columns: int, summed: int) -> int:
     """Of the operands of a block."""
     return (rows * form.left_bytes + columns * form.right_bytes * form.sums) * summed
 
 
-def _at_once(form: Form, blocks: Blocks, hardware: Hardware) -> int:
+def _at_once(form: ProductForm, blocks: Blocks, hardware: Hardware) -> int:
     """Programs that an SM runs at once, as far as shared memory and registers go."""
     shared = blocks.num_stages * _stage_bytes(form, blocks.m, blocks.n, blocks.k) + _SPARE_BYTES
     threads = hardware.warp * blocks.num_warps
@@ -182,7 +183,7 @@ def _at_once(form: Form, blocks: Blocks, hardware: Hardware) -> int:
     return max(1, min(hardware.shared_bytes // shared, hardware.registers // registers, most_warps))
 
 
-def _operations_per_microsecond(form: Form, blocks: Blocks, hardware: Hardware) -> float:
+def _operations_per_microsecond(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
     """What an SM reaches."""
     if not form.on_tensor_cores:
         return 2 * hardware.slots_per_second / hardware.sm_count * 1e-6 * _SCALAR_BLOCKS[blocks.m]
@@ -190,7 +191,7 @@ def _operations_per_microsecond(form: Form, blocks: Blocks, hardware: Hardware) 
     return hardware.flops_per_second(form.element) / hardware.sm_count * 1e-6 * reached
 
 
-def _candidates(form: Form, hardware: Hardware) -> Iterator[Blocks]:
+def _candidates(form: ProductForm, hardware: Hardware) -> Iterator[Blocks]:
     """Blocks that fit: shared memory holds two stages, and registers the sums."""
     if not form.on_tensor_cores:
         for block in _SCALAR_BLOCKS:
@@ -208,7 +209,7 @@ def _candidates(form: Form, hardware: Hardware) -> Iterator[Blocks]:
                     yield _grouped(form, Blocks(rows, columns, summed, warps, stages), hardware)
 
 
-def _stages(form: Form, rows: int, columns: int, summed: int, hardware: Hardware) -> tuple[int, ...]:
+def _stages(form: ProductForm, rows: int, columns: int, summed: int, hardware: Hardware) -> tuple[int, ...]:
     """How many blocks of operands shared memory can hold; at least two, or one where there is only one."""
     if form.k <= summed:
         return (1,)
@@ -217,7 +218,7 @@ def _stages(form: Form, rows: int, columns: int, summed: int, hardware: Hardware
     return tuple(n for n in _STAGES if n <= most) or ((most,) if most >= _LEAST_STAGES else ())
 
 
-def _grouped(form: Form, blocks: Blocks, hardware: Hardware) -> Blocks:
+def _grouped(form: ProductForm, blocks: Blocks, hardware: Hardware) -> Blocks:
     """With as many blocks of rows, before the next columns, as make what all programs read at once least: as
     many bytes of rows as of columns.
     """
@@ -239,7 +240,7 @@ class HeldBlocks:
 
 
 def held_blocks(
-    form: Form, held: Sequence[int], free: Sequence[int], hardware: Hardware
+    form: ProductForm, held: Sequence[int], free: Sequence[int], hardware: Hardware
 ) -> HeldBlocks | None:
     """Blocks for a kernel that holds ``held`` columns, whose other sides have ``free`` points: rows first,
     then columns of the last product.  None where the sums do not fit in registers.

@@ -71,7 +71,11 @@ class _Counter:
         if traffic is None:
             return None
         return Estimate(
-            self._moved(op.operands, traffic.reads), self._moved(op.operands, traffic.writes), traffic.slots
+            self._moved(op.operands, traffic.reads),
+            self._moved(op.operands, traffic.writes),
+            traffic.slots,
+            traffic.flops,
+            traffic.element,
         )
 
     def _moved(self, values: Sequence[ir.Value], moved: Sequence[int]) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...index import Expr
-from ...ir.kernel import Access, Kernel, attribute_items
+from ...ir.kernel import Access, Kernel, attribute_items, string
 from ...ir.sizes import estimate, hints_of
 from ...mlir import ir
 from ..kernel.accesses import slots
@@ -25,21 +25,27 @@ ATTRIBUTE = "fuse.traffic"
 @dataclass(frozen=True)
 class Traffic:
     """reads, writes: bytes of each argument, in order (0 for what is no tensor).  slots: issue slots of all
-    scalar operations at all their points."""
+    scalar operations at all their points, apart from products.  flops: of products, which tensor cores
+    compute, and element: the type of their operands (an MLIR spelling), of the first if they differ."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     slots: int
+    flops: int = 0
+    element: str = "f32"
 
     def attribute(self) -> ir.Attribute:
         """As the attribute ``fuse.traffic``, in the current context."""
-        return ir.DictAttr.get(
-            {
-                "reads": ir.DenseI64ArrayAttr.get(list(self.reads)),
-                "slots": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.slots),
-                "writes": ir.DenseI64ArrayAttr.get(list(self.writes)),
-            }
-        )
+        number = ir.IntegerType.get_signless(64)
+        parts: dict[str, ir.Attribute] = {
+            "reads": ir.DenseI64ArrayAttr.get(list(self.reads)),
+            "slots": ir.IntegerAttr.get(number, self.slots),
+            "writes": ir.DenseI64ArrayAttr.get(list(self.writes)),
+        }
+        if self.flops:
+            parts["flops"] = ir.IntegerAttr.get(number, self.flops)
+            parts["element"] = ir.StringAttr.get(self.element)
+        return ir.DictAttr.get(parts)
 
     @staticmethod
     def of_attribute(attribute: ir.Attribute) -> "Traffic":
@@ -52,17 +58,23 @@ class Traffic:
             tuple(ir.DenseI64ArrayAttr(named["reads"])),
             tuple(ir.DenseI64ArrayAttr(named["writes"])),
             ir.IntegerAttr(named["slots"]).value,
+            ir.IntegerAttr(named["flops"]).value if "flops" in named else 0,
+            string(named["element"]) if "element" in named else "f32",
         )
 
 
 def traffic_of(kernel: Kernel) -> Traffic:
     """What a kernel with a scalar body moves and computes."""
     counter = _Counter(kernel)
-    arguments = range(len(kernel.arguments))
+    arguments, products = range(len(kernel.arguments)), kernel.products
     return Traffic(
         tuple(counter.bytes(a, kernel.loads) for a in arguments),
         tuple(counter.bytes(a, kernel.stores) for a in arguments),
-        sum(slots(op.name) * counter.points(dims) for op, dims in kernel.op_dims.items()),
+        sum(
+            slots(op.name) * counter.points(dims) for op, dims in kernel.op_dims.items() if op not in products
+        ),
+        sum(2 * counter.points(kernel.op_dims[op]) for op in products),
+        str(products[0].operands[0].type) if products else "f32",
     )
 
 
@@ -70,15 +82,16 @@ def combined_traffic(parts: Iterable[tuple[ir.Operation, Sequence[int]]], argume
     """What a kernel of so many arguments moves that does the work of others.  parts: each tiled kernel, and
     which argument of the whole each of its own is.  A part without ``fuse.traffic`` counts as nothing.
     """
-    reads, writes, issued = [0] * arguments, [0] * arguments, 0
+    reads, writes, issued, flops, element = [0] * arguments, [0] * arguments, 0, 0, "f32"
     for kernel, numbers in parts:
         if ATTRIBUTE in kernel.attributes:
             part = Traffic.of_attribute(kernel.attributes[ATTRIBUTE])
-            issued += part.slots
+            issued, element = issued + part.slots, element if flops else part.element
+            flops += part.flops
             for number, read, written in zip(numbers, part.reads, part.writes, strict=True):
                 reads[number] += read
                 writes[number] += written
-    return Traffic(tuple(reads), tuple(writes), issued)
+    return Traffic(tuple(reads), tuple(writes), issued, flops, element)
 
 
 class _Counter:

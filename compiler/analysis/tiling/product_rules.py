@@ -1,5 +1,5 @@
-"""Rules for kernels with products (``fuse.dot``), which tensor cores compute: each program computes a block of
-rows and columns of the result and goes through the dims that are summed.
+"""Rules for kernels with products (``fuse.dot``), which tensor cores compute: each program computes a block
+of rows and columns of the result and goes through the dims that are summed.
 """
 
 import math
@@ -11,7 +11,7 @@ from ...ir.kernel import over, string
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
-from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, Form, blocks_for, held_blocks
+from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, ProductForm, blocks_for, held_blocks
 from ..kernel.shape import KernelShape
 from .choice import NoTiling, grid
 
@@ -56,16 +56,16 @@ class Products:
         """All dims, in memory order.  Raises ``NoTiling``."""
         kernel = self.shape.kernel
         others = [op for op in kernel.reductions if op not in kernel.products]
-        found: dict[object, list[str]] = {}
+        found: dict[tuple[tuple[str, ...], tuple[bool, ...]], list[str]] = {}
         for dim in self.shape.order:
             roles = tuple(self._role(op, dim) for op in kernel.products)
             found.setdefault((roles, tuple(dim in over(op) for op in others)), []).append(dim)
         classes = []
-        for (roles, crossed), dims in found.items():  # type: ignore[misc]
+        for (roles, crossed), dims in found.items():
             summed = _SUMMED in roles
             if summed and _BOTH in roles:
                 raise NoTiling(f"{dims} are summed by one product and shared by the operands of another")
-            held = any(crossed) and not summed or summed and {*roles} & {_LEFT, _RIGHT} != set()
+            held = bool({*roles} & {_LEFT, _RIGHT}) if summed else any(crossed)
             classes.append(DimClass(tuple(dims), roles, held))
         return classes
 
@@ -97,7 +97,7 @@ class Products:
         return sorted(found, key=lambda c: -self.shape.points(c.dims))
 
     @cached_property
-    def form(self) -> Form:
+    def form(self) -> ProductForm:
         """Sizes by hints, and what is computed beside the products."""
         shape, kernel = self.shape, self.shape.kernel
         op = kernel.products[0]
@@ -107,7 +107,7 @@ class Products:
         precision = string(op.attributes["precision"]) if "precision" in op.attributes else "ieee"
         left, right = op.operands if self._role(op, rows.dims[0]) == _LEFT else reversed(list(op.operands))
         batch = [c.dims for c in self.classes if c not in (*self.sides, *self.summed)]
-        return Form(
+        return ProductForm(
             m=shape.points(rows.dims),
             n=shape.points(columns.dims),
             k=max((shape.points(c.dims) for c in self.summed), default=1),
@@ -142,14 +142,18 @@ class Products:
         """Of the widest element that is loaded over the dims of a side and those that are summed."""
         kernel = self.shape.kernel
         summed = {d for c in self.summed for d in c.dims}
-        loads = [a for a in kernel.loads if kernel.op_dims[a.op] & summed and {*side.dims} & kernel.op_dims[a.op]]
+        loads = [
+            a for a in kernel.loads if kernel.op_dims[a.op] & summed and {*side.dims} & kernel.op_dims[a.op]
+        ]
         return max((self.shape.element_bytes(a) for a in loads), default=2)
 
     def whole(self, held: DimClass) -> int:
         """The block of dims that a program holds all points of.  Raises ``NoTiling``."""
         bound = self.shape.bound(held.dims)
         if bound is None:
-            raise NoTiling(f"a program would have to hold all points of {list(held.dims)}, which have no bound")
+            raise NoTiling(
+                f"a program would have to hold all points of {list(held.dims)}, which have no bound"
+            )
         narrow = any("8" in str(v.type)[:2] for op in self.shape.kernel.products for v in op.operands)
         return max(ceil_power(bound), LEAST_BYTES if narrow else LEAST_EXTENT)
 
@@ -194,8 +198,8 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     """A block of rows and columns for each program, in groups of blocks that share operands; the summed dims
     are looped over in software pipelined stages, or held where one block has them all.
 
-    When: in all other cases.  Why: ``compiler/analysis/contraction/tiles.py`` estimates these blocks to be the
-    fastest.  Raises ``NoTiling`` where the products of a kernel do not have rows and columns in common.
+    When: in all other cases.  Why: ``compiler/analysis/contraction/tiles.py`` estimates these blocks to be
+    the fastest.  Raises ``NoTiling`` where the products of a kernel do not have rows and columns in common.
     """
     if len(subject.sides) != 2:
         dims = [list(c.dims) for c in subject.sides]

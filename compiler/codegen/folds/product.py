@@ -19,7 +19,7 @@ _NARROW_FLOATS = ("f8E4M3FN", "f8E5M2")
 
 
 @dataclass(frozen=True)
-class Product(Fold):
+class TileProduct(Fold):
     """left @ right + sum, on tiles of m x k, k x n and m x n elements.  The operands are 0 behind the end of
     the summed axis.  The sum is of type ``element``: f32, f64 or i32.
 
@@ -30,12 +30,12 @@ class Product(Fold):
     precision: str = "ieee"
 
     @staticmethod
-    def of(op: ir.Operation) -> "Product":
+    def of(op: ir.Operation) -> "TileProduct":
         """That of a ``fuse.dot``.  Raises ValueError on an unknown precision."""
         precision = string(op.attributes["precision"]) if "precision" in op.attributes else "ieee"
         if precision not in _PRECISION:
             raise ValueError(f"expected a precision of {' or '.join(_PRECISION)}, got '{precision}'")
-        return Product(op.results[0].type, precision)
+        return TileProduct(op.results[0].type, precision)
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         return self._added(builder, operands, self.start(builder, [], lanes))

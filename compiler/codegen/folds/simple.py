@@ -1,4 +1,5 @@
-"""Folds by one scalar operation: sums, products, and extremes with and without their index.  Every extreme of a set with a NaN is NaN.
+"""Folds by one scalar operation: sums, products, and extremes with and without their index.  Every extreme of
+a set with a NaN is NaN.
 """
 
 from collections.abc import Callable, Sequence

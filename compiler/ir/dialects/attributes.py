@@ -148,7 +148,8 @@ ATTRIBUTES = (
         ' {dims = ["d1"], block = 64 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}',
         "How the dims are cut into blocks, and with how many warps and stages a program runs. Kinds: "
         "`grid` (a program for each block), `resident` (one block holds the axis), `looped` (a program "
-        "loops over the blocks).",
+        "loops over the blocks). `group`, 1 where it is left out: how many blocks of the last but one "
+        "grid axis programs go through before the next block of the last one.",
         "`choose-tiling`, `autotune-tiling`; `combine-launches` keeps the warps",
         "`apply-tiling`; `codegen/launches.py` (warps and stages)",
     ),
@@ -166,8 +167,8 @@ ATTRIBUTES = (
         "a tiled kernel, a launch",
         "fuse.traffic = {reads = array<i64: 2048, 0>, slots = 512 : i64, writes = array<i64: 0, 2048>}",
         "The cost of the kernel, computed from its scalar body: the bytes read and written of each "
-        "argument, and the issue slots of all scalar operations at all their points. Only estimates use "
-        "it.",
+        "argument, and the issue slots of all scalar operations at all their points. Of a kernel with "
+        "products, also their `flops` and the type of their operands, `element`. Only estimates use it.",
         "`apply-tiling`",
         "`analysis/cost/estimate.py`",
     ),

@@ -164,21 +164,23 @@ KERNELS = {
 }
 #: Further kernels: rule, kernel, tile.
 MORE = {
-    "rows that read a tensor behind a product": (
+    "a product with two tensors beside its results": (
         "blocks-of-products",
         matmul(
             4096,
             4096,
             4096,
-            "load t[d0, d1] -> tv\n%s = arith.addf %c, %tv : f32\nstore s -> o[d0, d1]",
+            "load t[d0, d1] -> tv\nload u[d0, d1] -> uv\n%s = arith.addf %c, %tv : f32\n"
+            "%q = arith.mulf %s, %uv : f32\nstore q -> o[d0, d1]",
             t=tensor(4096, 4096),
+            u=tensor(4096, 4096),
         ),
         "d0 grid 128, d1 grid 128, d2 looped 64; 8 warps, 3 stages",
     ),
     "a product of few rows": (
         "blocks-of-products",
         matmul(16, 14336, 4096),
-        "d0 grid 16, d1 grid 256, d2 looped 64; 4 warps, 4 stages",
+        "d0 grid 16, d1 grid 128, d2 looped 64; 4 warps, 4 stages",
     ),
     "a product of unknown rows": (
         "blocks-of-products",
@@ -313,9 +315,11 @@ def test_a_program_holds_no_more_columns_than_its_registers():
 
 def test_products_need_rows_and_columns():
     """``expand-dots`` makes sums of those that have none."""
-    body = 'load x[d0, d1] -> a\nload v[d1] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d1"]} : (f32, f32) -> f32\n'
+    body = (
+        'load x[d0, d1] -> a\nload v[d1] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d1"]} : (f32, f32) -> f32\n'
+    )
     dims, inputs = {"d0": "64", "d1": "64"}, {"x": tensor(64, 64), "v": tensor(64)}
-    with pytest.raises(NoTiling, match="the right operand of fuse.dot has no dims of its own"):
+    with pytest.raises(NoTiling, match=r"the right operand of fuse\.dot has no dims of its own"):
         chosen(Case(dims, inputs, {"o": tensor(64)}, body + "store c -> o[d0]"))
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from tiling_cases import TILING, Case, axis, lowered, parsed, run, tensor, verify
 
+from fuse_mlir.compiler.analysis.cost.estimate import estimates
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager
@@ -173,9 +174,7 @@ def test_batches_and_broadcast_operands(left: str, right: str) -> None:
     w = values((B, K, N) if right else (K, N), "bf16", 2)
     loads = f"load x[{left}d1, d3] -> a\nload w[{right}d3, d2] -> b\n"
     inputs = {"x": bf16(*x.shape), "w": bf16(*w.shape)}
-    case = Case(
-        BATCH_DIMS, inputs, {"o": tensor(B, M, N)}, loads + BATCH_DOT + "store c -> o[d0, d1, d2]"
-    )
+    case = Case(BATCH_DIMS, inputs, {"o": tensor(B, M, N)}, loads + BATCH_DOT + "store c -> o[d0, d1, d2]")
     check(planned(case.text()), [x, w], x.double() @ w.double())
 
 
@@ -188,7 +187,9 @@ store c -> o[d0, d2, d1, d3]"""
     dims = {"d0": "2", "d1": str(B), "d2": str(M), "d3": str(N), "d4": str(K)}
     inputs, outputs = {"x": bf16(2, B, M, K), "w": bf16(2, B, K, N)}, {"o": tensor(2, M, B, N)}
     x, w = values((2, B, M, K), "bf16", 1), values((2, B, K, N), "bf16", 2)
-    check(planned(Case(dims, inputs, outputs, body).text()), [x, w], (x.double() @ w.double()).transpose(1, 2))
+    check(
+        planned(Case(dims, inputs, outputs, body).text()), [x, w], (x.double() @ w.double()).transpose(1, 2)
+    )
 
 
 def test_dims_of_one_point() -> None:
@@ -322,6 +323,7 @@ load w[d2, d1] -> b
 
 
 # --- several products -------------------------------------------------------------------------------------
+BIAS = "load v[d1] -> bv\n%s = arith.addf %c, %bv : f32\n"
 GATE = """load u[d2, d1] -> b2
 %c2 = "fuse.dot"(OPERANDS) {over = ["d2"]} : (bf16, bf16) -> f32
 %neg = arith.subf %zero, %c : f32
@@ -408,3 +410,21 @@ def test_tiles_by_hand(tile: str) -> None:
     module = lowered(product(LOADS + DOT + STORE, tile=tile).text(), *TILING)
     check(module, [X, W], LEFT @ RIGHT)
 
+
+# --- long sums --------------------------------------------------------------------------------------------
+def test_a_long_sum_is_cut_into_slices() -> None:
+    """33 x 48 results would be few programs; slices do not cover 8189 points exactly."""
+    m, n, k = 33, 48, 8189
+    behind = BIAS + "store s -> o[d0, d1]"
+    inputs = {"x": bf16(m, k), "w": bf16(k, n), "v": tensor(n)}
+    dims = {"d0": str(m), "d1": str(n), "d2": str(k)}
+    module = planned(Case(dims, inputs, {"o": tensor(m, n)}, LOADS + DOT + behind).text())
+    assert str(module).count(" call @") == 2
+    x, w, v = values((m, k), "bf16", 1), values((k, n), "bf16", 2), values((n,), "f32", 3)
+    check(module, [x, w, v], x.double() @ w.double() + v.double())
+
+
+def test_estimates_count_products_apart() -> None:
+    module = planned(product(LOADS + DOT + BIAS + "store s -> o[d0, d1]", inputs={"v": tensor(N)}).text())
+    [counted] = estimates(module).values()
+    assert (counted.flops, counted.element, counted.slots) == (2 * M * N * K, "bf16", M * N)

@@ -1,5 +1,5 @@
-"""Products of tiles through Triton to sm_90 without a GPU: tensor cores multiply, operands are copied while they
-do, and nothing spills.
+"""Products of tiles through Triton to sm_90 without a GPU: tensor cores multiply, operands are copied
+meanwhile, and nothing spills.
 """
 
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cubins import usage
-from test_tiling_compile import compiled
+from tiled_cubins import compiled
 from tiling_cases import Case, tensor
 
 pytest.importorskip("triton")
@@ -53,7 +53,9 @@ load v[d1, d3] -> vv
 """
 
 
-def product(m: int, n: int, k: int, body: str, orders: str = "nn", element: str = "bf16", **more: str) -> Case:
+def product(
+    m: int, n: int, k: int, body: str, orders: str = "nn", element: str = "bf16", **more: str
+) -> Case:
     """``orders``: n for an operand in row-major order, t for a transposed one."""
     strides = (None if orders[0] == "n" else f"1,{m}"), (None if orders[1] == "n" else f"1,{k}")
     operands = {
@@ -81,7 +83,10 @@ BATCH = Case(
 )
 CHAIN = Case(
     {"d0": "65536", "d1": "64", "d2": "64", "d3": "64"},
-    {name: tensor(*sizes, element="bf16") for name, sizes in (("x", (65536, 64)), ("w", (64, 64)), ("v", (64, 64)))},
+    {
+        name: tensor(*sizes, element="bf16")
+        for name, sizes in (("x", (65536, 64)), ("w", (64, 64)), ("v", (64, 64)))
+    },
     {"o": tensor(65536, 64, element="bf16")},
     (LOADS + DOT + SOFTMAX + stored("g")).replace("o[d0, d1]", "o[d0, d3]").replace("ELEMENT", "bf16"),
 )
@@ -94,12 +99,14 @@ PIPELINED = {
     "residual": product(
         4096, 4096, 4096, LOADS + DOT + RESIDUAL + stored("g"), y=tensor(4096, 4096, element="bf16")
     ),
-    "gate": product(
-        4096, 4096, 4096, LOADS + DOT + GATE + stored("g"), u=tensor(4096, 4096, element="bf16")
-    ),
+    "gate": product(4096, 4096, 4096, LOADS + DOT + GATE + stored("g"), u=tensor(4096, 4096, element="bf16")),
     "ReLU in front": product(4096, 4096, 4096, RELU + LOADS.splitlines()[1] + "\n" + DOT + STORE),
     "8-bit weights": product(
-        4096, 4096, 4096, LOADS.splitlines()[0] + "\n" + WIDENED + DOT + STORE, w=tensor(4096, 4096, element="i8")
+        4096,
+        4096,
+        4096,
+        LOADS.splitlines()[0] + "\n" + WIDENED + DOT + STORE,
+        w=tensor(4096, 4096, element="i8"),
     ),
     "8-bit floats": product(4096, 4096, 4096, LOADS + DOT + STORE, "nt", "f8E4M3FN"),
     "64 rows": product(64, 4096, 4096, LOADS + DOT + STORE, "nt"),

@@ -6,35 +6,10 @@ from pathlib import Path
 
 import pytest
 from cubins import usage, widths
-from tiling_cases import NORM, SOFTMAX, Case, axis, lowered, tensor, tile
-
-from fuse_mlir.compiler.codegen.ttir import ttir_text
-from fuse_mlir.compiler.ir.tile import Tile
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
-from fuse_mlir.passes.combine_reductions import CombineReductions
-from fuse_mlir.passes.lower_to_tt import LowerToTt
+from tiled_cubins import compiled
+from tiling_cases import NORM, SOFTMAX, Case, axis, tensor, tile
 
 pytest.importorskip("triton")
-
-from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, Target
-from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
-
-
-def compiled(case: Case) -> CompiledCubin:
-    """The kernel of a case, tiled and compiled for sm_90."""
-    module = lowered(
-        case.text(), CombineReductions(), ChooseTiling(hardware="h200"), ApplyTiling(), LowerToTt()
-    )
-    declaration = next(op for op in module.body.operations if "fuse.launch" in op.operation.attributes)
-    function = next(op.operation for op in module.body.operations if op.operation.name == "tt.func")
-    chosen = Tile.of(declaration.operation.attributes["fuse.tile"])
-    return compile_ttir(
-        ttir_text(function),
-        target=Target(90),
-        num_warps=chosen.num_warps,
-        num_stages=max(1, chosen.num_stages),
-    )
 
 
 ADD = "load x[d0] -> v\nload y[d0] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0]"

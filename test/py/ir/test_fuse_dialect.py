@@ -25,7 +25,7 @@ DIALECT = LIT / "dialect"
 DOCS = ROOT / "docs"
 #: Ops without a rule of their own: the bindings check their signatures, and nothing else.
 TT_WITHOUT_RULES = {
-    "tt.assert", "tt.clampf", "tt.dot", "tt.get_num_programs", "tt.get_program_id", "tt.mulhiui",
+    "tt.assert", "tt.clampf", "tt.get_num_programs", "tt.get_program_id", "tt.mulhiui",
     "tt.precise_divf", "tt.precise_sqrt", "tt.reduce_3", "tt.reduce_return", "tt.reduce_return_2",
     "tt.reduce_return_3", "tt.return",
     "tt.scan", "tt.scan_return",
