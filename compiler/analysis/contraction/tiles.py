@@ -31,12 +31,11 @@ _REACHED, _FEW_ROWS = 0.83, 0.3
 #: How much longer arithmetic on the right operand takes than on the left one: its results go to registers,
 #: then to shared memory, and nothing overlaps.
 _RIGHT_COMPUTED = 2.0
-#: Bytes that an SM reads of the L2 cache in a clock.
-_L2_BYTES = 55
-#: The part of all SMs that it takes to read device memory at full speed.
-_READERS = 0.55
-#: Microseconds from a load to its use, and until the first block of a tile is there.
-_LATENCY, _TILE_STARTS = 0.95, 0.9
+#: Bytes that an SM reads in a clock, of the L2 cache and of device memory.
+_L2_BYTES, _MEMORY_BYTES = 55, 36
+#: Microseconds from a load to its use, of the L2 cache and of device memory under load, and until the first
+#: block of a tile is there.
+_LATENCY, _MEMORY_LATENCY, _TILE_STARTS = 0.95, 2.0, 0.9
 #: What arithmetic on the results costs, where another program of the same SM multiplies meanwhile.
 _OVERLAPPED = 0.6
 #: The part of the bandwidth of device memory that is reached.
@@ -152,7 +151,8 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     at_once = min(_at_once(form, blocks, hardware), -(-tiles // hardware.sm_count))
     operations = 2 * blocks.m * blocks.n * blocks.k * form.sums
     multiply = operations / _operations_per_microsecond(form, blocks, hardware)
-    read = _stage_bytes(form, blocks.m, blocks.n, blocks.k) / (_L2_BYTES * hardware.clock * 1e3)
+    stage = _stage_bytes(form, blocks.m, blocks.n, blocks.k)
+    read = stage / (_L2_BYTES * hardware.clock * 1e3)
     slots = hardware.slots_per_second / hardware.sm_count * 1e-6
     computed = blocks.m * form.left_slots + blocks.n * form.right_slots * form.sums * _RIGHT_COMPUTED
     multiply += computed * blocks.k / slots
@@ -164,8 +164,10 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     waves = math.ceil(tiles / (hardware.sm_count * at_once))
     moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes * form.sums
     moved = form.batch * (moved + form.m * form.n * _RESULT_BYTES * (1 + form.beside))
-    reading = min(1.0, tiles / (hardware.sm_count * _READERS))
-    of_memory = moved / (hardware.bandwidth * _BANDWIDTH * reading * 1e3) + _TILE_STARTS
+    in_flight = min(tiles, hardware.sm_count * at_once) * max(1, blocks.num_stages - 1) * stage
+    of_sms = min(tiles, hardware.sm_count) * _MEMORY_BYTES * hardware.clock * 1e3
+    bandwidth = min(hardware.bandwidth * _BANDWIDTH * 1e3, in_flight / _MEMORY_LATENCY, of_sms)
+    of_memory = moved / bandwidth + _TILE_STARTS
     return max(waves * (steps * step + behind + _TILE_STARTS), of_memory)
 
 

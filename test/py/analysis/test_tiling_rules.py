@@ -180,7 +180,7 @@ MORE = {
     "a product of few rows": (
         "blocks-of-products",
         matmul(16, 14336, 4096),
-        "d0 grid 16, d1 grid 128, d2 looped 64; 4 warps, 4 stages",
+        "d0 grid 16, d1 grid 128, d2 looped 64; 4 warps, 6 stages",
     ),
     "a product of unknown rows": (
         "blocks-of-products",
