@@ -156,13 +156,19 @@ class KernelPlan:
 
     def _sink(self) -> None:
         """Tiles that are needed after a loop only are computed there: before it they would fill the registers
-        that sums of products need.
+        that sums of products need.  A load stays in front of the stores to its tensor.
         """
+        written: dict[int, int] = {}
+        for access in self.kernel.stores:
+            stage = self.stage[access.op]
+            written[access.argument] = min(stage, written.get(access.argument, stage))
+        limits = {a.op: written[a.argument] for a in self.kernel.loads if a.argument in written}
         for op in reversed(self.ops):
             tile = [i for i in self.axes[op] if self.tile.axes[i].block > 1]
             users = [use.owner.operation for result in op.results for use in result.uses]
-            if len(tile) > 1 and users and not self.in_loop(op):
-                self.stage[op] = min(self.stage.get(user, self.last) for user in users)
+            if len(tile) > 1 and users and not self.in_loop(op) and op.name not in (*STORES, *ASSERTS):
+                used = min(self.stage.get(user, self.last) for user in users)
+                self.stage[op] = min(used, limits.get(op, used))
 
     def _keep_old_contents(self) -> None:
         """A store to a tensor that later loops load again is moved to the last loop."""

@@ -70,6 +70,11 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-NOT: tt.dot
 // CHECK: "tt.reduce"
 module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %w: tensor<8x64xf32>) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @summed(%x, %w, %o) : (tensor<64xf32>, tensor<8x64xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
   func.func private @summed(%x: tensor<64xf32>, %w: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 2>,
                   fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {

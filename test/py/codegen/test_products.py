@@ -220,6 +220,19 @@ store s2 -> p[d1, d0]"""
     check(planned(case.text()), [X, W, v, u, t, q], wanted, scaled.t(), tolerance=4e-3)
 
 
+def test_what_is_overwritten_is_read_before() -> None:
+    """The store to t stands in front of the loop, and so does the load of t, which is needed behind it."""
+    body = """load t[d0, d1] -> tv
+load y[d0, d1] -> yv
+store yv -> p[d0, d1]
+%s = arith.addf %c, %tv : f32
+store s -> o[d0, d1]"""
+    t, y = values((M, N), "f32", 3), values((M, N), "f32", 4)
+    outputs, inputs = {"o": tensor(M, N), "p": tensor(M, N)}, {"t": tensor(M, N), "y": tensor(M, N)}
+    case = product(LOADS + DOT + body, outputs, inputs=inputs, in_place={"p": "t"})
+    check(planned(case.text()), [X, W, t, y], LEFT @ RIGHT + t.double(), y.double())
+
+
 def test_mask_by_position() -> None:
     body = """%i = "fuse.index"() {expr = "d0"} : () -> i64
 %j = "fuse.index"() {expr = "d1"} : () -> i64

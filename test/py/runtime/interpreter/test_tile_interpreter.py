@@ -313,31 +313,32 @@ def test_divergent_while():
 
 def test_tile_dot_and_shapes():
     body = """
-    %r = "tt.make_range"() {start = 0 : i32, end = 4 : i32} : () -> tensor<4xi32>
-    %c4 = arith.constant dense<4> : tensor<4x1xi32>
-    %row = "tt.expand_dims"(%r) {axis = 1 : i32} : (tensor<4xi32>) -> tensor<4x1xi32>
-    %col = "tt.expand_dims"(%r) {axis = 0 : i32} : (tensor<4xi32>) -> tensor<1x4xi32>
-    %rs = arith.muli %row, %c4 : tensor<4x1xi32>
-    %rb = "tt.broadcast"(%rs) : (tensor<4x1xi32>) -> tensor<4x4xi32>
-    %cb = "tt.broadcast"(%col) : (tensor<1x4xi32>) -> tensor<4x4xi32>
-    %i = arith.addi %rb, %cb : tensor<4x4xi32>
-    %ps = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<4x4x!tt.ptr<f32>>
-    %pp = "tt.addptr"(%ps, %i) : (tensor<4x4x!tt.ptr<f32>>, tensor<4x4xi32>) -> tensor<4x4x!tt.ptr<f32>>
-    %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<4x4x!tt.ptr<f32>>
-    %qp = "tt.addptr"(%qs, %i) : (tensor<4x4x!tt.ptr<f32>>, tensor<4x4xi32>) -> tensor<4x4x!tt.ptr<f32>>
-    %a = "tt.load"(%pp) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<4x4x!tt.ptr<f32>>) -> tensor<4x4xf32>
-    %t = "tt.trans"(%a) {order = array<i32: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    %one = arith.constant dense<1.0> : tensor<4x4xf32>
+    %r = "tt.make_range"() {start = 0 : i32, end = 16 : i32} : () -> tensor<16xi32>
+    %c16 = arith.constant dense<16> : tensor<16x1xi32>
+    %row = "tt.expand_dims"(%r) {axis = 1 : i32} : (tensor<16xi32>) -> tensor<16x1xi32>
+    %col = "tt.expand_dims"(%r) {axis = 0 : i32} : (tensor<16xi32>) -> tensor<1x16xi32>
+    %rs = arith.muli %row, %c16 : tensor<16x1xi32>
+    %rb = "tt.broadcast"(%rs) : (tensor<16x1xi32>) -> tensor<16x16xi32>
+    %cb = "tt.broadcast"(%col) : (tensor<1x16xi32>) -> tensor<16x16xi32>
+    %i = arith.addi %rb, %cb : tensor<16x16xi32>
+    %ps = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<16x16x!tt.ptr<f32>>
+    %pp = "tt.addptr"(%ps, %i) : (tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>) -> tensor<16x16x!tt.ptr<f32>>
+    %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<16x16x!tt.ptr<f32>>
+    %qp = "tt.addptr"(%qs, %i) : (tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>) -> tensor<16x16x!tt.ptr<f32>>
+    %a = "tt.load"(%pp) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x16x!tt.ptr<f32>>) -> tensor<16x16xf32>
+    %t = "tt.trans"(%a) {order = array<i32: 1, 0>} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    %one = arith.constant dense<1.0> : tensor<16x16xf32>
     %d = "tt.dot"(%a, %t, %one) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32}
-        : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    %f = "tt.reshape"(%d) : (tensor<4x4xf32>) -> tensor<16xf32>
-    %g = "tt.reshape"(%f) : (tensor<16xf32>) -> tensor<4x4xf32>
-    "tt.store"(%qp, %g) : (tensor<4x4x!tt.ptr<f32>>, tensor<4x4xf32>) -> ()
+        : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %f = "tt.reshape"(%d) : (tensor<16x16xf32>) -> tensor<256xf32>
+    %g = "tt.reshape"(%f) : (tensor<256xf32>) -> tensor<16x16xf32>
+    "tt.store"(%qp, %g) : (tensor<16x16x!tt.ptr<f32>>, tensor<16x16xf32>) -> ()
 """
-    x = torch.randn(16)
-    (y,) = run(launch(*TWO, body, grid='"1"'), x, torch.zeros(16))
-    a = x.reshape(4, 4).double()
-    torch.testing.assert_close(y.reshape(4, 4).double(), a @ a.T + 1, rtol=1e-5, atol=1e-5)
+    x = torch.randn(256)
+    text = launch(*TWO, body, grid='"1"').replace("tensor<16xf32>", "tensor<256xf32>")
+    (y,) = run(text, x, torch.zeros(256))
+    a = x.reshape(16, 16).double()
+    torch.testing.assert_close(y.reshape(16, 16).double(), a @ a.T + 1, rtol=1e-5, atol=1e-5)
 
 
 def test_assert_names_the_message():
