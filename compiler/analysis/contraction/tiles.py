@@ -212,11 +212,13 @@ def _candidates(form: ProductForm, hardware: Hardware) -> Iterator[Blocks]:
 
 
 def _stages(form: ProductForm, rows: int, columns: int, summed: int, hardware: Hardware) -> tuple[int, ...]:
-    """How many blocks of operands shared memory can hold; at least two, or one where there is only one."""
+    """How many blocks of operands shared memory is to hold: at least two, or one where there is only one, and
+    no more than there are.
+    """
     if form.k <= summed:
         return (1,)
     stage = _stage_bytes(form, rows, columns, summed)
-    most = (hardware.shared_bytes - _SPARE_BYTES) // stage
+    most = min((hardware.shared_bytes - _SPARE_BYTES) // stage, -(-form.k // summed))
     return tuple(n for n in _STAGES if n <= most) or ((most,) if most >= _LEAST_STAGES else ())
 
 

@@ -110,7 +110,7 @@ COLUMN_MAXIMA = "fold max c[d1] -> m : f32\n%s = arith.subf %c, %m : f32\nstore 
 KERNELS = {
     "held-columns": (
         matmul(65536, 64, 128, COLUMN_MAXIMA),
-        "d0 grid 128, d1 resident 64, d2 looped 64; 4 warps, 4 stages",
+        "d0 grid 128, d1 resident 64, d2 looped 64; 4 warps, 2 stages",
     ),
     "blocks-of-products": (
         matmul(4096, 4096, 4096),
