@@ -278,11 +278,15 @@ load w[d2, d1] -> b0
 
 
 def test_an_operand_that_is_the_same_along_the_sum() -> None:
-    """What is loaded once for all summed elements is no zero behind their end."""
+    """What is loaded once for all summed elements is no zero behind their end: inf times 0 would be NaN."""
     body = "load v[d0] -> a\nload w[d2, d1] -> b\n" + DOT + STORE
-    v = values((M,), "bf16", 4)
+    v, w = values((M,), "bf16", 4), W.abs()
     case = Case(DIMS, {"v": bf16(M), "w": bf16(K, N)}, {"o": tensor(M, N)}, body)
-    check(planned(case.text()), [v, W], v.double()[:, None] * RIGHT.sum(0))
+    module = planned(case.text())
+    check(module, [v, w], v.double()[:, None] * w.double().sum(0))
+    v[0] = float("inf")
+    [got] = run(module, [v, w])
+    assert torch.equal(got[0], torch.full((N,), float("inf")))
 
 
 def test_a_value_that_both_operands_and_the_result_need() -> None:
