@@ -151,6 +151,14 @@ store c -> o[d0, d1]"""
     check(planned(case.text()), [x, w], torch.einsum("mij,jin->mn", x.double(), w.double()))
 
 
+def test_what_lies_behind_the_sum_in_memory_is_not_added() -> None:
+    """Rows of 128 elements, of which 100 are summed.  A load of rows reads whole vectors elsewhere."""
+    x, w = torch.full((M, 128), float("nan")).bfloat16(), torch.full((128, N), float("nan")).bfloat16()
+    x[:, :K], w[:K] = X, W
+    case = product(LOADS + DOT + STORE, inputs={"x": bf16(M, 128), "w": bf16(128, N)})
+    check(planned(case.text()), [x, w], LEFT @ RIGHT)
+
+
 def test_gathered_rows() -> None:
     body = f"""%z = arith.constant 0.0 : bf16
 load ix[d0] -> i0
