@@ -2,9 +2,10 @@
 here rather than inside Triton.
 
 Names, operands and attribute spellings are Triton's (3.6 to 3.9).  A Python-defined op cannot have a variable
-number of operands or a dotted name, so ``compiler/codegen/ttir.py`` renames two kinds of ops when it prints
-them: ops by number of operands (``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and
-terminators (``tt.reduce_return`` is ``tt.reduce.return``).
+number of operands or a dotted name, so ``tt_text.py`` renames two kinds of ops: ops by number of operands
+(``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and terminators (``tt.reduce_return`` is
+``tt.reduce.return``).  Reductions and scans are in ``tt_folds.py``, tensor descriptors in
+``tt_descriptors.py``.
 """
 
 # The bindings read annotations when a class is created, so this file must not defer their evaluation.
@@ -17,21 +18,25 @@ from ...mlir import ext, ir, load_dialect
 from .tt_rules import (
     addptr,
     broadcast,
+    cat,
     expand_dims,
+    gather,
+    histogram,
     join,
     make_range,
     memory_access,
     product,
-    reduced,
     same_element,
     same_shape,
-    scanned,
     split,
     verified,
 )
+from .tt_descriptors import MakeTensorDescriptor as MakeTensorDescriptor
+from .tt_folds import Reduce as Reduce
 from .tt_rules import product_problem as product_problem
 from .tt_rules import tile_problem as tile_problem
 from .tt_types import TT as TT
+from .tt_types import Descriptor as Descriptor
 from .tt_types import Ptr as Ptr
 from .tt_types import element_of as element_of
 from .tt_types import pointee_of as pointee_of
@@ -230,78 +235,22 @@ class Dot(TT.Operation, name="dot", traits=[ext.Pure]):
     verify_invariants = verified(product)
 
 
-class Reduce(TT.Operation, name="reduce", traits=[ext.Pure]):
-    """Folds a tile along ``axis`` with the region's combiner, which ends in ``tt.reduce_return``."""
+class DotScaled(TT.Operation, name="dot_scaled", traits=[ext.Pure]):
+    """a @ b + c on tiles of numbers of 4 or 8 bits with a scale for each 32 of them along the inner axis.
+    ``a_elem_type``, ``b_elem_type``: 0 e4m3, 1 e5m2, 2 e2m3, 3 e3m2, 4 e2m1, 5 bf16, 6 fp16.
+    """
 
-    src: Operand[Any]
-    axis: ir.IntegerAttr
-    body: ir.Region
-    result: Result[Any]
-    verify_invariants = verified(reduced)
-
-
-class Reduce2(TT.Operation, name="reduce_2", traits=[ext.Pure]):
-    """``tt.reduce`` of two tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    axis: ir.IntegerAttr
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    verify_invariants = verified(reduced)
-
-
-class Reduce3(TT.Operation, name="reduce_3", traits=[ext.Pure]):
-    """``tt.reduce`` of three tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    src2: Operand[Any]
-    axis: ir.IntegerAttr
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    result2: Result[Any]
-    verify_invariants = verified(reduced)
-
-
-class ReduceReturn(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait]):
-    """Result of a one-tile combiner."""
-
-    value: Operand[Any]
-
-
-class ReduceReturn2(TT.Operation, name="reduce_return_2", traits=[ir.IsTerminatorTrait]):
-    """Results of a two-tile combiner."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-
-
-class ReduceReturn3(TT.Operation, name="reduce_return_3", traits=[ir.IsTerminatorTrait]):
-    """Results of a three-tile combiner."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-    value2: Operand[Any]
-
-
-class Scan(TT.Operation, name="scan", traits=[ext.Pure]):
-    """Inclusive prefix along ``axis`` with the region's combiner, which ends in ``tt.scan_return``."""
-
-    src: Operand[T]
-    axis: ir.IntegerAttr
-    reverse: Any
-    body: ir.Region
+    a: Operand[Any]
+    b: Operand[Any]
+    c: Operand[T]
+    a_scale: Operand[Any] | None
+    b_scale: Operand[Any] | None
+    a_elem_type: ir.IntegerAttr
+    b_elem_type: ir.IntegerAttr
+    fastMath: Any
+    lhs_k_pack: Any
+    rhs_k_pack: Any
     result: Result[T]
-    verify_invariants = verified(scanned)
-
-
-class ScanReturn(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]):
-    """Result of a scan's combiner."""
-
-    value: Operand[Any]
 
 
 class Assert(TT.Operation, name="assert"):
@@ -311,10 +260,49 @@ class Assert(TT.Operation, name="assert"):
     message: ir.StringAttr
 
 
+class Print(TT.Operation, name="print"):
+    """Prints ``prefix`` and the values, from each program.  ``hex``: as hexadecimal numbers; ``isSigned``: 1
+    for each value that is signed.
+    """
+
+    args: Sequence[Operand[Any]]
+    prefix: ir.StringAttr
+    hex: Any
+    isSigned: Any
+
+
+class Histogram(TT.Operation, name="histogram", traits=[ext.Pure]):
+    """How often each of 0, 1, .. occurs in a tile, where ``mask`` is true."""
+
+    src: Operand[Any]
+    mask: Operand[Any] | None
+    result: Result[Any]
+    verify_invariants = verified(histogram)
+
+
+class Gather(TT.Operation, name="gather", traits=[ext.Pure]):
+    """The elements of a tile that ``indices`` name along ``axis``."""
+
+    src: Operand[Any]
+    indices: Operand[Any]
+    axis: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(gather)
+
+
+class Cat(TT.Operation, name="cat", traits=[ext.Pure]):
+    """The elements of two tiles in one, in any order."""
+
+    lhs: Operand[T]
+    rhs: Operand[T]
+    result: Result[Any]
+    verify_invariants = verified(cat)
+
+
 class ExternElementwise(TT.Operation, name="extern_elementwise", traits=[ext.Pure]):
     """A libdevice function on each element; ``libname`` and ``libpath`` are empty."""
 
-    srcs: Sequence[Operand[T]]
+    srcs: Sequence[Operand[Any]]
     libname: ir.StringAttr
     libpath: ir.StringAttr
     symbol: ir.StringAttr
@@ -406,6 +394,14 @@ def first_parameter(text: str) -> int | None:
     """``first`` of a ``parameter_text``; None for any other text."""
     found = re.search(r"mov\.b64 at, (\w+)_param_(\d+);", text)
     return int(found[2]) if found and text == parameter_text(found[1], int(found[2])) else None
+
+
+class PtrToInt(TT.Operation, name="ptr_to_int", traits=[ext.Pure]):
+    """An address as an i64."""
+
+    src: Operand[Any]
+    result: Result[Any]
+    verify_invariants = verified(same_shape)
 
 
 class IntToPtr(TT.Operation, name="int_to_ptr", traits=[ext.Pure]):

@@ -1,11 +1,11 @@
 """The rules of Triton's mirrored ops on their types.  Each returns the text of an error, or None."""
 
-import math
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from ...mlir import ir
-from .tt_types import element_of, pointee_of, shape_of, tile_type
+from .tt_types import block_of, element_of, pointee_of, shape_of, tile_type
 
 
 def verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
@@ -40,7 +40,7 @@ def tile_problem(shape: Sequence[int], of: object = None) -> str | None:
     got = list(shape) if of is None else of
     if any(extent <= 0 or extent & (extent - 1) for extent in shape):
         return f"expected tile extents that are powers of two, got {got}"
-    if math.prod(shape) > _MOST_ELEMENTS:
+    if prod(shape) > _MOST_ELEMENTS:
         return f"expected a tile of at most {_MOST_ELEMENTS} elements, got {got}"
     return None
 
@@ -173,4 +173,84 @@ def split(op: ir.Operation) -> str | None:
         return "expected a last axis of 2 and two tiles without it, got " + ", ".join(
             str(v.type) for v in (*op.operands, *op.results)
         )
+    return same_element(op)
+
+
+def make_descriptor(op: ir.Operation) -> str | None:
+    pointee, block = pointee_of(op.operands[0].type), block_of(op.results[0].type)
+    if pointee is None or block is None:
+        return f"expected a pointer and a descriptor, got {op.operands[0].type} and {op.results[0].type}"
+    if not _same_bits(pointee, block.element_type):
+        return f"expected tiles of {pointee}, got {op.results[0].type}"
+    found = [str(value.type) for value in list(op.operands)[1:]]
+    if found != ["i32"] * block.rank + ["i64"] * block.rank:
+        return f"expected {block.rank} sizes (i32) and as many strides (i64), got " + ", ".join(found)
+    return None
+
+
+def descriptor_block(
+    value: Callable[[ir.Operation], ir.Type], first_index: int
+) -> Callable[[ir.Operation], str | None]:
+    def check(op: ir.Operation) -> str | None:
+        block, tile = block_of(op.operands[0].type), value(op)
+        if block is None:
+            return f"expected a descriptor, got {op.operands[0].type}"
+        # A tile may lack leading axes of extent 1.
+        if not _same_bits(block.element_type, element_of(tile)) or _extent(block) != _extent(tile):
+            return f"expected a tile like {block}, got {tile}"
+        if len(op.operands) - first_index != block.rank:
+            return f"expected {block.rank} indices, got {len(op.operands) - first_index}"
+        return powers_of_two(op)
+
+    return check
+
+
+def descriptor_rows(value: Callable[[ir.Operation], ir.Type]) -> Callable[[ir.Operation], str | None]:
+    def check(op: ir.Operation) -> str | None:
+        block, tile, rows = block_of(op.operands[0].type), value(op), op.operands[1].type
+        if block is None or block.rank != 2 or block.shape[0] != 1:
+            return f"expected a descriptor of tiles of one row, got {op.operands[0].type}"
+        if shape_of(tile) != [*shape_of(rows), block.shape[1]] or len(shape_of(rows)) != 1:
+            return f"expected a row of {block.shape[1]} for each of {rows}, got {tile}"
+        if not _same_bits(block.element_type, element_of(tile)):
+            return f"expected a tile of {block.element_type}, got {tile}"
+        return None
+
+    return check
+
+
+def _same_bits(one: ir.Type, other: ir.Type) -> bool:
+    """Whether two element types are one but for the sign: descriptors have ``si32`` and ``ui32``."""
+    if isinstance(one, ir.IntegerType) and isinstance(other, ir.IntegerType):
+        return bool(one.width == other.width)
+    return bool(one == other)
+
+
+def _extent(type_: ir.Type) -> int:
+    return prod(shape_of(type_))
+
+
+def histogram(op: ir.Operation) -> str | None:
+    source, result = op.operands[0].type, op.results[0].type
+    if len(shape_of(source)) != 1 or len(shape_of(result)) != 1:
+        return f"expected tiles of one axis, got {source} and {result}"
+    if len(op.operands) > 1 and shape_of(op.operands[1].type) != shape_of(source):
+        return f"expected a mask for each of {source}, got {op.operands[1].type}"
+    return powers_of_two(op)
+
+
+def gather(op: ir.Operation) -> str | None:
+    source, indices, result = op.operands[0].type, op.operands[1].type, op.results[0].type
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    if not 0 <= axis < len(shape_of(source)) or len(shape_of(indices)) != len(shape_of(source)):
+        return f"axis {axis} is outside {source}, or {indices} has another rank"
+    if shape_of(result) != shape_of(indices):
+        return f"expected a result of shape {shape_of(indices)}, got {result}"
+    return same_element(op)
+
+
+def cat(op: ir.Operation) -> str | None:
+    lhs, rhs, result = op.operands[0].type, op.operands[1].type, op.results[0].type
+    if shape_of(lhs) != shape_of(rhs) or prod(shape_of(result)) != 2 * prod(shape_of(lhs)):
+        return f"expected two tiles of one shape and their elements together, got {lhs}, {rhs}, {result}"
     return same_element(op)

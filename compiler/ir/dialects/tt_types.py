@@ -30,6 +30,17 @@ class Ptr(TT.Type, name="ptr"):
     pointee: ir.TypeAttr
 
 
+class Descriptor(TT.Type, name="tensordesc"):
+    """A tensor of global memory as tiles: ``!tt.tensordesc<tensor<64x64xf16>>``."""
+
+    block: ir.TypeAttr
+
+
+def block_of(type_: ir.Type) -> ir.RankedTensorType | None:
+    """The type of a descriptor's tiles; None for another type."""
+    return ir.RankedTensorType(ir.TypeAttr(type_.params[0]).value) if isinstance(type_, Descriptor) else None
+
+
 def pointee_of(type_: ir.Type) -> ir.Type | None:
     """The element type of a pointer or of a tile of pointers; None for another type."""
     element = element_of(type_)

@@ -1,0 +1,236 @@
+"""The TTIR of a user's Triton kernel: Triton's front end, for a given target, without a GPU.
+
+What Triton does at a launch is done here from descriptions of the arguments: integers equal to 1 and None
+become constants, addresses and integers that 16 divides say so.  Calls are inlined, block pointers become
+pointers, and the text is simplified by Triton's own canonicalizer and CSE, so that a kernel is one function.
+"""
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ...ir.dialects.tt_text import mirrored
+
+
+class UserKernelError(Exception):
+    """Triton's front end refuses a kernel.  The message names the kernel and says what Triton said."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An argument that is a tensor of global memory.  dtype: Triton's name of its elements ("fp32");
+    aligned: its address is known to be a multiple of 16 bytes.
+    """
+
+    dtype: str
+    aligned: bool = False
+
+
+@dataclass(frozen=True)
+class Number:
+    """An argument that is a number whose value is not known.  type: Triton's name ("i32", "i64", "fp32");
+    divisible: it is known to be a multiple of 16.
+    """
+
+    type: str
+    divisible: bool = False
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """An argument that is a tensor descriptor made by the host, of tiles of shape ``block``."""
+
+    dtype: str
+    block: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class KernelTtir:
+    """A kernel as TTIR.
+
+    name: the symbol of its function.  arguments: for each argument of that function the kernel's parameter;
+    a descriptor is followed by its sizes and strides, which are named ``x.shape0`` and ``x.stride0``.
+    text: a module in the generic form, as ``ir/dialects/tt.py`` spells it.
+    constants: the parameters that became constants.  attributes: what is promised of the arguments, by
+    position.  options: the launch's options (``num_warps``, ``num_stages``, ..).
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    text: str
+    constants: Mapping[str, Any] = field(compare=False)
+    options: Mapping[str, Any] = field(compare=False)
+
+
+#: Triton's front end reads and writes state of the kernels' Python functions.
+_LOCK = threading.RLock()
+
+
+def described(value: Any) -> Any:
+    """What is known of an argument from torch's side: a description, or ``value`` itself where it is a plain
+    Python value.  Nothing is assumed of the alignment of tensors and of the values of symbols.
+    """
+    if isinstance(value, torch.Tensor):
+        from triton._utils import canonicalize_dtype
+
+        return Pointer(canonicalize_dtype(value.dtype))
+    if isinstance(value, torch.SymInt):
+        return Number("i64")
+    if isinstance(value, torch.SymFloat):
+        return Number("fp32")
+    if isinstance(value, torch.SymBool):
+        return Number("u1")
+    return value
+
+
+def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) -> KernelTtir:
+    """The TTIR of ``kernel``, a ``triton.JITFunction`` (not an autotuner: a configuration's values are
+    arguments here).
+
+    arguments: for each parameter a ``Pointer``, ``Number`` or ``Descriptor``, or a Python value, from which
+    Triton specialises as it would at a launch; also the launch's options.  A parameter that is left out has
+    its default.  capability: 90 is sm_90.  Raises UserKernelError.
+    """
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler.compiler import ASTSource, make_backend
+    from triton.runtime.jit import JITFunction
+
+    if not isinstance(kernel, JITFunction):
+        raise UserKernelError(f"expected a function under @triton.jit, got {type(kernel).__name__}")
+    target = GPUTarget("cuda", capability, 32)
+    backend = make_backend(target)
+    given = {name: value for name, value in arguments.items() if name not in kernel.arg_names}
+    debug = bool(given.get("debug", kernel.debug)) or _debug_of_triton()
+    options = backend.parse_options({**given, "debug": debug})
+    unknown = [name for name in given if name not in options.__dict__]
+    if unknown:
+        raise UserKernelError(f"kernel '{kernel.__name__}' has no parameter '{unknown[0]}'")
+    signature, constants, attributes, names = _specialised(kernel, backend, arguments)
+    with _LOCK:
+        try:
+            module, context = _module(
+                ASTSource(kernel, signature, constants, attributes), backend, options, target
+            )
+            name = module.get_entry_func_name()
+            text = _generic(module, context)
+        except Exception as error:  # Triton's errors have no common class
+            raise UserKernelError(f"kernel '{kernel.__name__}': {_said(error)}") from error
+    return KernelTtir(name, names, mirrored(text), constants, given)
+
+
+def _debug_of_triton() -> bool:
+    from triton import knobs
+
+    return bool(knobs.runtime.debug)
+
+
+def _said(error: Exception) -> str:
+    """What Triton says, without the excerpt of the source above it and below."""
+    message = getattr(error, "error_message", None) or str(error)
+    node = getattr(error, "node", None)
+    at = f"line {node.lineno} of the kernel: " if hasattr(node, "lineno") else ""
+    return at + " ".join(str(message).split())
+
+
+def _specialised(kernel: Any, backend: Any, arguments: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
+    """The signature, the constants, the attributes and the names of what the function takes."""
+    from triton.runtime.jit import native_specialize_impl
+
+    signature: dict[str, str] = {}
+    constants: dict[tuple[int, ...], Any] = {}
+    attributes: dict[tuple[int, ...], Any] = {}
+    names: list[str] = []
+    for parameter in kernel.params:
+        name, place = parameter.name, (parameter.num,)
+        if name in arguments:
+            value = arguments[name]
+        elif parameter.has_default:
+            value = parameter.default
+        else:
+            raise UserKernelError(f"kernel '{kernel.__name__}' is not given '{name}'")
+        promised = False
+        if parameter.is_constexpr or value is None:
+            kind = "constexpr"
+            constants[place] = value
+        elif isinstance(value, Pointer):
+            kind = f"*{'k' if parameter.is_const else ''}{value.dtype}"
+            promised = value.aligned and not parameter.do_not_specialize_on_alignment
+        elif isinstance(value, Number):
+            kind = parameter.annotation_type or value.type
+            promised = value.divisible and not parameter.do_not_specialize
+        elif isinstance(value, Descriptor):
+            kind = f"tensordesc<{value.dtype}{list(value.block)}>"
+        else:
+            specialise = not parameter.do_not_specialize
+            align = specialise and not parameter.do_not_specialize_on_alignment
+            try:
+                kind, key = native_specialize_impl(type(backend), value, False, specialise, align)
+            except Exception:
+                raise UserKernelError(
+                    f"kernel '{kernel.__name__}' is given {type(value).__name__} for '{name}'"
+                ) from None
+            if kind == "constexpr":
+                constants[place] = value
+            else:
+                kind, promised = parameter.annotation_type or kind, key == "D"
+        signature[name] = kind
+        if promised:
+            attributes[place] = [["tt.divisibility", 16]]
+        if kind != "constexpr":
+            names.append(name)
+        if isinstance(value, Descriptor):
+            rank = range(len(value.block))
+            names += [f"{name}.shape{n}" for n in rank] + [f"{name}.stride{n}" for n in rank]
+    return signature, constants, attributes, tuple(names)
+
+
+def _module(source: Any, backend: Any, options: Any, target: Any) -> tuple[Any, Any]:
+    """The module that Triton makes of ``source``, with one function."""
+    from triton._C.libtriton import ir, passes
+
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    codegen = backend.get_codegen_implementation(options)
+    module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
+    module.context = context
+    called: list[str] = []
+
+    def visit(op: Any) -> None:
+        if op.get_name() == "tt.func":
+            called.append(op.get_str_attr("sym_name"))
+
+    module.walk(visit)
+    inlined = ir.builder(context).get_bool_attr(False)
+    for name in called:
+        module.get_function(name).set_attr("noinline", inlined)
+    manager = ir.pass_manager(context)
+    passes.common.add_inliner(manager)
+    passes.ttir.add_rewrite_tensor_pointer(manager)
+    passes.common.add_canonicalizer(manager)
+    passes.common.add_cse(manager)
+    passes.common.add_symbol_dce(manager)
+    manager.run(module, "user_kernel")
+    return module, context
+
+
+def _generic(module: Any, context: Any) -> str:
+    """The module in MLIR's generic form, with locations.
+
+    Triton cannot be asked for that form.  MLIR prints an op that fails to verify in it, and a module fails
+    with an attribute that has no prefix.
+    """
+    from triton._C.libtriton import ir
+
+    module.set_attr("__generic", ir.builder(context).get_int32_attr(0))
+    text = str(module)
+    if '"builtin.module"() (' not in text:
+        raise AssertionError("Triton prints a module with a wrong attribute in its own form")
+    return text.replace("{__generic = 0 : i32}", "")
+
+
+__all__ = ["Descriptor", "KernelTtir", "Number", "Pointer", "UserKernelError", "described", "ttir_of"]
