@@ -18,6 +18,7 @@ from ..base.remarks import Remarks
 from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.autograd.min_cut import partition
 from ..frontend.autograd.stand_in import TrainingStep, training_step
+from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from ..rewrites.stages import CAPTURED, switched_on
 from .calling_convention import called_by_dynamo
@@ -106,7 +107,7 @@ class CapturedCompilation:
             # metadata.
             "force_non_lazy_backward_lowering": not has_subclasses(gm, example_inputs),
         }
-        with functorch_config.patch(how):
+        with functorch_config.patch(how), user_kernel_facts():
             wrapped: Callable[..., Any] = compiled(gm, example_inputs)
         return wrapped if self._direct is None else self._direct
 
@@ -159,7 +160,8 @@ class CapturedCompilation:
     def compile_backward(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         """The backward graph; with it the step is complete, and linked to its two programs in the cache."""
         keep_saved_tensors()
-        compiled = self._compile(graph, inputs, "backward", Remarks())
+        with user_kernel_facts():  # this may be later than `compile`
+            compiled = self._compile(graph, inputs, "backward", Remarks())
         if self._key is not None and compiled.key is not None and self._stored_forward is not None:
             step, forward = self._stored_forward
             ProgramCache(self._options).link_training(self._key, step, forward, compiled.key)

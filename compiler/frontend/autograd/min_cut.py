@@ -18,6 +18,7 @@ from ...base.remarks import Remarks
 from ...fx.detached import drop_detached
 from ...fx.roundings import round_what_decides, round_what_is_saved
 from ...rewrites.stages import JOINT, Switch
+from ..user_kernels.tracing import pin_effects
 
 
 def partition(
@@ -39,6 +40,7 @@ def partition(
     drop_detached(joint)
     JOINT.run(joint, on, Remarks() if remarks is None else remarks)
     round_what_decides(joint)
+    pin_effects(joint.graph)
     with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):
         both = min_cut_rematerialization_partition(joint, joint_inputs, **options)
     for graph in both:

@@ -104,7 +104,7 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
     target = GPUTarget("cuda", capability, 32)
     backend = make_backend(target)
     given = {name: value for name, value in arguments.items() if name not in kernel.arg_names}
-    debug = bool(given.get("debug", kernel.debug)) or _debug_of_triton()
+    debug = bool(given.get("debug", kernel.debug)) or debugging()
     options = backend.parse_options({**given, "debug": debug})
     unknown = [name for name in given if name not in options.__dict__]
     if unknown:
@@ -122,7 +122,8 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
     return KernelTtir(name, names, mirrored(text), constants, given)
 
 
-def _debug_of_triton() -> bool:
+def debugging() -> bool:
+    """Whether Triton keeps the assertions of all kernels (``TRITON_DEBUG``)."""
     from triton import knobs
 
     return bool(knobs.runtime.debug)
@@ -233,4 +234,4 @@ def _generic(module: Any, context: Any) -> str:
     return text.replace("{__generic = 0 : i32}", "")
 
 
-__all__ = ["Descriptor", "KernelTtir", "Number", "Pointer", "UserKernelError", "described", "ttir_of"]
+__all__ = ["Descriptor", "KernelTtir", "Number", "Pointer", "UserKernelError", "debugging", "described", "ttir_of"]

@@ -19,7 +19,7 @@ def launched(kernel, *args, grid, warmup, **kwargs):
 @pytest.fixture(autouse=True)
 def a_machine_with_triton():
     with (
-        mock.patch.object(torch.utils._triton, "has_triton", lambda: True),
+        mock.patch("torch.utils._triton.has_triton", lambda: True),
         mock.patch.object(triton.runtime.jit.JITFunction, "run", launched),
     ):
         yield

@@ -31,6 +31,7 @@ LAYERS = {
     "fuse_mlir.compiler.fx": 2,
     "fuse_mlir.compiler.analysis": 3,  # forwards names that plugins know
     "fuse_mlir.compiler.analysis.kernel": 3,
+    "fuse_mlir.compiler.analysis.user_kernel": 3,
     "fuse_mlir.compiler.analysis.contraction": 4,
     "fuse_mlir.compiler.analysis.cost": 4,
     "fuse_mlir.compiler.analysis.program": 5,

@@ -1,0 +1,164 @@
+"""What AOTAutograd is told of users' Triton kernels: torch's own analysis misses what these kernels do.  A
+function of torch ops stands for a launch, since there is no GPU.
+"""
+
+from unittest import mock
+
+import effectful_kernels as kernels
+import pytest
+import torch
+from compiling import Compiled
+from effectful_kernels import triton
+
+from fuse_mlir.compiler.frontend.user_kernels.facts import facts_of
+from fuse_mlir.compiler.frontend.user_kernels.ttir_of import UserKernelError, ttir_of
+
+X = torch.linspace(-1, 1, 64)
+
+
+@pytest.fixture(autouse=True)
+def launches():
+    """A machine with Triton; gives the names of the kernels that were launched."""
+    found = []
+
+    def launched(kernel, *args, grid, warmup=False, **kwargs):
+        kernel = kernel if isinstance(kernel, triton.JITFunction) else kernel.fn
+        found.append(kernel.__name__)
+        given = dict(zip(kernel.arg_names, args, strict=False)) | kwargs
+        if "add" in kernel.__name__:
+            given["out"].add_(given["x"])
+        elif "scatter" in kernel.__name__:
+            given["out"][given["rows"]] = given["x"]
+        elif "sometimes" in kernel.__name__:
+            given["a"].copy_(given["x"] + 1)
+            given["b"].copy_(given["x"] * 2)
+
+    def run(self, *args, grid, warmup=False, **kwargs):
+        launched(self, *args, grid=grid, **kwargs)
+
+    with (
+        mock.patch("torch.utils._triton.has_triton", lambda: True),
+        mock.patch.object(triton.runtime.jit.JITFunction, "run", run),
+        mock.patch.object(triton.runtime.autotuner.Autotuner, "run", run),
+    ):
+        yield found
+
+
+def test_a_descriptor_adds(launches):
+    def summed(x, out):
+        kernels.descriptor_add_kernel[(1,)](x, out, 64, 64)
+        return out * 2
+
+    out = torch.ones(64)
+    assert torch.equal(Compiled(summed)(X, out), (X + 1) * 2)
+    assert torch.equal(out, X + 1) and launches == ["descriptor_add_kernel"]
+
+
+def test_a_descriptor_scatters(launches):
+    def scattered(x, rows):
+        out = torch.zeros_like(x)
+        kernels.descriptor_scatter_kernel[(1,)](x, rows, out, 8, 8, 8)
+        return out + 1
+
+    rows = torch.randperm(8, generator=torch.Generator().manual_seed(0)).int()
+    x = X.reshape(8, 8)
+    assert torch.equal(Compiled(scattered)(x, rows)[rows], x + 1)
+    assert launches == ["descriptor_scatter_kernel"]
+
+
+def test_a_store_through_a_loaded_address_stays(launches):
+    def through(x, table):
+        kernels.through_table_kernel[(1,)](x, table, 64, 64)
+        return x + 1
+
+    assert torch.equal(Compiled(through)(X, torch.zeros(1, dtype=torch.int64)), X + 1)
+    assert launches == ["through_table_kernel"]
+
+
+@pytest.mark.parametrize("kernel", [kernels.assert_kernel, kernels.print_kernel])
+def test_a_kernel_that_only_says_something_stays(kernel, launches):
+    def said(x):
+        y = x * 2
+        kernel[(1,)](y, 64, 64)
+        return x + 1
+
+    assert torch.equal(Compiled(said)(X), X + 1)
+    assert launches == [kernel.__name__]
+
+
+def test_a_kernel_that_only_reads_is_dropped(launches):
+    def read(x):
+        kernels.pure_kernel[(1,)](x, 64, 64)
+        return x + 1
+
+    assert torch.equal(Compiled(read)(X), X + 1)
+    assert launches == []
+
+
+def test_another_configuration_writes_more(launches):
+    def both(x):
+        a, b = torch.zeros_like(x), torch.zeros_like(x)
+        kernels.sometimes_kernel[(1,)](x, a, b, 64, block=64)
+        return a, b
+
+    a, b = Compiled(both)(X)
+    assert torch.equal(a, X + 1) and torch.equal(b, X * 2)
+    assert launches == ["sometimes_kernel"]
+
+
+def test_a_kernel_with_an_effect_runs_once_in_training(launches):
+    def trained(x):
+        y = (x * 2).sin()
+        kernels.print_kernel[(1,)](y, 64, 64)
+        return (y * y).sum()
+
+    x = X.clone().requires_grad_()
+    Compiled(trained)(x).backward()
+    assert launches == ["print_kernel"]
+    torch.testing.assert_close(x.grad, 4 * (X * 2).sin() * (X * 2).cos())
+
+
+@torch.library.triton_op("fuse_mlir_test::said", mutates_args={})
+def said_op(x: torch.Tensor) -> torch.Tensor:
+    torch.library.wrap_triton(kernels.print_kernel)[(1,)](x, 64, 64)
+    return x + 1
+
+
+def test_a_kernel_inside_a_triton_op_stays(launches):
+    assert torch.equal(Compiled(lambda x: said_op(x * 2))(X), X * 2 + 1)
+    assert launches == ["print_kernel"]
+
+
+def test_facts_are_for_all_configurations():
+    facts = facts_of(kernels.sometimes_kernel, {"x": X, "a": X, "b": X, "n": 64, "block": 64}, {})
+    assert facts.written == ["a", "b"] and not facts.effect
+    assert facts.parameters["x"].read and not facts.parameters["a"].read
+
+
+def test_a_kernel_that_triton_refuses_may_write_everything():
+    @triton.jit
+    def wrong(x, n):
+        return undefined(x, n)  # noqa: F821
+
+    facts = facts_of(wrong, {"x": X, "n": 3}, {})
+    assert facts.written == ["x"] and facts.effect
+    with pytest.raises(UserKernelError, match=r"kernel 'wrong': line 2 of the kernel: .*undefined"):
+        ttir_of(wrong, {"x": facts, "n": 3} | {"x": None})
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"x": None}, "kernel 'pure_kernel' is not given 'n'"),
+        ({"x": None, "n": 1, "block": 16, "warps": 3}, "kernel 'pure_kernel' has no parameter 'warps'"),
+        ({"x": object(), "n": 1, "block": 16}, "kernel 'pure_kernel' is given object for 'x'"),
+    ],
+)
+def test_wrong_arguments(given, says):
+    with pytest.raises(UserKernelError, match=says):
+        ttir_of(kernels.pure_kernel, given)
+
+
+def test_only_functions_of_triton():
+    with pytest.raises(UserKernelError, match=r"expected a function under @triton.jit, got function"):
+        ttir_of(test_only_functions_of_triton, {})
