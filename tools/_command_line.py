@@ -147,6 +147,11 @@ def parser() -> argparse.ArgumentParser:
     group(
         "--fuse-print-plan", action="store_true", help="print to stderr the launch plan of a planned module"
     )
+    group(
+        "--fuse-print-user-kernels",
+        action="store_true",
+        help="print to stderr what each function of tile code reads and writes, and where",
+    )
     group("--timing", action="store_true", help="print to stderr where the time went")
     group("--debug", action="store_true", help="print the traceback of an exception inside a pass")
     return made

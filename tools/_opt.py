@@ -12,6 +12,7 @@ from ..compiler.analysis.cost.estimate import estimates_text
 from ..compiler.base.errors import CompileError
 from ..compiler.mlir import ir
 from ..compiler.report.dependences_text import dependences_text
+from ..compiler.report.user_kernels_text import user_kernels_text
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
@@ -100,6 +101,8 @@ def _session(
         session.analyses.append(partial(_regions, static=_numbers(options.fuse_print_graph_regions)))
     if options.fuse_print_plan:
         session.analyses.append(_plan)
+    if options.fuse_print_user_kernels:
+        session.analyses.append(user_kernels_text)
     _watch(session, options)
     return source, session
 

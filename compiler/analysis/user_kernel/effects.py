@@ -81,7 +81,7 @@ def kernel_effects(func: ir.Operation) -> KernelEffects:
     ops = list(_ops(func))
     names = {op.name for op in ops}
     strange = next((op for op in ops if not is_known(op.name) and not _is_pure(op)), None)
-    asserts, prints = ASSERTS in names, PRINTS in names
+    asserts, prints = ASSERTS in names, any(name.startswith(PRINTS) for name in names)
     if strange is not None:
         found = [UNKNOWN if n in places else None for n in range(len(arguments))]
         why = f"what '{strange.name}' does is not known"

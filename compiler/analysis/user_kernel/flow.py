@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...mlir import ir
-from .op_kinds import ACCESSES, COMPARED, COMPUTED, FOLDS, FOREIGN, PURE_DIALECTS
+from .op_kinds import ACCESSES, COMPARED, COMPUTED, DESCRIBING, FOLDS, FOREIGN, PURE_DIALECTS
 
 
 class Flow:
@@ -43,6 +43,8 @@ def _next(op: ir.Operation, operand: int) -> Iterator[ir.Value]:
     elif name.startswith(FOLDS) and len(op.regions):
         yield from op.results
         yield from op.regions[0].blocks[0].arguments
+    elif name.startswith(DESCRIBING) and operand == 0:
+        yield from op.results
     elif name == "scf.for":
         if operand < 3:  # the bounds are in the loop's number
             yield op.regions[0].blocks[0].arguments[0]

@@ -7,7 +7,7 @@ import re
 COMPUTED = frozenset(
     """tt.splat tt.expand_dims tt.broadcast tt.reshape tt.trans tt.join tt.split tt.cat tt.addptr tt.bitcast
     tt.gather tt.ptr_to_int tt.int_to_ptr tt.mulhiui tt.clampf tt.fp_to_fp tt.precise_sqrt tt.precise_divf tt.dot
-    tt.dot_scaled tt.histogram tt.make_tensor_descriptor tt.get_program_id tt.get_num_programs
+    tt.dot_scaled tt.histogram tt.get_program_id tt.get_num_programs
     tt.make_range ub.poison llvm.intr.assume gpu.barrier fuse.base""".split()
 )
 #: Ops of those dialects that are ``COMPUTED``.
@@ -26,8 +26,10 @@ STRUCTURE = frozenset(
 )
 #: Folds, whose operands go to the arguments of their region and to their results.
 FOLDS = ("tt.reduce", "tt.scan")
+#: What the names of ops begin with that describe the tensor at their operand 0.
+DESCRIBING = "tt.make_tensor_descriptor"
 #: Ops with an effect that is not on memory.
-ASSERTS, PRINTS = "tt.assert", "tt.print"
+ASSERTS, PRINTS = "tt.assert", "tt.print"  #: the second begins the names of several
 #: Text or a library that runs on each element.  It may do more unless the attribute ``pure`` denies that and
 #: the text has no instruction on memory.
 FOREIGN = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise"})
@@ -46,6 +48,5 @@ def is_known(name: str) -> bool:
         or name in COMPUTED
         or name in ACCESSES
         or name in STRUCTURE
-        or name in (ASSERTS, PRINTS)
-        or name.startswith(FOLDS)
+        or name.startswith((ASSERTS, PRINTS, DESCRIBING, *FOLDS))
     )

@@ -17,8 +17,6 @@ import torch
 from torch._higher_order_ops import triton_kernel_wrap
 from torch.fx import Graph, Node
 
-from .facts import facts_of
-
 log = logging.getLogger(__name__)
 
 #: Whether a graph is being compiled in this context: elsewhere torch answers itself.
@@ -81,6 +79,8 @@ def _answer() -> None:
     ) -> list[str]:
         if not _ENTERED.get():
             return ask_torch(kernel_idx, constant_args_idx, kwargs, tma_descriptor_metadata)  # type: ignore[no-any-return]
+        from .facts import facts_of  # MLIR and Triton are loaded where a graph has such a kernel
+
         kernel, constants = _in_table(kernel_idx, constant_args_idx)
         facts = facts_of(kernel, {**kwargs, **constants}, tma_descriptor_metadata)
         if facts.why is not None:

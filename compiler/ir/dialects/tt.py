@@ -33,6 +33,7 @@ from .tt_rules import (
 )
 from .tt_descriptors import MakeTensorDescriptor as MakeTensorDescriptor
 from .tt_folds import Reduce as Reduce
+from .tt_prints import Print as Print
 from .tt_rules import product_problem as product_problem
 from .tt_rules import tile_problem as tile_problem
 from .tt_types import TT as TT
@@ -258,17 +259,6 @@ class Assert(TT.Operation, name="assert"):
 
     condition: Operand[Any]
     message: ir.StringAttr
-
-
-class Print(TT.Operation, name="print"):
-    """Prints ``prefix`` and the values, from each program.  ``hex``: as hexadecimal numbers; ``isSigned``: 1
-    for each value that is signed.
-    """
-
-    args: Sequence[Operand[Any]]
-    prefix: ir.StringAttr
-    hex: Any
-    isSigned: Any
 
 
 class Histogram(TT.Operation, name="histogram", traits=[ext.Pure]):

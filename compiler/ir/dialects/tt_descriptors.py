@@ -12,19 +12,84 @@ from .tt_rules import descriptor_block, descriptor_rows, make_descriptor, verifi
 from .tt_types import TT
 
 Operand, Result = ext.Operand, ext.Result
-I32 = ir.IntegerType[32]
+I32, I64 = ir.IntegerType[32], ir.IntegerType[64]
 
 #: Values of ``kind`` of ``tt.descriptor_reduce``.
 DESCRIPTOR_REDUCE = {"add": 1, "min": 2, "max": 3, "inc": 4, "dec": 5, "and": 6, "or": 7, "xor": 8}
 
 
 class MakeTensorDescriptor(TT.Operation, name="make_tensor_descriptor", traits=[ext.Pure]):
-    """Describes the tensor at ``base``: after it all sizes (i32), then all strides (i64, in elements; the last
-    is 1).  ``padding``: what is read outside, 1 zeros, 2 NaN.
+    """Describes a tensor of one axis at ``base``, by its size and its stride in elements, which is 1.
+    ``padding``: what is read outside, 1 zeros, 2 NaN.
     """
 
     base: Operand[Any]
-    sizes_and_strides: Sequence[Operand[Any]]
+    size: Operand[I32]
+    stride: Operand[I64]
+    padding: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(make_descriptor)
+
+
+class MakeTensorDescriptor2(TT.Operation, name="make_tensor_descriptor_2", traits=[ext.Pure]):
+    """``tt.make_tensor_descriptor`` of two axes.  The last stride is 1."""
+
+    base: Operand[Any]
+    size0: Operand[I32]
+    size1: Operand[I32]
+    stride0: Operand[I64]
+    stride1: Operand[I64]
+    padding: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(make_descriptor)
+
+
+class MakeTensorDescriptor3(TT.Operation, name="make_tensor_descriptor_3", traits=[ext.Pure]):
+    """``tt.make_tensor_descriptor`` of three axes.  The last stride is 1."""
+
+    base: Operand[Any]
+    size0: Operand[I32]
+    size1: Operand[I32]
+    size2: Operand[I32]
+    stride0: Operand[I64]
+    stride1: Operand[I64]
+    stride2: Operand[I64]
+    padding: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(make_descriptor)
+
+
+class MakeTensorDescriptor4(TT.Operation, name="make_tensor_descriptor_4", traits=[ext.Pure]):
+    """``tt.make_tensor_descriptor`` of four axes.  The last stride is 1."""
+
+    base: Operand[Any]
+    size0: Operand[I32]
+    size1: Operand[I32]
+    size2: Operand[I32]
+    size3: Operand[I32]
+    stride0: Operand[I64]
+    stride1: Operand[I64]
+    stride2: Operand[I64]
+    stride3: Operand[I64]
+    padding: ir.IntegerAttr
+    result: Result[Any]
+    verify_invariants = verified(make_descriptor)
+
+
+class MakeTensorDescriptor5(TT.Operation, name="make_tensor_descriptor_5", traits=[ext.Pure]):
+    """``tt.make_tensor_descriptor`` of five axes.  The last stride is 1."""
+
+    base: Operand[Any]
+    size0: Operand[I32]
+    size1: Operand[I32]
+    size2: Operand[I32]
+    size3: Operand[I32]
+    size4: Operand[I32]
+    stride0: Operand[I64]
+    stride1: Operand[I64]
+    stride2: Operand[I64]
+    stride3: Operand[I64]
+    stride4: Operand[I64]
     padding: ir.IntegerAttr
     result: Result[Any]
     verify_invariants = verified(make_descriptor)

@@ -6,19 +6,26 @@ dictionary.  So one op of Triton may be several of the mirror, by the number of 
 
 import re
 
-#: Triton's ops that the mirror has once for each number of operands, and the most that there are.
-ARITIES = {"tt.reduce": 5, "tt.scan": 5, "tt.reduce.return": 5, "tt.scan.return": 5}
+#: Triton's ops that the mirror has several times, and by the number of operands the end of the mirror's name.
+_FOLDED = {1: "", **{n: f"_{n}" for n in range(2, 6)}}
+FAMILIES = {
+    "tt.reduce": _FOLDED,
+    "tt.scan": _FOLDED,
+    "tt.reduce.return": _FOLDED,
+    "tt.scan.return": _FOLDED,
+    "tt.print": {0: "_0", **_FOLDED},
+    "tt.make_tensor_descriptor": {1 + 2 * rank: ending for rank, ending in _FOLDED.items()},
+}
 
 
 def mirror_name(op: str, operands: int) -> str:
     """The mirror's name of Triton's ``op`` with so many operands."""
-    name = op.replace(".return", "_return")
-    return name if op not in ARITIES or operands == 1 else f"{name}_{operands}"
+    return op.replace(".return", "_return") + FAMILIES.get(op, {}).get(operands, "")
 
 
-_RENAMED = {mirror_name(op, n): op for op, most in ARITIES.items() for n in range(1, most + 1)}
+_RENAMED = {mirror_name(op, n): op for op, endings in FAMILIES.items() for n in endings}
 _OF_MIRROR = re.compile('"(' + "|".join(sorted(map(re.escape, _RENAMED), key=len, reverse=True)) + r')"\(')
-_OF_TRITON = re.compile('"(' + "|".join(sorted(map(re.escape, ARITIES), key=len, reverse=True)) + r')"\(')
+_OF_TRITON = re.compile('"(' + "|".join(sorted(map(re.escape, FAMILIES), key=len, reverse=True)) + r')"\(')
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<(?!tensor<)([^>]*)>")
 _SPACE = re.compile(r"(!tt\.ptr<[^<>,]*), \d+>")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -79,4 +86,5 @@ def _filled(bare: str, strings: list[str]) -> str:
 
 
 def _operands(line: str, start: int) -> int:
-    return line[start : line.index(")", start)].count(",") + 1
+    inside = line[start : line.index(")", start)]
+    return inside.count(",") + 1 if inside else 0

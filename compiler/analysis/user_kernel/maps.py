@@ -1,0 +1,103 @@
+"""Where a user's kernel accesses memory: for each load, store and atomic its index map and its mask.
+
+A map says which element of an argument lane (``l0``, ``l1``, ..) of a tile accesses, as an expression of the
+index algebra, counted in elements from the argument's address.  Its symbols are
+
+    p0 p1 p2    the program's number along each axis of the grid; g0 g1 g2: the extent of the grid
+    a3          the integer that is argument 3
+    l0 l1 ..    the place in the tile along each of its axes
+    t0 t1 ..    the turn of a loop around the access, from 0
+    x0 x1 ..    another integer that the program computes: loaded, chosen, or rounded in a way that is not
+                known to be a division of the algebra
+
+Integers are taken not to overflow.  Arguments that a program divides or divides by are taken for sizes, which
+are not negative.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ...index import Expr
+from ...mlir import ir
+from .integers import Comparison, Integers, Loop
+from .op_kinds import ACCESSES, ATOMIC, READING
+
+Kind = Literal["read", "write", "atomic"]
+
+
+@dataclass(frozen=True)
+class Access:
+    """One op that accesses memory.
+
+    argument, offset: which argument's memory, and at which element; None where that is not known.  shape: the
+    extents of the lanes; () for one element.  mask: the comparisons that all hold where memory is accessed;
+    None where it is not known.  loops: those around the op, the innermost last.  guarded: whether it is in a
+    branch, or in a loop whose turns are not known.
+    """
+
+    op: str
+    kind: Kind
+    argument: int | None
+    offset: Expr | None
+    shape: tuple[int, ...]
+    mask: tuple[Comparison, ...] | None
+    loops: tuple[Loop, ...]
+    guarded: bool
+
+    def elements(self, values: Mapping[str, int]) -> Iterator[int]:
+        """The elements that are accessed where the symbols, but for lanes, have ``values``.  Raises ValueError
+        where the offset or the mask is not known.
+        """
+        if self.offset is None or self.mask is None:
+            raise ValueError(f"where '{self.op}' accesses memory is not known")
+        for lanes in _points(self.shape):
+            env = {**values, **{f"l{axis}": lane for axis, lane in enumerate(lanes)}}
+            if all(comparison.holds(env) for comparison in self.mask):
+                yield self.offset.evaluate(env)
+
+
+def access_maps(func: ir.Operation) -> tuple[Access, ...]:
+    """The accesses of the kernel ``func``, in program order."""
+    return tuple(_accesses(func.operation, Integers(func.operation), (), False))
+
+
+def _accesses(
+    parent: ir.Operation, integers: Integers, loops: tuple[Loop, ...], guarded: bool
+) -> Iterator[Access]:
+    if parent.name == "scf.for":
+        loops = (*loops, integers.loop(parent))
+    guarded |= parent.name in ("scf.if", "scf.while") or any(len(region.blocks) > 1 for region in parent.regions)
+    for region in parent.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                op = child.operation
+                if op.name in ACCESSES:
+                    yield _access(op, integers, loops, guarded)
+                elif len(op.regions):
+                    yield from _accesses(op, integers, loops, guarded)
+
+
+def _access(op: ir.Operation, integers: Integers, loops: tuple[Loop, ...], guarded: bool) -> Access:
+    kind: Kind = "read" if op.name in READING else "atomic" if op.name in ATOMIC else "write"
+    if op.name.startswith("tt.descriptor_"):
+        shape, place, mask = integers.in_descriptor(op)
+    else:
+        shape, place = integers.shape_of(op.operands[0]), integers.address(op.operands[0])
+        mask = integers.mask(operand) if (operand := _mask(op)) is not None else ()
+    argument, offset = (None, None) if place is None else (place.argument, place.offset)
+    return Access(op.name, kind, argument, offset, shape, mask, loops, guarded)
+
+
+def _mask(op: ir.Operation) -> ir.Value | None:
+    first = {"tt.load": 1, "tt.store": 2, "tt.atomic_rmw": 2}.get(op.name)
+    return op.operands[first] if first is not None and len(op.operands) > first else None
+
+
+def _points(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if not shape:
+        yield ()
+        return
+    for first in range(shape[0]):
+        for rest in _points(shape[1:]):
+            yield (first, *rest)
