@@ -66,7 +66,8 @@ def _beside(effects: KernelEffects) -> Iterator[str]:
 
 
 def _access(access: Access) -> str:
-    where = "unknown memory" if access.argument is None else f"{access.argument} at {access.offset}"
+    at = "unknown elements" if access.offset is None else str(access.offset)
+    where = f"{' or '.join(map(str, access.arguments))} at {at}" if access.arguments else "unknown memory"
     over = " x ".join(map(str, access.shape))
     mask = access.mask
     chosen = "unknown" if mask is None else "all" if not mask else "where " + " and ".join(map(str, mask))

@@ -8,11 +8,11 @@ done to them may be done to every argument.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...ir.dialects.tt_types import Descriptor, pointee_of
 from ...mlir import ir
-from .flow import Flow
+from .flow import Flow, has_memory
 from .op_kinds import ASSERTS, ATOMIC, FOREIGN, PRINTS, READING, is_known, touches_memory
 
 
@@ -77,7 +77,7 @@ def kernel_effects(func: ir.Operation) -> KernelEffects:
     """What the kernel ``func`` does."""
     func = func.operation
     arguments = list(func.regions[0].blocks[0].arguments)
-    places = [n for n, argument in enumerate(arguments) if _has_memory(argument.type)]
+    places = [n for n, argument in enumerate(arguments) if has_memory(argument.type)]
     ops = list(_ops(func))
     names = {op.name for op in ops}
     strange = next((op for op in ops if not is_known(op.name) and not _is_pure(op)), None)
@@ -88,28 +88,24 @@ def kernel_effects(func: ir.Operation) -> KernelEffects:
         return KernelEffects(tuple(found), asserts, prints, UNKNOWN, why)
 
     seen: set[ir.Value] = set()
-    effects: list[PointerEffects | None] = [None] * len(arguments)
+    of_places: dict[int, PointerEffects] = {}
     for n in places:
         flow = Flow()
-        effects[n] = _effects(flow, arguments[n])
+        of_places[n] = _effects(flow, arguments[n])
         seen |= flow.values
     elsewhere = PointerEffects()
     flow = Flow()
     for value in _strangers(ops, seen):
         elsewhere |= _effects(flow, value)
-    why = None
+    reason = None
+    if any(effects.unknown for effects in of_places.values()):
+        reason = "an address is given to text that is not analysed"
     if elsewhere.written or elsewhere.read:
-        why = "it accesses addresses that it loads or computes"
-        met = PointerEffects(elsewhere.read, elsewhere.written, unknown=elsewhere.written)
-        effects = [known and known | met for known in effects]
-    if any(known is not None and known.unknown for known in effects) and why is None:
-        why = "an address is given to text that is not analysed"
-    effects = [known and (replace(known, read=True, written=True) if known.unknown else known) for known in effects]
-    return KernelEffects(tuple(effects), asserts, prints, elsewhere, why)
-
-
-def _has_memory(type_: ir.Type) -> bool:
-    return pointee_of(type_) is not None or isinstance(type_, (Descriptor, ir.RankedTensorType))
+        reason = "it accesses addresses that it loads or computes"
+        met = UNKNOWN if elsewhere.written else PointerEffects(read=True)
+        of_places = {n: effects | met for n, effects in of_places.items()}
+    found = [of_places.get(n) for n in range(len(arguments))]
+    return KernelEffects(tuple(found), asserts, prints, elsewhere, reason)
 
 
 def _ops(func: ir.Operation) -> Iterator[ir.Operation]:
@@ -150,6 +146,6 @@ def _strangers(ops: list[ir.Operation], seen: set[ir.Value]) -> Iterator[ir.Valu
     """The addresses that no argument is in: loaded ones, and those of integers."""
     for op in ops:
         for result in op.results:
-            if pointee_of(result.type) is not None or isinstance(result.type, Descriptor):
-                if op.name in READING or op.name in ATOMIC or result not in seen:
-                    yield result
+            address = pointee_of(result.type) is not None or isinstance(result.type, Descriptor)
+            if address and (op.name in READING or op.name in ATOMIC or result not in seen):
+                yield result

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ...ir.dialects.tt_types import Descriptor, pointee_of
 from ...mlir import ir
 from .op_kinds import ACCESSES, COMPARED, COMPUTED, DESCRIBING, FOLDS, FOREIGN, PURE_DIALECTS
 
@@ -13,6 +14,14 @@ class Flow:
 
     def __init__(self) -> None:
         self.values: set[ir.Value] = set()
+
+    @staticmethod
+    def of(start: ir.Value) -> "Flow":
+        """The values that may hold the address ``start``."""
+        flow = Flow()
+        for _ in flow.uses(start):
+            pass
+        return flow
 
     def uses(self, start: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
         """Each op of ``ACCESSES`` and ``FOREIGN`` that takes a value which may hold the address, and as which
@@ -31,14 +40,24 @@ class Flow:
                 waiting.extend(_next(op, use.operand_number))
 
 
+def has_memory(type_: ir.Type) -> bool:
+    """Whether a kernel's argument of this type is memory: an address, a descriptor or, in a kernel of this
+    compiler, a tensor.
+    """
+    return pointee_of(type_) is not None or isinstance(type_, (Descriptor, ir.RankedTensorType))
+
+
 def _next(op: ir.Operation, operand: int) -> Iterator[ir.Value]:
     """The values that may hold what ``operand`` of ``op`` holds."""
     name = op.name
     if name in COMPARED:
         return
-    if name in COMPUTED or name in FOREIGN or name.partition(".")[0] in PURE_DIALECTS:
-        yield from op.results
-    elif name == "tt.load" and operand == 2:  # what it gives where the mask is false
+    if (
+        name in COMPUTED
+        or name in FOREIGN
+        or name.partition(".")[0] in PURE_DIALECTS
+        or (name == "tt.load" and operand == 2)
+    ):
         yield from op.results
     elif name.startswith(FOLDS) and len(op.regions):
         yield from op.results

@@ -119,16 +119,23 @@ class Integers:
         """The lanes of an access through a descriptor, where they access memory and which do."""
         block = block_of(op.operands[0].type)
         assert block is not None
+        tile = (
+            op.results[0] if len(op.results) else op.operands[3 if op.name == "tt.descriptor_scatter" else 1]
+        )
         shape, rank = tuple(block.shape), block.rank
         made = op.operands[0].owner
         indices = [v for v in op.operands if isinstance(v.type, ir.IntegerType)]
-        if isinstance(made, ir.Block) or not made.operation.name.startswith(DESCRIBING) or len(indices) != rank:
-            return shape, None, None
+        if (
+            isinstance(made, ir.Block)
+            or not made.operation.name.startswith(DESCRIBING)
+            or len(indices) != rank
+        ):
+            return self.shape_of(tile), None, None
         base = self.address(made.operation.operands[0])
         given = [self.integer(value) for value in list(made.operation.operands)[1:]]
         starts = [self.integer(value) for value in indices]
         if base is None or None in given or None in starts:
-            return shape, None, None
+            return self.shape_of(tile), None, None
         mask: list[Comparison] = []
         for axis, (start, size, stride) in enumerate(zip(starts, given[:rank], given[rank:], strict=True)):
             assert start is not None and size is not None and stride is not None
@@ -163,7 +170,7 @@ class Integers:
             base = self.address(op.operands[0])
             more = self.integer(op.operands[1]) if op.name == "tt.addptr" else const(0)
             return None if base is None or more is None else base + more
-        if op.name in _SAME:
+        if op.name in _SAME or (op.name == "tt.bitcast" and _same_width(op)):
             return self._of(op.operands[0])
         lanes = _lanes(op)
         if lanes is not None:
@@ -179,8 +186,9 @@ class Integers:
         op, number = op.operation, value.arg_number
         loop = self.loop(op)
         if number == 0:
-            known = loop.lower is not None and loop.step is not None
-            return loop.lower + loop.step * sym(loop.turn) if known else None  # type: ignore[operator]
+            if loop.lower is None or loop.step is None:
+                return None
+            return loop.lower + loop.step * sym(loop.turn)
         start = self._of(op.operands[number + 2])
         if start is None:
             return None
@@ -273,6 +281,15 @@ def _constant(op: ir.Operation) -> int | None:
     if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
         attribute = attribute.get_splat_value()
     return int(attribute.value) if isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)) else None
+
+
+def _same_width(op: ir.Operation) -> bool:
+    """Whether a cast gives addresses of elements that are as wide as before."""
+    before, after = (pointee_of(value.type) for value in (op.operands[0], op.results[0]))
+    if before is None or after is None:
+        return False
+    widths = [getattr(type_, "width", None) for type_ in (before, after)]
+    return widths[0] is not None and widths[0] == widths[1]
 
 
 def _lanes(op: ir.Operation) -> dict[str, Expr | int] | None:

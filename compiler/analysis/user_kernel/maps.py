@@ -20,6 +20,7 @@ from typing import Literal
 
 from ...index import Expr
 from ...mlir import ir
+from .flow import Flow, has_memory
 from .integers import Comparison, Integers, Loop
 from .op_kinds import ACCESSES, ATOMIC, READING
 
@@ -30,15 +31,15 @@ Kind = Literal["read", "write", "atomic"]
 class Access:
     """One op that accesses memory.
 
-    argument, offset: which argument's memory, and at which element; None where that is not known.  shape: the
-    extents of the lanes; () for one element.  mask: the comparisons that all hold where memory is accessed;
-    None where it is not known.  loops: those around the op, the innermost last.  guarded: whether it is in a
-    branch, or in a loop whose turns are not known.
+    arguments: whose memory it may be; none where that is not known.  offset: the element of that one
+    argument; None where it is not known.  shape: the extents of the lanes; () for one element.  mask: the
+    comparisons that all hold where memory is accessed; None where it is not known.  loops: those around the
+    op, the innermost last.  guarded: whether it is in a branch, or in a loop whose turns are not known.
     """
 
     op: str
     kind: Kind
-    argument: int | None
+    arguments: tuple[int, ...]
     offset: Expr | None
     shape: tuple[int, ...]
     mask: tuple[Comparison, ...] | None
@@ -46,8 +47,8 @@ class Access:
     guarded: bool
 
     def elements(self, values: Mapping[str, int]) -> Iterator[int]:
-        """The elements that are accessed where the symbols, but for lanes, have ``values``.  Raises ValueError
-        where the offset or the mask is not known.
+        """The elements that are accessed where the symbols, but for lanes, have ``values``.  Raises
+        ValueError where the offset or the mask is not known.
         """
         if self.offset is None or self.mask is None:
             raise ValueError(f"where '{self.op}' accesses memory is not known")
@@ -59,34 +60,48 @@ class Access:
 
 def access_maps(func: ir.Operation) -> tuple[Access, ...]:
     """The accesses of the kernel ``func``, in program order."""
-    return tuple(_accesses(func.operation, Integers(func.operation), (), False))
+    func = func.operation
+    owners: dict[ir.Value, tuple[int, ...]] = {}
+    for number, argument in enumerate(func.regions[0].blocks[0].arguments):
+        if has_memory(argument.type):
+            for value in Flow.of(argument).values:
+                owners[value] = (*owners.get(value, ()), number)
+    return tuple(_accesses(func, Integers(func), owners, (), False))
 
 
 def _accesses(
-    parent: ir.Operation, integers: Integers, loops: tuple[Loop, ...], guarded: bool
+    parent: ir.Operation,
+    integers: Integers,
+    owners: Mapping[ir.Value, tuple[int, ...]],
+    loops: tuple[Loop, ...],
+    guarded: bool,
 ) -> Iterator[Access]:
     if parent.name == "scf.for":
         loops = (*loops, integers.loop(parent))
-    guarded |= parent.name in ("scf.if", "scf.while") or any(len(region.blocks) > 1 for region in parent.regions)
+    guarded |= parent.name in ("scf.if", "scf.while") or any(
+        len(region.blocks) > 1 for region in parent.regions
+    )
     for region in parent.regions:
         for block in region.blocks:
             for child in block.operations:
                 op = child.operation
                 if op.name in ACCESSES:
-                    yield _access(op, integers, loops, guarded)
+                    yield _access(op, integers, owners.get(op.operands[0], ()), loops, guarded)
                 elif len(op.regions):
-                    yield from _accesses(op, integers, loops, guarded)
+                    yield from _accesses(op, integers, owners, loops, guarded)
 
 
-def _access(op: ir.Operation, integers: Integers, loops: tuple[Loop, ...], guarded: bool) -> Access:
+def _access(
+    op: ir.Operation, integers: Integers, arguments: tuple[int, ...], loops: tuple[Loop, ...], guarded: bool
+) -> Access:
     kind: Kind = "read" if op.name in READING else "atomic" if op.name in ATOMIC else "write"
     if op.name.startswith("tt.descriptor_"):
         shape, place, mask = integers.in_descriptor(op)
     else:
         shape, place = integers.shape_of(op.operands[0]), integers.address(op.operands[0])
         mask = integers.mask(operand) if (operand := _mask(op)) is not None else ()
-    argument, offset = (None, None) if place is None else (place.argument, place.offset)
-    return Access(op.name, kind, argument, offset, shape, mask, loops, guarded)
+    offset = None if place is None else place.offset
+    return Access(op.name, kind, arguments, offset, shape, mask, loops, guarded)
 
 
 def _mask(op: ir.Operation) -> ir.Value | None:

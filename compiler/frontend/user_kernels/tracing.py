@@ -38,7 +38,7 @@ def user_kernel_facts() -> Iterator[None]:
 
 
 def has_effect(node: Node) -> bool:
-    """Whether ``node`` calls a user's kernel that does more than write its tensors, as found while tracing."""
+    """Whether ``node`` calls a user's kernel that was found to do more than write its tensors."""
     if not (
         node.op == "call_function"
         and isinstance(node.target, torch._ops.HigherOrderOperator)

@@ -5,7 +5,6 @@ become constants, addresses and integers that 16 divides say so.  Calls are inli
 pointers, and the text is simplified by Triton's own canonicalizer and CSE, so that a kernel is one function.
 """
 
-import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -133,7 +132,8 @@ def _said(error: Exception) -> str:
     """What Triton says, without the excerpt of the source above it and below."""
     message = getattr(error, "error_message", None) or str(error)
     node = getattr(error, "node", None)
-    at = f"line {node.lineno} of the kernel: " if hasattr(node, "lineno") else ""
+    line = getattr(node, "lineno", None)
+    at = "" if line is None else f"line {line} of the kernel: "
     return at + " ".join(str(message).split())
 
 
@@ -234,4 +234,13 @@ def _generic(module: Any, context: Any) -> str:
     return text.replace("{__generic = 0 : i32}", "")
 
 
-__all__ = ["Descriptor", "KernelTtir", "Number", "Pointer", "UserKernelError", "debugging", "described", "ttir_of"]
+__all__ = [
+    "Descriptor",
+    "KernelTtir",
+    "Number",
+    "Pointer",
+    "UserKernelError",
+    "debugging",
+    "described",
+    "ttir_of",
+]

@@ -3,9 +3,9 @@ here rather than inside Triton.
 
 Names, operands and attribute spellings are Triton's (3.6 to 3.9).  A Python-defined op cannot have a variable
 number of operands or a dotted name, so ``tt_text.py`` renames two kinds of ops: ops by number of operands
-(``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and terminators (``tt.reduce_return`` is
-``tt.reduce.return``).  Reductions and scans are in ``tt_folds.py``, tensor descriptors in
-``tt_descriptors.py``.
+(``tt.reduce``, ``tt.reduce_2``, ``tt.reduce_3`` are all ``tt.reduce``) and terminators (``tt.reduce_return``
+is ``tt.reduce.return``).  Reductions and scans are in ``tt_folds.py``, tensor descriptors in
+``tt_descriptors.py``, prints in ``tt_prints.py``.
 """
 
 # The bindings read annotations when a class is created, so this file must not defer their evaluation.
@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from ...mlir import ext, ir, load_dialect
+from .tt_descriptors import MakeTensorDescriptor as MakeTensorDescriptor
+from .tt_folds import Reduce as Reduce
+from .tt_prints import Print as Print
 from .tt_rules import (
     addptr,
     broadcast,
@@ -31,9 +34,6 @@ from .tt_rules import (
     split,
     verified,
 )
-from .tt_descriptors import MakeTensorDescriptor as MakeTensorDescriptor
-from .tt_folds import Reduce as Reduce
-from .tt_prints import Print as Print
 from .tt_rules import product_problem as product_problem
 from .tt_rules import tile_problem as tile_problem
 from .tt_types import TT as TT

@@ -237,5 +237,3 @@ class ScanReturn5(TT.Operation, name="scan_return_5", traits=[ir.IsTerminatorTra
     value2: Operand[Any]
     value3: Operand[Any]
     value4: Operand[Any]
-
-

@@ -11,8 +11,8 @@ Operand = ext.Operand
 
 
 class Print(TT.Operation, name="print"):
-    """Prints ``prefix`` and a value, from each program.  ``hex``: as hexadecimal numbers; ``isSigned``: 1 where
-    the value is signed.
+    """Prints ``prefix`` and a value, from each program.  ``hex``: as hexadecimal numbers; ``isSigned``: 1
+    where the value is signed.
     """
 
     value: Operand[Any]

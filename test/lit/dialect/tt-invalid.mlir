@@ -338,3 +338,184 @@ func.func private @t() {
   %y = "tt.make_range"() {start = 0 : i32, end = 2097152 : i32} : () -> tensor<2097152xi32>
   return
 }
+
+// -----
+
+// histogram: one axis
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %t = arith.constant dense<1> : tensor<4x4xi32>
+  // expected-error@+1 {{'tt.histogram' op expected tiles of one axis, got tensor<4x4xi32> and tensor<8xi32>}}
+  %h = "tt.histogram"(%t) : (tensor<4x4xi32>) -> tensor<8xi32>
+  return
+}
+
+// -----
+
+// histogram: the mask
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %m = arith.constant dense<true> : tensor<8xi1>
+  // expected-error@+1 {{'tt.histogram' op expected a mask for each of tensor<16xi32>, got tensor<8xi1>}}
+  %h = "tt.histogram"(%i, %m) : (tensor<16xi32>, tensor<8xi1>) -> tensor<8xi32>
+  return
+}
+
+// -----
+
+// gather: the axis
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.gather' op axis 1 is outside tensor<16xf32>, or tensor<16xi32> has another rank}}
+  %g = "tt.gather"(%x, %i) {axis = 1 : i32} : (tensor<16xf32>, tensor<16xi32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// gather: the result
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.gather' op expected a result of shape [16], got tensor<8xf32>}}
+  %g = "tt.gather"(%x, %i) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xi32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// gather: its elements
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.gather' op expected result elements f32, got tensor<16xi32>}}
+  %g = "tt.gather"(%x, %i) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xi32>) -> tensor<16xi32>
+  return
+}
+
+// -----
+
+// cat: as many elements
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.cat' op expected two tiles of one shape and their elements together, got tensor<16xf32>, tensor<16xf32>, tensor<16xf32>}}
+  %c = "tt.cat"(%x, %x) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// make_tensor_descriptor: of a pointer
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // expected-error@+1 {{'tt.make_tensor_descriptor' op expected a pointer and a descriptor, got i32 and !tt.tensordesc<tensor<16xf32>>}}
+  %d = "tt.make_tensor_descriptor"(%n, %n, %one) {padding = 1 : i32} : (i32, i32, i64) -> !tt.tensordesc<tensor<16xf32>>
+  return
+}
+
+// -----
+
+// make_tensor_descriptor: its elements
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // expected-error@+1 {{'tt.make_tensor_descriptor' op expected tiles of f32, got !tt.tensordesc<tensor<16xf16>>}}
+  %d = "tt.make_tensor_descriptor"(%p, %n, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i64) -> !tt.tensordesc<tensor<16xf16>>
+  return
+}
+
+// -----
+
+// make_tensor_descriptor: a size and a stride for each axis
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // expected-error@+1 {{'tt.make_tensor_descriptor' op expected 2 sizes (i32) and as many strides (i64), got i32, i64}}
+  %d = "tt.make_tensor_descriptor"(%p, %n, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i64) -> !tt.tensordesc<tensor<4x16xf32>>
+  return
+}
+
+// -----
+
+// descriptor_load: a descriptor
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.descriptor_load' op expected a descriptor, got !tt.ptr<f32>}}
+  %v = "tt.descriptor_load"(%p, %n) : (!tt.ptr<f32>, i32) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+// descriptor_load: its tile
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  %d = "tt.make_tensor_descriptor"(%p, %n, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i64) -> !tt.tensordesc<tensor<16xf32>>
+  // expected-error@+1 {{'tt.descriptor_load' op expected a tile like tensor<16xf32>, got tensor<8xf32>}}
+  %v = "tt.descriptor_load"(%d, %n) : (!tt.tensordesc<tensor<16xf32>>, i32) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// descriptor_store: an index for each axis
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  %d = "tt.make_tensor_descriptor"(%p, %n, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i64) -> !tt.tensordesc<tensor<16xf32>>
+  // expected-error@+1 {{'tt.descriptor_store' op expected 1 indices, got 2}}
+  "tt.descriptor_store"(%d, %x, %n, %n) : (!tt.tensordesc<tensor<16xf32>>, tensor<16xf32>, i32, i32) -> ()
+  return
+}
+
+// -----
+
+// descriptor_gather: rows
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  %d = "tt.make_tensor_descriptor"(%p, %n, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i64) -> !tt.tensordesc<tensor<16xf32>>
+  // expected-error@+1 {{'tt.descriptor_gather' op expected a descriptor of tiles of one row, got !tt.tensordesc<tensor<16xf32>>}}
+  %v = "tt.descriptor_gather"(%d, %i, %n) : (!tt.tensordesc<tensor<16xf32>>, tensor<16xi32>, i32) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// descriptor_gather: a row for each
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  %d = "tt.make_tensor_descriptor_2"(%p, %n, %n, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i64, i64) -> !tt.tensordesc<tensor<1x8xf32>>
+  // expected-error@+1 {{'tt.descriptor_gather' op expected a row of 8 for each of tensor<16xi32>, got tensor<16x16xf32>}}
+  %v = "tt.descriptor_gather"(%d, %i, %n) : (!tt.tensordesc<tensor<1x8xf32>>, tensor<16xi32>, i32) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// descriptor_scatter: its elements
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  %d = "tt.make_tensor_descriptor_2"(%p, %n, %n, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i64, i64) -> !tt.tensordesc<tensor<1x8xf32>>
+  %h = arith.constant dense<0.0> : tensor<16x8xf16>
+  // expected-error@+1 {{'tt.descriptor_scatter' op expected a tile of f32, got tensor<16x8xf16>}}
+  "tt.descriptor_scatter"(%d, %i, %n, %h) : (!tt.tensordesc<tensor<1x8xf32>>, tensor<16xi32>, i32, tensor<16x8xf16>) -> ()
+  return
+}

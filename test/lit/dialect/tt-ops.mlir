@@ -106,3 +106,94 @@
   %asm = "tt.elementwise_inline_asm"(%three) {asm_string = "mov.b64 $0, 1;", constraints = "=l,r", packed_element = 1 : i32, pure = true} : (i32) -> i64
   "tt.return"() : () -> ()
 }) {function_type = () -> (), sym_name = "arithmetic", sym_visibility = "public"} : () -> ()
+
+// What users' kernels have, and this compiler does not emit.
+// CHECK: "tt.func"() ({
+"tt.func"() ({
+^bb0(%p: !tt.ptr<f32>, %n: i32):
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // CHECK: "tt.reduce_4"(%{{.*}})
+  // CHECK: "tt.reduce_return_4"(%{{.*}}) : (f32, f32, f32, f32) -> ()
+  %reduce4:4 = "tt.reduce_4"(%x, %x, %x, %x) ({
+  ^bb0(%l0: f32, %l1: f32, %l2: f32, %l3: f32, %r0: f32, %r1: f32, %r2: f32, %r3: f32):
+    "tt.reduce_return_4"(%l0, %l1, %l2, %l3) : (f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (f32, f32, f32, f32)
+  // CHECK: "tt.reduce_5"(%{{.*}})
+  // CHECK: "tt.reduce_return_5"(%{{.*}}) : (f32, f32, f32, f32, f32) -> ()
+  %reduce5:5 = "tt.reduce_5"(%x, %x, %x, %x, %x) ({
+  ^bb0(%l0: f32, %l1: f32, %l2: f32, %l3: f32, %l4: f32, %r0: f32, %r1: f32, %r2: f32, %r3: f32, %r4: f32):
+    "tt.reduce_return_5"(%l0, %l1, %l2, %l3, %l4) : (f32, f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (f32, f32, f32, f32, f32)
+  // CHECK: "tt.scan_2"(%{{.*}})
+  // CHECK: "tt.scan_return_2"(%{{.*}}) : (f32, f32) -> ()
+  %scan2:2 = "tt.scan_2"(%x, %x) ({
+  ^bb0(%l0: f32, %l1: f32, %r0: f32, %r1: f32):
+    "tt.scan_return_2"(%l0, %l1) : (f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  // CHECK: "tt.scan_3"(%{{.*}})
+  // CHECK: "tt.scan_return_3"(%{{.*}}) : (f32, f32, f32) -> ()
+  %scan3:3 = "tt.scan_3"(%x, %x, %x) ({
+  ^bb0(%l0: f32, %l1: f32, %l2: f32, %r0: f32, %r1: f32, %r2: f32):
+    "tt.scan_return_3"(%l0, %l1, %l2) : (f32, f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  // CHECK: "tt.scan_4"(%{{.*}})
+  // CHECK: "tt.scan_return_4"(%{{.*}}) : (f32, f32, f32, f32) -> ()
+  %scan4:4 = "tt.scan_4"(%x, %x, %x, %x) ({
+  ^bb0(%l0: f32, %l1: f32, %l2: f32, %l3: f32, %r0: f32, %r1: f32, %r2: f32, %r3: f32):
+    "tt.scan_return_4"(%l0, %l1, %l2, %l3) : (f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  // CHECK: "tt.scan_5"(%{{.*}})
+  // CHECK: "tt.scan_return_5"(%{{.*}}) : (f32, f32, f32, f32, f32) -> ()
+  %scan5:5 = "tt.scan_5"(%x, %x, %x, %x, %x) ({
+  ^bb0(%l0: f32, %l1: f32, %l2: f32, %l3: f32, %l4: f32, %r0: f32, %r1: f32, %r2: f32, %r3: f32, %r4: f32):
+    "tt.scan_return_5"(%l0, %l1, %l2, %l3, %l4) : (f32, f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  // CHECK: "tt.histogram"(%{{.*}}) : (tensor<16xi32>) -> tensor<8xi32>
+  %bins = "tt.histogram"(%i) : (tensor<16xi32>) -> tensor<8xi32>
+  // CHECK: "tt.gather"(%{{.*}}) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xi32>) -> tensor<16xf32>
+  %taken = "tt.gather"(%x, %i) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xi32>) -> tensor<16xf32>
+  // CHECK: "tt.cat"(%{{.*}}) : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %both = "tt.cat"(%x, %taken) : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  // CHECK: "tt.ptr_to_int"(%{{.*}}) : (!tt.ptr<f32>) -> i64
+  %address = "tt.ptr_to_int"(%p) : (!tt.ptr<f32>) -> i64
+  %a = arith.constant dense<1> : tensor<32x32xi8>
+  %scale = arith.constant dense<127> : tensor<32x1xi8>
+  %sums = arith.constant dense<0.0> : tensor<32x32xf32>
+  // CHECK: "tt.dot_scaled"(%{{.*}}) {a_elem_type = 0 : i32
+  %scaled = "tt.dot_scaled"(%a, %a, %sums, %scale, %scale) {a_elem_type = 0 : i32, b_elem_type = 0 : i32, fastMath = false, lhs_k_pack = true, rhs_k_pack = true, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>} : (tensor<32x32xi8>, tensor<32x32xi8>, tensor<32x32xf32>, tensor<32x1xi8>, tensor<32x1xi8>) -> tensor<32x32xf32>
+  // CHECK: "tt.print_0"() {hex = false
+  "tt.print_0"() {prefix = " n: ", hex = false, isSigned = array<i32>} : () -> ()
+  // CHECK: "tt.print"(%{{.*}}) {hex = false
+  "tt.print"(%n) {prefix = " n: ", hex = false, isSigned = array<i32: 1>} : (i32) -> ()
+  // CHECK: "tt.print_2"(%{{.*}}) {hex = false
+  "tt.print_2"(%n, %x) {prefix = " n: ", hex = false, isSigned = array<i32: 1, 1>} : (i32, tensor<16xf32>) -> ()
+  // CHECK: "tt.print_3"(%{{.*}}) {hex = false
+  "tt.print_3"(%n, %x, %i) {prefix = " n: ", hex = false, isSigned = array<i32: 1, 1, 1>} : (i32, tensor<16xf32>, tensor<16xi32>) -> ()
+  // CHECK: "tt.print_4"(%{{.*}}) {hex = false
+  "tt.print_4"(%n, %x, %i, %one) {prefix = " n: ", hex = false, isSigned = array<i32: 1, 1, 1, 1>} : (i32, tensor<16xf32>, tensor<16xi32>, i64) -> ()
+  // CHECK: "tt.print_5"(%{{.*}}) {hex = false
+  "tt.print_5"(%n, %x, %i, %one, %p) {prefix = " n: ", hex = false, isSigned = array<i32: 1, 1, 1, 1, 1>} : (i32, tensor<16xf32>, tensor<16xi32>, i64, !tt.ptr<f32>) -> ()
+  // CHECK: "tt.make_tensor_descriptor"(%{{.*}}) {padding = 1 : i32}
+  %d1 = "tt.make_tensor_descriptor"(%p, %n, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i64) -> !tt.tensordesc<tensor<16xf32>>
+  // CHECK: "tt.make_tensor_descriptor_2"(%{{.*}}) {padding = 1 : i32}
+  %d2 = "tt.make_tensor_descriptor_2"(%p, %n, %n, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i64, i64) -> !tt.tensordesc<tensor<1x16xf32>>
+  // CHECK: "tt.make_tensor_descriptor_3"(%{{.*}}) {padding = 1 : i32}
+  %d3 = "tt.make_tensor_descriptor_3"(%p, %n, %n, %n, %one, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i32, i64, i64, i64) -> !tt.tensordesc<tensor<1x1x16xf32>>
+  // CHECK: "tt.make_tensor_descriptor_4"(%{{.*}}) {padding = 1 : i32}
+  %d4 = "tt.make_tensor_descriptor_4"(%p, %n, %n, %n, %n, %one, %one, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i32, i32, i64, i64, i64, i64) -> !tt.tensordesc<tensor<1x1x1x16xf32>>
+  // CHECK: "tt.make_tensor_descriptor_5"(%{{.*}}) {padding = 1 : i32}
+  %d5 = "tt.make_tensor_descriptor_5"(%p, %n, %n, %n, %n, %n, %one, %one, %one, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i32, i32, i32, i64, i64, i64, i64, i64) -> !tt.tensordesc<tensor<1x1x1x1x16xf32>>
+  // CHECK: "tt.descriptor_load"(%{{.*}}) : (!tt.tensordesc<tensor<16xf32>>, i32) -> tensor<16xf32>
+  %tile = "tt.descriptor_load"(%d1, %n) : (!tt.tensordesc<tensor<16xf32>>, i32) -> tensor<16xf32>
+  // CHECK: "tt.descriptor_store"(%{{.*}}) : (!tt.tensordesc<tensor<16xf32>>, tensor<16xf32>, i32) -> ()
+  "tt.descriptor_store"(%d1, %tile, %n) : (!tt.tensordesc<tensor<16xf32>>, tensor<16xf32>, i32) -> ()
+  // CHECK: "tt.descriptor_reduce"(%{{.*}}) {kind = 1 : i32} : (!tt.tensordesc<tensor<16xf32>>, tensor<16xf32>, i32) -> ()
+  "tt.descriptor_reduce"(%d1, %tile, %n) {kind = 1 : i32} : (!tt.tensordesc<tensor<16xf32>>, tensor<16xf32>, i32) -> ()
+  // CHECK: "tt.descriptor_gather"(%{{.*}}) : (!tt.tensordesc<tensor<1x16xf32>>, tensor<16xi32>, i32) -> tensor<16x16xf32>
+  %rows = "tt.descriptor_gather"(%d2, %i, %n) : (!tt.tensordesc<tensor<1x16xf32>>, tensor<16xi32>, i32) -> tensor<16x16xf32>
+  // CHECK: "tt.descriptor_scatter"(%{{.*}}) : (!tt.tensordesc<tensor<1x16xf32>>, tensor<16xi32>, i32, tensor<16x16xf32>) -> ()
+  "tt.descriptor_scatter"(%d2, %i, %n, %rows) : (!tt.tensordesc<tensor<1x16xf32>>, tensor<16xi32>, i32, tensor<16x16xf32>) -> ()
+  "tt.return"() : () -> ()
+}) {function_type = (!tt.ptr<f32>, i32) -> (), sym_name = "of_users", sym_visibility = "public"} : () -> ()

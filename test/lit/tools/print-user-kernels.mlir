@@ -38,8 +38,8 @@
 // CHECK: @swap
 // CHECK-NEXT: argument 0: read, written
 // CHECK-NEXT: argument 1: read, written
-// CHECK-NEXT: tt.load unknown memory, for t0: 0 to a2 by 1: all
-// CHECK-NEXT: tt.store unknown memory, for t0: 0 to a2 by 1: all
+// CHECK-NEXT: tt.load 0 or 1 at unknown elements, for t0: 0 to a2 by 1: all
+// CHECK-NEXT: tt.store 0 or 1 at unknown elements, for t0: 0 to a2 by 1: all
 "tt.func"() ({
 ^bb0(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32):
   %zero = arith.constant 0 : i32
@@ -59,7 +59,7 @@
 // CHECK-NEXT: argument 0: written
 // CHECK-NEXT: argument 1: written
 // CHECK-NEXT: argument 2: not accessed
-// CHECK-NEXT: tt.store unknown memory, in a branch: all
+// CHECK-NEXT: tt.store 0 or 1 at unknown elements, in a branch: all
 "tt.func"() ({
 ^bb0(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<f32>):
   %one = arith.constant 1.0 : f32
@@ -78,7 +78,7 @@
 // An address that becomes an integer and an address again is followed.
 // CHECK: @cast
 // CHECK-NEXT: argument 0: read, written, atomic
-// CHECK-NEXT: tt.atomic_rmw unknown memory: all
+// CHECK-NEXT: tt.atomic_rmw 0 at unknown elements: all
 "tt.func"() ({
 ^bb0(%x: !tt.ptr<i32>, %n: i32):
   %eight = arith.constant 8 : i64
@@ -98,6 +98,8 @@
 // CHECK-NEXT: argument 1: read, written, unknown
 // CHECK-NEXT: effects: writes unknown memory
 // CHECK-NEXT: unknown: it accesses addresses that it loads or computes
+// CHECK-NEXT: tt.load 0 at 0: all
+// CHECK-NEXT: tt.store unknown memory: all
 "tt.func"() ({
 ^bb0(%table: !tt.ptr<i64>, %y: !tt.ptr<f32>):
   %one = arith.constant 1.0 : f32

@@ -1,0 +1,145 @@
+"""What users' kernels are said to read and write, and where, beside what they do on the interpreter."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+import torch
+from torch import Tensor
+from user_kernel_corpus import LAUNCHES, Launch
+
+from fuse_mlir.compiler.analysis.user_kernel.effects import kernel_effects, pointer_effects
+from fuse_mlir.compiler.analysis.user_kernel.maps import Access, access_maps
+from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir, described, ttir_of
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.errors import RunError
+from fuse_mlir.compiler.runtime.interpreter.tile_kernels import InterpretedTileKernel
+from fuse_mlir.compiler.runtime.interpreter.tile_memory import LoggedStorage, Memory
+
+#: Kernels with ops that the interpreter may not know.
+MAY_NOT_RUN = {
+    "added_tiles", "copied_tiles", "gathered_in_registers", "histogram", "moved_rows", "running_maximum",
+}  # fmt: skip
+#: Kernels of which some access cannot be said to be where it is.
+AT_UNKNOWN_ELEMENTS = {"atomic_counts", "chosen_pointer", "gathered", "moved_rows", "swapped_pointers"}
+
+
+def parsed(launch: Launch) -> tuple[KernelTtir, ir.Module]:
+    given = {name: described(value) for name, value in launch.arguments().items()}
+    ttir = ttir_of(launch.kernel, given)
+    context = make_context()
+    context.allow_unregistered_dialects = True
+    return ttir, ir.Module.parse(ttir.text, context)
+
+
+def function(module: ir.Module) -> ir.Operation:
+    return module.body.operations[0].operation
+
+
+@pytest.fixture(params=LAUNCHES, ids=lambda launch: launch.name)
+def launch(request) -> Launch:
+    return request.param
+
+
+def test_each_pointer_is_read_and_written_as_expected(launch):
+    ttir, module = parsed(launch)
+    found = {}
+    for name, effects in zip(ttir.arguments, pointer_effects(function(module)), strict=True):
+        if effects is not None:
+            assert not effects.unknown and not effects.escapes
+            assert not effects.atomic or (effects.read and effects.written)
+            found[name] = "a" if effects.atomic else "r" * effects.read + "w" * effects.written
+    assert found == launch.expected()
+    assert not kernel_effects(function(module)).has_effect
+
+
+def test_no_kernel_touches_memory_that_it_is_not_said_to(launch):
+    """An access whose index map is known is made at exactly these elements."""
+    ttir, module = parsed(launch)
+    try:
+        touched, given = watched(launch, ttir, module)
+    except RunError as error:
+        assert "is not tile code" in str(error) and launch.name in MAY_NOT_RUN
+        return
+    accesses = access_maps(function(module))
+    claims = pointer_effects(function(module))
+    for number, effects in enumerate(claims):
+        for kind, claimed in (("read", "read"), ("write", "written"), ("atomic", "atomic")):
+            elements = touched[number, kind]
+            assert not elements or getattr(effects, claimed), f"argument {number}: {kind}"
+            mine = [access for access in accesses if number in access.arguments and access.kind == kind]
+            if any(access.offset is None or access.mask is None or others(access) for access in mine):
+                assert launch.name in AT_UNKNOWN_ELEMENTS | {"matmul", "ragged"}
+                continue
+            predicted = {e for access in mine for e in elements_of(access, given, launch.grid)}
+            assert elements <= predicted
+            assert elements == predicted or any(access.guarded for access in mine)
+
+
+def watched(launch: Launch, ttir: KernelTtir, module: ir.Module):
+    """The elements that each argument is accessed at, by (number, kind), and the arguments' numbers."""
+    arguments = launch.arguments()
+    given = [arguments[name] for name in ttir.arguments]
+    types = ", ".join("tensor<1xf32>" if isinstance(value, Tensor) else "i32" for value in given)
+    text = f"""func.func private @launch({types}) attributes {{
+        fuse.launch = @{ttir.name}, fuse.grid = ["1", "1", "1"], fuse.ties = array<i64>}}"""
+    declared = ir.Module.parse(text, module.context).body.operations[0].operation
+    kernel = InterpretedTileKernel(declared, {ttir.name: function(module)})
+    touched: dict[tuple[int, str], set[int]] = defaultdict(set)
+    owners: dict[LoggedStorage, int] = {}
+    make, touch = Memory.of, LoggedStorage.touch
+
+    def made(tensors, checked):
+        memory = make(tensors, checked)
+        for number, value in enumerate(given):
+            if isinstance(value, Tensor):
+                owners[memory._storages[value.untyped_storage().data_ptr()]] = number
+        return memory
+
+    def noted(self, kind, where, program, width, op, changed=None):
+        assert width == given[owners[self]].element_size()
+        touched[owners[self], kind].update(where.tolist())
+        return touch(self, kind, where, program, width, op, changed)
+
+    with (
+        mock.patch.object(Memory, "of", staticmethod(made)),
+        mock.patch.object(LoggedStorage, "touch", noted),
+    ):
+        kernel.run(given, launch.grid)
+    numbers = {f"a{n}": value for n, value in enumerate(given) if isinstance(value, int)}
+    return touched, numbers
+
+
+def others(access: Access) -> bool:
+    """Whether a map has an integer that the program computes in a way that is not known."""
+    assert access.offset is not None and access.mask is not None
+    sides = [side for comparison in access.mask for side in (comparison.left, comparison.right)]
+    bounds = [bound for loop in access.loops for bound in (loop.lower, loop.upper, loop.step)]
+    return any(
+        expression is None or any(name.startswith("x") for name in expression.symbols())
+        for expression in (access.offset, *sides, *bounds)
+    )
+
+
+def elements_of(access: Access, given: dict[str, int], grid: tuple[int, int, int]) -> Iterator[int]:
+    for place in torch.cartesian_prod(*[torch.arange(n) for n in grid]).tolist():
+        values = {
+            **given,
+            **{f"p{n}": p for n, p in enumerate(place)},
+            **{f"g{n}": g for n, g in enumerate(grid)},
+        }
+        for turns in turns_of(access, values, 0):
+            yield from access.elements({**values, **turns})
+
+
+def turns_of(access: Access, values: dict[str, int], depth: int) -> Iterator[dict[str, int]]:
+    if depth == len(access.loops):
+        yield {}
+        return
+    loop = access.loops[depth]
+    lower, upper, step = (bound.evaluate(values) for bound in (loop.lower, loop.upper, loop.step))
+    for turn, _ in enumerate(range(lower, upper, step)):
+        for rest in turns_of(access, {**values, loop.turn: turn}, depth + 1):
+            yield {loop.turn: turn, **rest}
