@@ -1,5 +1,6 @@
 """What a user's Triton kernel reads and writes, whichever of its configurations runs, by parameter."""
 
+import functools
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from typing import Any
 import torch
 
 from ...analysis.user_kernel.effects import UNKNOWN, KernelEffects, PointerEffects, kernel_effects
+from ...base.diagnostics import collecting
 from ...ir.context import make_context
 from ...mlir import ir
 from .ttir_of import Descriptor, KernelTtir, UserKernelError, debugging, described, ttir_of
@@ -34,6 +36,7 @@ class UserKernelFacts:
 
 _FACTS: dict[Any, UserKernelFacts] = {}
 _LOCK = threading.Lock()
+_ANALYSIS = threading.Lock()  #: a context belongs to one thread at a time
 
 
 def facts_of(kernel: Any, arguments: Mapping[str, Any], descriptors: Mapping[str, Any]) -> UserKernelFacts:
@@ -105,16 +108,23 @@ def configurations(kernel: Any, given: Mapping[str, Any]) -> Iterator[dict[str, 
         yield {**given, **config.all_kwargs()}
 
 
+@functools.cache
+def _context() -> ir.Context:
+    """One for all kernels, since making it takes longer than analysing most of them."""
+    context = make_context()
+    context.allow_unregistered_dialects = True  # of ``llvm`` and others only the names of ops matter
+    return context
+
+
 def effects_of(ttir: KernelTtir) -> KernelEffects:
     """What a kernel's TTIR does.  Raises UserKernelError for an op that the mirror does not have."""
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    with context:
-        try:
-            module = ir.Module.parse(ttir.text)
-        except ir.MLIRError as error:
-            said = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
-            raise UserKernelError(f"kernel '{ttir.name}': {said}") from None
+    with _ANALYSIS, _context() as context:
+        with collecting(context) as said:
+            try:
+                module = ir.Module.parse(ttir.text)
+            except ir.MLIRError:
+                first = next(said.items[0].lines(), "") if said.items else "its TTIR does not parse"
+                raise UserKernelError(f"kernel '{ttir.name}': {first}") from None
         function = next(op for op in module.body.operations if op.operation.name == "tt.func")
         return kernel_effects(function.operation)
 

@@ -36,6 +36,8 @@ from .tt_rules import (
 )
 from .tt_rules import product_problem as product_problem
 from .tt_rules import tile_problem as tile_problem
+from .tt_text import CACHE as CACHE
+from .tt_text import EVICT as EVICT
 from .tt_types import TT as TT
 from .tt_types import Descriptor as Descriptor
 from .tt_types import Ptr as Ptr
@@ -66,9 +68,6 @@ ATOMIC = {
 #: Values of ``sem`` (memory order) and ``scope``.
 SEM = {"relaxed": 1, "acquire": 2, "release": 3, "acq_rel": 4}
 SCOPE = {"gpu": 1, "cta": 2, "sys": 3}
-#: Values of ``cache`` and ``evict`` on loads and stores.
-CACHE = {"none": 1, "ca": 2, "cg": 3, "wb": 4, "cs": 5, "wt": 6, "cv": 7}
-EVICT = {"normal": 1, "first": 2, "last": 3}
 
 
 class Func(TT.Operation, name="func"):

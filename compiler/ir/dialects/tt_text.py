@@ -26,9 +26,21 @@ def mirror_name(op: str, operands: int) -> str:
 _RENAMED = {mirror_name(op, n): op for op, endings in FAMILIES.items() for n in endings}
 _OF_MIRROR = re.compile('"(' + "|".join(sorted(map(re.escape, _RENAMED), key=len, reverse=True)) + r')"\(')
 _OF_TRITON = re.compile('"(' + "|".join(sorted(map(re.escape, FAMILIES), key=len, reverse=True)) + r')"\(')
+#: Values of ``cache`` and ``evict`` on loads and stores.
+CACHE = {"none": 1, "ca": 2, "cg": 3, "wb": 4, "cs": 5, "wt": 6, "cv": 7}
+EVICT = {"normal": 1, "first": 2, "last": 3}
+#: Both, as Triton 3.9 spells them.
+_POLICY = re.compile(
+    r"cachePolicy = #tt\.cache_policy<cache_modifier = (\w+), eviction_policy = evict_(\w+)>"
+)
+
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<(?!tensor<)([^>]*)>")
 _SPACE = re.compile(r"(!tt\.ptr<[^<>,]*), \d+>")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+#: The dictionaries of an op, behind its operands: its properties, then its other attributes.
+_DICTIONARIES = re.compile(r" <\{(.*)\}>( \{)?(?= : \(|.*\} : \()")
+#: The same where a region begins, and where it ends: there the other attributes are.
+_OPENED = re.compile(r" <\{(.*)\}> \(\{$")
+_CLOSED = re.compile(r"^ *\}\)( \{)?")
 
 
 def of_triton(text: str) -> str:
@@ -39,50 +51,38 @@ def of_triton(text: str) -> str:
 def mirrored(text: str) -> str:
     """Generic TTIR of any of Triton's versions, with the mirror's ops, types and dictionaries."""
     made: list[str] = []
-    opened: list[str] = []  # dictionaries of the ops whose regions are open: they come after the regions
+    opened: list[str] = []  # the properties of the ops whose regions are open: they come after the regions
     for line in text.split("\n"):
-        kept = _STRING.findall(line)
-        if not kept and "!tt." not in line and not line.lstrip().startswith("})"):
-            made.append(line)
-            continue
-        # A string may hold anything: an assembly text, for example.
-        bare = _SPACE.sub(r"\1>", _DESCRIPTOR.sub(r"!tt.tensordesc<tensor<\1>>", _STRING.sub("\0", line)))
-        of_tt = any(name.startswith('"tt.') for name in kept)
-        if bare.endswith("({"):
-            bare, dictionary = _without_properties(bare) if of_tt else (bare, "")
-            count = dictionary.count("\0")
-            strings = kept[-count:] if count else []
-            opened.append(_filled(dictionary, strings))
-            kept = kept[: len(kept) - count]
-        elif bare.lstrip().startswith("})"):
-            dictionary = opened.pop()
-            before, after = bare.split("})", 1)
-            if dictionary and after.startswith(" {"):
-                dictionary, after = dictionary + ", ", after[2:]
-            elif dictionary:
-                dictionary += "}"
-            line = _filled(after, kept)
-            made.append(before + "})" + (f" {{{dictionary}" if dictionary else "") + line)
-            continue
-        elif of_tt:
-            bare = bare.replace("<{", "{").replace("}> {", ", ").replace("}>", "}")
-        line = _filled(bare, kept)
-        made.append(_OF_TRITON.sub(lambda m: f'"{mirror_name(m[1], _operands(line, m.end()))}"(', line))  # noqa: B023
+        if line.endswith("({"):
+            found = _OPENED.search(line) if '"tt.' in line else None
+            opened.append(found[1] if found else "")
+            made.append(_line(line[: found.start()] + " ({" if found else line))
+        elif _CLOSED.match(line):
+            made.append(_line(_closed(line, opened.pop())))
+        else:
+            made.append(_line(line))
     return "\n".join(made)
 
 
-def _without_properties(line: str) -> tuple[str, str]:
-    """A line that opens a region without its op's properties, and what is between their braces."""
-    before, opening, rest = line.partition(" <{")
-    if not opening:
-        return line, ""
-    inside, _, after = rest.rpartition("}>")
-    return before + after, inside
+def _line(line: str) -> str:
+    """A line with the mirror's ops and types."""
+    if "!tt." in line:
+        line = _SPACE.sub(r"\1>", _DESCRIPTOR.sub(r"!tt.tensordesc<tensor<\1>>", line))
+    if '"tt.' in line:
+        line = _POLICY.sub(lambda m: f"cache = {CACHE[m[1]]} : i32, evict = {EVICT[m[2]]} : i32", line)
+        line = _DICTIONARIES.sub(lambda m: f" {{{m[1]}{', ' if m[2] else '}'}", line, count=1)
+        line = _OF_TRITON.sub(lambda m: f'"{mirror_name(m[1], _operands(m.string, m.end()))}"(', line)
+    return line
 
 
-def _filled(bare: str, strings: list[str]) -> str:
-    left = iter(strings)
-    return re.sub("\0", lambda _: next(left), bare)
+def _closed(line: str, properties: str) -> str:
+    """A line that ends a region, with the properties of its op."""
+    if not properties:
+        return line
+    found = _CLOSED.match(line)
+    assert found is not None
+    rest = f", {line[found.end():]}" if found[1] else f"}}{line[found.end():]}"
+    return f"{line[: line.index('})')]}}}) {{{properties}{rest}"
 
 
 def _operands(line: str, start: int) -> int:
