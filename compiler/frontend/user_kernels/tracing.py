@@ -60,12 +60,21 @@ def pin_effects(joint: Graph) -> None:
     """Tells the partitioner that kernels with an effect run once, in the forward or the backward graph, where
     they were traced.
     """
-    if not _EFFECTS:
+    if not _EFFECTS or not any(map(has_effect, joint.nodes)):
         return
+    # torch's own tags are missing inside a user's autograd function.  Backward is traced after forward.
+    begun = False
+    of_tangents: set[Node] = set()
     for node in joint.nodes:
+        if node.op == "placeholder":
+            if "tangents" in str(node.target):
+                of_tangents.add(node)
+            continue
+        if not of_tangents.isdisjoint(node.all_input_nodes):
+            of_tangents.add(node)
+        begun |= node in of_tangents or node.meta.get("partitioner_tag") == "is_backward"
         if has_effect(node):
-            backward = node.meta.get("partitioner_tag") == "is_backward"
-            node.meta["partitioner_tag"] = "must_be_in_backward" if backward else "must_be_in_forward"
+            node.meta["partitioner_tag"] = "must_be_in_backward" if begun else "must_be_in_forward"
 
 
 @functools.cache

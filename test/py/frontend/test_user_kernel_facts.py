@@ -29,6 +29,8 @@ def launches():
             given["out"].add_(given["x"])
         elif "scatter" in kernel.__name__:
             given["out"][given["rows"]] = given["x"]
+        elif "double" in kernel.__name__:
+            given["out"].copy_(given["x"] * 2)
         elif "sometimes" in kernel.__name__:
             given["a"].copy_(given["x"] + 1)
             given["b"].copy_(given["x"] * 2)
@@ -116,6 +118,30 @@ def test_a_kernel_with_an_effect_runs_once_in_training(launches):
     Compiled(trained)(x).backward()
     assert launches == ["print_kernel"]
     torch.testing.assert_close(x.grad, 4 * (X * 2).sin() * (X * 2).cos())
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.empty_like(x)
+        kernels.print_and_double_kernel[(1,)](x, out, 64, 64)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (out,) = ctx.saved_tensors
+        made = torch.empty_like(gradient)
+        kernels.print_and_double_kernel[(1,)](gradient * out, made, 64, 64)
+        return made
+
+
+def test_kernels_with_effects_run_once_in_forward_and_once_in_backward(launches):
+    x = X.clone().requires_grad_()
+    Compiled(lambda x: Doubled.apply(x.sin()).cos().sum())(x).backward()
+    assert launches == ["print_and_double_kernel"] * 2
+    doubled = 2 * X.sin()
+    torch.testing.assert_close(x.grad, -doubled.sin() * doubled * 2 * X.cos())
 
 
 @torch.library.triton_op("fuse_mlir_test::said", mutates_args={})

@@ -41,6 +41,14 @@ def print_kernel(x, n, block: tl.constexpr):
 
 
 @triton.jit
+def print_and_double_kernel(x, out, n, block: tl.constexpr):
+    i = tl.arange(0, block)
+    v = tl.load(x + i, i < n, other=0.0)
+    tl.device_print("x", v)
+    tl.store(out + i, v * 2, i < n)
+
+
+@triton.jit
 def pure_kernel(x, n, block: tl.constexpr):
     i = tl.arange(0, block)
     tl.load(x + i, i < n, other=0.0)
