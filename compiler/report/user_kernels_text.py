@@ -16,7 +16,7 @@ whether it is made.
 from collections.abc import Iterator
 
 from ..analysis.user_kernel.effects import KernelEffects, PointerEffects, kernel_effects
-from ..analysis.user_kernel.maps import Access, access_maps
+from ..analysis.user_kernel.maps import PointerAccess, access_maps
 from ..base.errors import CompileError
 from ..ir.kernel import is_tiled, string
 from ..mlir import ir
@@ -65,7 +65,7 @@ def _beside(effects: KernelEffects) -> Iterator[str]:
         yield "reads unknown memory"
 
 
-def _access(access: Access) -> str:
+def _access(access: PointerAccess) -> str:
     at = "unknown elements" if access.offset is None else str(access.offset)
     where = f"{' or '.join(map(str, access.arguments))} at {at}" if access.arguments else "unknown memory"
     over = " x ".join(map(str, access.shape))

@@ -28,7 +28,7 @@ Kind = Literal["read", "write", "atomic"]
 
 
 @dataclass(frozen=True)
-class Access:
+class PointerAccess:
     """One op that accesses memory.
 
     arguments: whose memory it may be; none where that is not known.  offset: the element of that one
@@ -58,7 +58,7 @@ class Access:
                 yield self.offset.evaluate(env)
 
 
-def access_maps(func: ir.Operation) -> tuple[Access, ...]:
+def access_maps(func: ir.Operation) -> tuple[PointerAccess, ...]:
     """The accesses of the kernel ``func``, in program order."""
     func = func.operation
     owners: dict[ir.Value, tuple[int, ...]] = {}
@@ -75,7 +75,7 @@ def _accesses(
     owners: Mapping[ir.Value, tuple[int, ...]],
     loops: tuple[Loop, ...],
     guarded: bool,
-) -> Iterator[Access]:
+) -> Iterator[PointerAccess]:
     if parent.name == "scf.for":
         loops = (*loops, integers.loop(parent))
     guarded |= parent.name in ("scf.if", "scf.while") or any(
@@ -93,7 +93,7 @@ def _accesses(
 
 def _access(
     op: ir.Operation, integers: Integers, arguments: tuple[int, ...], loops: tuple[Loop, ...], guarded: bool
-) -> Access:
+) -> PointerAccess:
     kind: Kind = "read" if op.name in READING else "atomic" if op.name in ATOMIC else "write"
     if op.name.startswith("tt.descriptor_"):
         shape, place, mask = integers.in_descriptor(op)
@@ -101,7 +101,7 @@ def _access(
         shape, place = integers.shape_of(op.operands[0]), integers.address(op.operands[0])
         mask = integers.mask(operand) if (operand := _mask(op)) is not None else ()
     offset = None if place is None else place.offset
-    return Access(op.name, kind, arguments, offset, shape, mask, loops, guarded)
+    return PointerAccess(op.name, kind, arguments, offset, shape, mask, loops, guarded)
 
 
 def _mask(op: ir.Operation) -> ir.Value | None:

@@ -12,7 +12,7 @@ from ...analysis.user_kernel.effects import UNKNOWN, KernelEffects, PointerEffec
 from ...base.diagnostics import collecting
 from ...ir.context import make_context
 from ...mlir import ir
-from .ttir_of import Descriptor, KernelTtir, UserKernelError, debugging, described, ttir_of
+from .ttir_of import DescriptorKind, KernelTtir, UserKernelError, debugging, described, ttir_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def facts_of(kernel: Any, arguments: Mapping[str, Any], descriptors: Mapping[str
 def _described(value: Any, metadata: Any) -> Any:
     if metadata is not None and metadata[0] == "stable":
         pointer = described(value)
-        return Descriptor(pointer.dtype, tuple(int(n) for n in metadata[1][0]))
+        return DescriptorKind(pointer.dtype, tuple(int(n) for n in metadata[1][0]))
     return described(value)
 
 

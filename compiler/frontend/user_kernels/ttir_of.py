@@ -20,7 +20,7 @@ class UserKernelError(Exception):
 
 
 @dataclass(frozen=True)
-class Pointer:
+class PointerKind:
     """An argument that is a tensor of global memory.  dtype: Triton's name of its elements ("fp32");
     aligned: its address is known to be a multiple of 16 bytes.
     """
@@ -30,7 +30,7 @@ class Pointer:
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberKind:
     """An argument that is a number whose value is not known.  type: Triton's name ("i32", "i64", "fp32");
     divisible: it is known to be a multiple of 16.
     """
@@ -40,7 +40,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Descriptor:
+class DescriptorKind:
     """An argument that is a tensor descriptor made by the host, of tiles of shape ``block``."""
 
     dtype: str
@@ -76,13 +76,13 @@ def described(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         from triton._utils import canonicalize_dtype
 
-        return Pointer(canonicalize_dtype(value.dtype))
+        return PointerKind(canonicalize_dtype(value.dtype))
     if isinstance(value, torch.SymInt):
-        return Number("i64")
+        return NumberKind("i64")
     if isinstance(value, torch.SymFloat):
-        return Number("fp32")
+        return NumberKind("fp32")
     if isinstance(value, torch.SymBool):
-        return Number("u1")
+        return NumberKind("u1")
     return value
 
 
@@ -90,9 +90,9 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
     """The TTIR of ``kernel``, a ``triton.JITFunction`` (not an autotuner: a configuration's values are
     arguments here).
 
-    arguments: for each parameter a ``Pointer``, ``Number`` or ``Descriptor``, or a Python value, from which
-    Triton specialises as it would at a launch; also the launch's options.  A parameter that is left out has
-    its default.  capability: 90 is sm_90.  Raises UserKernelError.
+    arguments: for each parameter a ``PointerKind``, ``NumberKind`` or ``DescriptorKind``, or a Python value,
+    from which Triton specialises as it would at a launch; also the launch's options.  A parameter that is
+    left out has its default.  capability: 90 is sm_90.  Raises UserKernelError.
     """
     from triton.backends.compiler import GPUTarget
     from triton.compiler.compiler import ASTSource, make_backend
@@ -157,13 +157,13 @@ def _specialised(kernel: Any, backend: Any, arguments: Mapping[str, Any]) -> tup
         if parameter.is_constexpr or value is None:
             kind = "constexpr"
             constants[place] = value
-        elif isinstance(value, Pointer):
+        elif isinstance(value, PointerKind):
             kind = f"*{'k' if parameter.is_const else ''}{value.dtype}"
             promised = value.aligned and not parameter.do_not_specialize_on_alignment
-        elif isinstance(value, Number):
+        elif isinstance(value, NumberKind):
             kind = parameter.annotation_type or value.type
             promised = value.divisible and not parameter.do_not_specialize
-        elif isinstance(value, Descriptor):
+        elif isinstance(value, DescriptorKind):
             kind = f"tensordesc<{value.dtype}{list(value.block)}>"
         else:
             specialise = not parameter.do_not_specialize
@@ -183,7 +183,7 @@ def _specialised(kernel: Any, backend: Any, arguments: Mapping[str, Any]) -> tup
             attributes[place] = [["tt.divisibility", 16]]
         if kind != "constexpr":
             names.append(name)
-        if isinstance(value, Descriptor):
+        if isinstance(value, DescriptorKind):
             rank = range(len(value.block))
             names += [f"{name}.shape{n}" for n in rank] + [f"{name}.stride{n}" for n in rank]
     return signature, constants, attributes, tuple(names)
@@ -236,10 +236,10 @@ def _generic(module: Any, context: Any) -> str:
 
 
 __all__ = [
-    "Descriptor",
+    "DescriptorKind",
     "KernelTtir",
-    "Number",
-    "Pointer",
+    "NumberKind",
+    "PointerKind",
     "UserKernelError",
     "debugging",
     "described",

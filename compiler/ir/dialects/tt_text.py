@@ -81,7 +81,7 @@ def _closed(line: str, properties: str) -> str:
         return line
     found = _CLOSED.match(line)
     assert found is not None
-    rest = f", {line[found.end():]}" if found[1] else f"}}{line[found.end():]}"
+    rest = f", {line[found.end() :]}" if found[1] else f"}}{line[found.end() :]}"
     return f"{line[: line.index('})')]}}}) {{{properties}{rest}"
 
 

@@ -519,3 +519,159 @@ func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
   "tt.descriptor_scatter"(%d, %i, %n, %h) : (!tt.tensordesc<tensor<1x8xf32>>, tensor<16xi32>, i32, tensor<16x8xf16>) -> ()
   return
 }
+
+// -----
+
+// ptr_to_int: the shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.ptr_to_int' op expected operands and results of one shape, got !tt.ptr<f32>, tensor<16xi64>}}
+  %a = "tt.ptr_to_int"(%p) : (!tt.ptr<f32>) -> tensor<16xi64>
+  return
+}
+
+// -----
+
+// descriptor_reduce: its elements
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  %d = "tt.make_tensor_descriptor"(%p, %n, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i64) -> !tt.tensordesc<tensor<16xf32>>
+  // expected-error@+1 {{'tt.descriptor_reduce' op expected a tile like tensor<16xf32>, got tensor<16xi32>}}
+  "tt.descriptor_reduce"(%d, %i, %n) {kind = 1 : i32} : (!tt.tensordesc<tensor<16xf32>>, tensor<16xi32>, i32) -> ()
+  return
+}
+
+// -----
+
+// make_tensor_descriptor_2: as many axes as its tiles
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // expected-error@+1 {{'tt.make_tensor_descriptor_2' op expected 1 sizes (i32) and as many strides (i64), got i32, i32, i64, i64}}
+  %d = "tt.make_tensor_descriptor_2"(%p, %n, %n, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i64, i64) -> !tt.tensordesc<tensor<16xf32>>
+  return
+}
+
+// -----
+
+// make_tensor_descriptor_3: as many axes as its tiles
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // expected-error@+1 {{'tt.make_tensor_descriptor_3' op expected 1 sizes (i32) and as many strides (i64), got i32, i32, i32, i64, i64, i64}}
+  %d = "tt.make_tensor_descriptor_3"(%p, %n, %n, %n, %one, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i32, i64, i64, i64) -> !tt.tensordesc<tensor<16xf32>>
+  return
+}
+
+// -----
+
+// make_tensor_descriptor_4: as many axes as its tiles
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // expected-error@+1 {{'tt.make_tensor_descriptor_4' op expected 1 sizes (i32) and as many strides (i64), got i32, i32, i32, i32, i64, i64, i64, i64}}
+  %d = "tt.make_tensor_descriptor_4"(%p, %n, %n, %n, %n, %one, %one, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i32, i32, i64, i64, i64, i64) -> !tt.tensordesc<tensor<16xf32>>
+  return
+}
+
+// -----
+
+// make_tensor_descriptor_5: as many axes as its tiles
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  %one = arith.constant 1 : i64
+  // expected-error@+1 {{'tt.make_tensor_descriptor_5' op expected 1 sizes (i32) and as many strides (i64), got i32, i32, i32, i32, i32, i64, i64, i64, i64, i64}}
+  %d = "tt.make_tensor_descriptor_5"(%p, %n, %n, %n, %n, %n, %one, %one, %one, %one, %one) {padding = 1 : i32} : (!tt.ptr<f32>, i32, i32, i32, i32, i32, i64, i64, i64, i64, i64) -> !tt.tensordesc<tensor<16xf32>>
+  return
+}
+
+// -----
+
+// reduce_4: the combiner
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.reduce_4' op expected one block with 8 scalar arguments}}
+  %y:4 = "tt.reduce_4"(%x, %x, %x, %x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.reduce_return_4"(%l, %l, %l, %l) : (f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (f32, f32, f32, f32)
+  return
+}
+
+// -----
+
+// reduce_5: the combiner
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.reduce_5' op expected one block with 10 scalar arguments}}
+  %y:5 = "tt.reduce_5"(%x, %x, %x, %x, %x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.reduce_return_5"(%l, %l, %l, %l, %l) : (f32, f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (f32, f32, f32, f32, f32)
+  return
+}
+
+// -----
+
+// scan_2: the combiner
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.scan_2' op expected one block with 4 scalar arguments}}
+  %y:2 = "tt.scan_2"(%x, %x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.scan_return_2"(%l, %l) : (f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+// scan_3: the combiner
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.scan_3' op expected one block with 6 scalar arguments}}
+  %y:3 = "tt.scan_3"(%x, %x, %x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.scan_return_3"(%l, %l, %l) : (f32, f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+// scan_4: the combiner
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.scan_4' op expected one block with 8 scalar arguments}}
+  %y:4 = "tt.scan_4"(%x, %x, %x, %x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.scan_return_4"(%l, %l, %l, %l) : (f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+// scan_5: the combiner
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.scan_5' op expected one block with 10 scalar arguments}}
+  %y:5 = "tt.scan_5"(%x, %x, %x, %x, %x) ({
+  ^bb0(%l: f32, %r: f32):
+    "tt.scan_return_5"(%l, %l, %l, %l, %l) : (f32, f32, f32, f32, f32) -> ()
+  }) {axis = 0 : i32, reverse = false} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  return
+}

@@ -1,18 +1,22 @@
 """What users' kernels are said to read and write, and where, beside what they do on the interpreter."""
 
+import json
+import os
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from unittest import mock
 
 import pytest
 import torch
+from repository import ROOT
 from torch import Tensor
-from user_kernel_corpus import LAUNCHES, Launch
+from user_kernel_corpus import LAUNCHES, Launch, parsed, user_kernels_text
 
 from fuse_mlir.compiler.analysis.user_kernel.effects import kernel_effects, pointer_effects
-from fuse_mlir.compiler.analysis.user_kernel.maps import Access, access_maps
-from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir, described, ttir_of
-from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.analysis.user_kernel.maps import PointerAccess, access_maps
+from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import RunError
 from fuse_mlir.compiler.runtime.interpreter.tile_kernels import InterpretedTileKernel
@@ -24,14 +28,6 @@ MAY_NOT_RUN = {
 }  # fmt: skip
 #: Kernels of which some access cannot be said to be where it is.
 AT_UNKNOWN_ELEMENTS = {"atomic_counts", "chosen_pointer", "gathered", "moved_rows", "swapped_pointers"}
-
-
-def parsed(launch: Launch) -> tuple[KernelTtir, ir.Module]:
-    given = {name: described(value) for name, value in launch.arguments().items()}
-    ttir = ttir_of(launch.kernel, given)
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    return ttir, ir.Module.parse(ttir.text, context)
 
 
 def function(module: ir.Module) -> ir.Operation:
@@ -78,6 +74,22 @@ def test_no_kernel_touches_memory_that_it_is_not_said_to(launch):
             assert elements == predicted or any(access.guarded for access in mine)
 
 
+def test_the_newest_triton_gives_the_same():
+    folders = sorted((ROOT / "build").glob("triton-*/triton"))
+    if not folders:
+        pytest.skip("no second Triton is in build/: `./run setup` fetches it")
+    found = [str(folders[-1].parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, ROOT / "test/py/helpers/user_kernel_corpus.py"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    newest = json.loads(done.stdout.splitlines()[-1])
+    assert newest == {launch.name: user_kernels_text(parsed(launch)[1]) for launch in LAUNCHES}
+
+
 def watched(launch: Launch, ttir: KernelTtir, module: ir.Module):
     """The elements that each argument is accessed at, by (number, kind), and the arguments' numbers."""
     arguments = launch.arguments()
@@ -112,7 +124,7 @@ def watched(launch: Launch, ttir: KernelTtir, module: ir.Module):
     return touched, numbers
 
 
-def others(access: Access) -> bool:
+def others(access: PointerAccess) -> bool:
     """Whether a map has an integer that the program computes in a way that is not known."""
     assert access.offset is not None and access.mask is not None
     sides = [side for comparison in access.mask for side in (comparison.left, comparison.right)]
@@ -123,7 +135,7 @@ def others(access: Access) -> bool:
     )
 
 
-def elements_of(access: Access, given: dict[str, int], grid: tuple[int, int, int]) -> Iterator[int]:
+def elements_of(access: PointerAccess, given: dict[str, int], grid: tuple[int, int, int]) -> Iterator[int]:
     for place in torch.cartesian_prod(*[torch.arange(n) for n in grid]).tolist():
         values = {
             **given,
@@ -134,7 +146,7 @@ def elements_of(access: Access, given: dict[str, int], grid: tuple[int, int, int
             yield from access.elements({**values, **turns})
 
 
-def turns_of(access: Access, values: dict[str, int], depth: int) -> Iterator[dict[str, int]]:
+def turns_of(access: PointerAccess, values: dict[str, int], depth: int) -> Iterator[dict[str, int]]:
     if depth == len(access.loops):
         yield {}
         return

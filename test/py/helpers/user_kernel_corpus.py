@@ -1,7 +1,10 @@
 """Triton kernels as users write them, each with a launch, for the analysis of what they read and write:
 shared by tests, no test itself.
+
+As a script it prints one JSON object: what is found of each kernel, with whichever Triton it imports.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +12,11 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+
+from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir, described, ttir_of
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.report.user_kernels_text import user_kernels_text
 
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
@@ -32,6 +40,15 @@ class Launch:
 
     def expected(self) -> dict[str, str]:
         return dict(item.split(":") for item in self.does.split())
+
+
+def parsed(launch: Launch) -> tuple[KernelTtir, ir.Module]:
+    """The kernel's TTIR, and as a module of one function."""
+    given = {name: described(value) for name, value in launch.arguments().items()}
+    ttir = ttir_of(launch.kernel, given)
+    context = make_context()
+    context.allow_unregistered_dialects = True
+    return ttir, ir.Module.parse(ttir.text, context)
 
 
 LAUNCHES: list[Launch] = []
@@ -434,3 +451,15 @@ def three_axes(x, out, B: tl.constexpr):
     at = (tl.program_id(0) * 2 + tl.program_id(1)) * 2 + tl.program_id(2)
     i = at * B + tl.arange(0, B)
     tl.store(out + i, tl.load(x + i))
+
+
+@launch("x:r out:w", (2,), x=floats(64), out=zeros(64))
+@triton.jit
+def with_hints(x, out):
+    i = tl.program_id(0) * 32 + tl.arange(0, 32)
+    v = tl.load(x + i, eviction_policy="evict_first", cache_modifier=".cg")
+    tl.store(out + i, v, cache_modifier=".cs", eviction_policy="evict_last")
+
+
+if __name__ == "__main__":
+    print(json.dumps({launch.name: user_kernels_text(parsed(launch)[1]) for launch in LAUNCHES}))

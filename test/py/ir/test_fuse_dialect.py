@@ -25,10 +25,11 @@ DIALECT = LIT / "dialect"
 DOCS = ROOT / "docs"
 #: Ops without a rule of their own: the bindings check their signatures, and nothing else.
 TT_WITHOUT_RULES = {
-    "tt.assert", "tt.clampf", "tt.get_num_programs", "tt.get_program_id", "tt.mulhiui",
-    "tt.precise_divf", "tt.precise_sqrt", "tt.reduce_3", "tt.reduce_return", "tt.reduce_return_2",
-    "tt.reduce_return_3", "tt.return",
-    "tt.scan", "tt.scan_return",
+    "tt.assert", "tt.clampf", "tt.dot_scaled", "tt.get_num_programs", "tt.get_program_id",
+    "tt.mulhiui", "tt.precise_divf", "tt.precise_sqrt", "tt.print", "tt.print_0", "tt.print_2", "tt.print_3",
+    "tt.print_4", "tt.print_5", "tt.reduce_3", "tt.reduce_return", "tt.reduce_return_2", "tt.reduce_return_3",
+    "tt.reduce_return_4", "tt.reduce_return_5", "tt.return", "tt.scan", "tt.scan_return", "tt.scan_return_2",
+    "tt.scan_return_3", "tt.scan_return_4", "tt.scan_return_5",
 }  # fmt: skip
 
 
