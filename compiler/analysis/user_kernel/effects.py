@@ -131,8 +131,8 @@ def _effects(flow: Flow, start: ir.Value) -> PointerEffects:
         name = op.name
         if name in FOREIGN:
             found |= UNKNOWN
-        elif operand != 0 and (name in ATOMIC or name not in READING):
-            found |= PointerEffects(escapes=True)
+        elif operand != 0:  # a load may give an address where its mask is false, and does not access it
+            found |= PointerEffects(escapes=name not in READING)
         elif name in READING:
             found |= PointerEffects(read=True)
         elif name in ATOMIC:

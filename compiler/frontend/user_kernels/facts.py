@@ -48,11 +48,12 @@ def facts_of(kernel: Any, arguments: Mapping[str, Any], descriptors: Mapping[str
     """
     given = {name: _described(value, descriptors.get(name)) for name, value in arguments.items()}
     jitted = getattr(kernel, "fn", kernel) if hasattr(kernel, "configs") else kernel
-    key = _key(kernel, jitted, given)
+    capability = _capability(arguments)
+    key = _key(kernel, jitted, given, capability)
     with _LOCK:
         if key is not None and key in _FACTS:
             return _FACTS[key]
-    facts = _union(kernel, jitted, arguments, given)
+    facts = _union(kernel, jitted, arguments, given, capability)
     if key is not None:
         with _LOCK:
             _FACTS[key] = facts
@@ -66,28 +67,39 @@ def _described(value: Any, metadata: Any) -> Any:
     return described(value)
 
 
-def _key(kernel: Any, jitted: Any, given: Mapping[str, Any]) -> Any:
+def _key(kernel: Any, jitted: Any, given: Mapping[str, Any], capability: int) -> Any:
     """What the facts depend on; None where an argument cannot be compared."""
     try:
         configs = tuple(str(config) for config in getattr(kernel, "configs", ()))
         values = tuple((name, type(given[name]).__name__, given[name]) for name in sorted(given))
-        key = (jitted.cache_key, debugging(), configs, values)
+        key = (jitted.cache_key, debugging(), capability, configs, values)
         hash(key)
     except (AttributeError, TypeError):
         return None
     return key
 
 
+def _capability(arguments: Mapping[str, Any]) -> int:
+    """That of the GPU of the tensors; sm_90 where they are on none."""
+    for value in arguments.values():
+        if isinstance(value, torch.Tensor) and value.device.type == "cuda" and torch.cuda.is_available():
+            major, minor = torch.cuda.get_device_capability(value.device)
+            return 10 * major + minor
+    return 90
+
+
 def _union(
-    kernel: Any, jitted: Any, arguments: Mapping[str, Any], given: Mapping[str, Any]
+    kernel: Any, jitted: Any, arguments: Mapping[str, Any], given: Mapping[str, Any], capability: int
 ) -> UserKernelFacts:
     tensors = [name for name, value in arguments.items() if isinstance(value, torch.Tensor)]
     parameters = {name: PointerEffects() for name in tensors}
     effect, why = False, None
     try:
         for configured in configurations(kernel, given):
-            ttir = ttir_of(jitted, configured)
+            ttir = ttir_of(jitted, configured, capability=capability)
             effects = effects_of(ttir)
+            if len(effects.arguments) != len(ttir.arguments):
+                raise UserKernelError(f"kernel '{ttir.name}' takes other arguments than it is given")
             for name, found in zip(ttir.arguments, effects.arguments, strict=True):
                 if found is not None and name in parameters:
                     parameters[name] |= found

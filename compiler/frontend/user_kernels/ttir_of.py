@@ -54,8 +54,8 @@ class KernelTtir:
     name: the symbol of its function.  arguments: for each argument of that function the kernel's parameter;
     a descriptor is followed by its sizes and strides, which are named ``x.shape0`` and ``x.stride0``.
     text: a module in the generic form, as ``ir/dialects/tt.py`` spells it.
-    constants: the parameters that became constants.  attributes: what is promised of the arguments, by
-    position.  options: the launch's options (``num_warps``, ``num_stages``, ..).
+    constants: the parameters that became constants.  options: those of the launch that were given
+    (``num_warps``, ``num_stages``, ..).
     """
 
     name: str
@@ -118,7 +118,8 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
             text = _generic(module, context)
         except Exception as error:  # Triton's errors have no common class
             raise UserKernelError(f"kernel '{kernel.__name__}': {_said(error)}") from error
-    return KernelTtir(name, names, mirrored(text), constants, given)
+    named = {kernel.arg_names[place]: value for (place,), value in constants.items()}
+    return KernelTtir(name, names, mirrored(text), named, given)
 
 
 def debugging() -> bool:
@@ -154,30 +155,29 @@ def _specialised(kernel: Any, backend: Any, arguments: Mapping[str, Any]) -> tup
         else:
             raise UserKernelError(f"kernel '{kernel.__name__}' is not given '{name}'")
         promised = False
+        align = not (parameter.do_not_specialize or parameter.do_not_specialize_on_alignment)
         if parameter.is_constexpr or value is None:
             kind = "constexpr"
             constants[place] = value
         elif isinstance(value, PointerKind):
             kind = f"*{'k' if parameter.is_const else ''}{value.dtype}"
-            promised = value.aligned and not parameter.do_not_specialize_on_alignment
+            promised = value.aligned and align
         elif isinstance(value, NumberKind):
             kind = parameter.annotation_type or value.type
-            promised = value.divisible and not parameter.do_not_specialize
+            promised = value.divisible and align
         elif isinstance(value, DescriptorKind):
             kind = f"tensordesc<{value.dtype}{list(value.block)}>"
         else:
             specialise = not parameter.do_not_specialize
-            align = specialise and not parameter.do_not_specialize_on_alignment
             try:
                 kind, key = native_specialize_impl(type(backend), value, False, specialise, align)
             except Exception:
                 raise UserKernelError(
                     f"kernel '{kernel.__name__}' is given {type(value).__name__} for '{name}'"
                 ) from None
+            kind, promised = parameter.annotation_type or kind, key == "D"
             if kind == "constexpr":
                 constants[place] = value
-            else:
-                kind, promised = parameter.annotation_type or kind, key == "D"
         signature[name] = kind
         if promised:
             attributes[place] = [["tt.divisibility", 16]]
