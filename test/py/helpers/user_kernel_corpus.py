@@ -1,84 +1,12 @@
-"""Triton kernels as users write them, each with a launch, for the analysis of what they read and write:
-shared by tests, no test itself.
-
-As a script it prints one JSON object: what is found of each kernel, with whichever Triton it imports.
+"""Triton kernels as users write them: each way of accessing memory, small.  Shared by tests, no test
+itself.
 """
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
-import pytest
 import torch
-from torch import Tensor
-
-from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir, described, ttir_of
-from fuse_mlir.compiler.ir.context import make_context
-from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.report.user_kernels_text import user_kernels_text
-
-triton = pytest.importorskip("triton")
-tl = pytest.importorskip("triton.language")
+from user_kernel_launches import floats, launch, numbers, tl, triton, zeros
 
 N = 100  #: elements of the vectors, which no block divides
 B = 32
-
-
-@dataclass(frozen=True)
-class Launch:
-    """A kernel, what it is given, and its grid.  does: for each pointer "r", "w", "rw" or "a" (atomic)."""
-
-    kernel: Any
-    arguments: Callable[[], dict[str, Any]]
-    grid: tuple[int, int, int]
-    does: str
-
-    @property
-    def name(self) -> str:
-        return self.kernel.__name__
-
-    def expected(self) -> dict[str, str]:
-        return dict(item.split(":") for item in self.does.split())
-
-
-def parsed(launch: Launch) -> tuple[KernelTtir, ir.Module]:
-    """The kernel's TTIR, and as a module of one function."""
-    given = {name: described(value) for name, value in launch.arguments().items()}
-    ttir = ttir_of(launch.kernel, given)
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    return ttir, ir.Module.parse(ttir.text, context)
-
-
-LAUNCHES: list[Launch] = []
-
-
-def launch(does: str, grid: tuple[int, ...] = (4,), **arguments: Any) -> Callable[[Any], Any]:
-    """Enters a kernel into the corpus.  An argument that can be called is called for each launch."""
-
-    def enter(kernel: Any) -> Any:
-        def made() -> dict[str, Any]:
-            return {name: value() if callable(value) else value for name, value in arguments.items()}
-
-        x, y, z = [*grid, 1, 1][:3]
-        LAUNCHES.append(Launch(kernel, made, (x, y, z), does))
-        return kernel
-
-    return enter
-
-
-def floats(*shape: int) -> Callable[[], Tensor]:
-    return lambda: torch.linspace(-1, 1, max(1, torch.Size(shape).numel())).reshape(shape)
-
-
-def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Callable[[], Tensor]:
-    return lambda: torch.zeros(shape, dtype=dtype)
-
-
-def numbers(n: int, below: int, dtype: torch.dtype = torch.int32) -> Callable[[], Tensor]:
-    return lambda: (torch.arange(n) * 7 % below).to(dtype)
-
 
 V = {"x": floats(N), "out": zeros(N), "n": N, "B": B}
 
@@ -459,7 +387,3 @@ def with_hints(x, out):
     i = tl.program_id(0) * 32 + tl.arange(0, 32)
     v = tl.load(x + i, eviction_policy="evict_first", cache_modifier=".cg")
     tl.store(out + i, v, cache_modifier=".cs", eviction_policy="evict_last")
-
-
-if __name__ == "__main__":
-    print(json.dumps({launch.name: user_kernels_text(parsed(launch)[1]) for launch in LAUNCHES}))

@@ -16,7 +16,7 @@ from repository import ROOT
 from torch import Tensor
 from torch._higher_order_ops import triton_kernel_wrap
 from torch._subclasses.fake_tensor import FakeTensorMode
-from user_kernel_corpus import LAUNCHES
+from user_kernel_models import LAUNCHES
 
 from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, facts_of
 
