@@ -13,7 +13,7 @@ from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.index import parse
-from ..compiler.ir.kernel import argument_attributes, is_tiled, strings
+from ..compiler.ir.kernel import argument_attributes, is_tiled, is_users, strings
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import estimate, hints_of
 from ..compiler.ir.tile import Tile
@@ -171,7 +171,7 @@ class _Code:
     @staticmethod
     def of(kernel: ir.Operation) -> "_Code | None":
         """None for a kernel that cannot be a part."""
-        if not is_tiled(kernel) or "fuse.tile" not in kernel.attributes:
+        if not is_tiled(kernel) or is_users(kernel) or "fuse.tile" not in kernel.attributes:
             return None
         block = kernel.regions[0].blocks[0]
         names = [op.name for op in _inside(block)]

@@ -6,7 +6,7 @@ from typing import ClassVar
 from ..compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import fuse
-from ..compiler.ir.kernel import kernel_ties, string
+from ..compiler.ir.kernel import is_users, kernel_ties, string
 from ..compiler.ir.storage import aliased_operands
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
@@ -119,7 +119,7 @@ def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]
     if kind not in ("kernel", "extern", "graph", "control_flow"):
         return
     live = [_is_used(r) or in_argument[r] for r in op.results]
-    if kind == "kernel" and any(live) and not all(live):
+    if kind == "kernel" and any(live) and not all(live) and not is_users(callee):
         drop_results(program, op, callee, live)
         return
     if any(live) or has_effect(op, callee) or extern_mutated(callee):

@@ -49,7 +49,7 @@ from .helpers.promises import Promises, aligned
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
-_KEPT = ("fuse.dims", "fuse.grid", "fuse.ties", "fuse.tile", "fuse.traffic")
+_KEPT = ("fuse.dims", "fuse.effect", "fuse.grid", "fuse.ties", "fuse.tile", "fuse.traffic", "fuse.user")
 
 
 #: Ops that have segment sizes in the mirror and none in Triton.

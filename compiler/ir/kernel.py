@@ -34,6 +34,11 @@ def is_tiled(op: ir.Operation) -> bool:
     return "fuse.grid" in op.attributes
 
 
+def is_users(op: ir.Operation) -> bool:
+    """Whether a kernel is a user's Triton kernel, which is tiled from the start."""
+    return "fuse.user" in op.attributes
+
+
 def strings(attribute: ir.Attribute) -> tuple[str, ...]:
     """The values of an array of strings."""
     return tuple([ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)])

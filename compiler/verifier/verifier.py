@@ -21,7 +21,7 @@ from .verify_extern import verify_extern
 from .verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
 from .verify_kernel import verify_kernel
 from .verify_level import POSTCONDITIONS, check_level
-from .verify_tiled import symbol_name, verify_launch, verify_tiled, verify_tt_func
+from .verify_tiled import symbol_name, users_without_grid, verify_launch, verify_tiled, verify_tt_func
 
 
 class VerificationError(Exception):
@@ -146,6 +146,8 @@ def _function(op: ir.Operation, report: Report) -> Callee:
         verify_extern(op, report)
     elif kind == "kernel" and "fuse.grid" in op.attributes:
         verify_tiled(op, report)
+    elif kind == "kernel" and "fuse.user" in op.attributes:
+        report.check(op, users_without_grid, op)
     elif kind == "kernel":
         return Callee(kind, verify_kernel(op, report))
     return Callee(kind)

@@ -18,9 +18,16 @@ from .rules import (
 
 #: What tile code is made of.
 TILE_DIALECTS = ("tt", "arith", "math", "scf")
+#: Ops of other dialects that tile code may hold: what a user's kernel promises (``tl.assume``).
+TILE_OPS = ("llvm.intr.assume",)
 #: Element types whose pointers Triton spells otherwise.
 _POINTEES = {"ui8": ("i8",), "ui16": ("i16",), "ui32": ("i32",), "ui64": ("i64",), "i1": ("i1", "i8")}
 _MAX_GRID_AXES = 3
+
+
+def is_tile_code(name: str) -> bool:
+    """Whether tile code may hold an op of this name, the ``fuse`` ops apart that give it addresses."""
+    return name.partition(".")[0] in TILE_DIALECTS or name in TILE_OPS
 
 
 def verify_tiled(func: ir.Operation, report: Report) -> None:
@@ -31,6 +38,8 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
         return
     report.check(func, check_arguments, func, symbols, report)
     report.check(func, _grid, func, symbols)
+    if "fuse.user" in func.attributes:
+        report.check(func, text_of, func.attributes["fuse.user"], "fuse.user")
     if "fuse.tile" in func.attributes:
         report.check(func, Tile.of, func.attributes["fuse.tile"])
     block = func.regions[0].blocks[0]
@@ -43,6 +52,11 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
             report.check(op, _base, numbers, op, report)
         else:
             report.check(op, _tile_code, op, report)
+
+
+def users_without_grid(func: ir.Operation) -> None:
+    """A user's kernel is tile code from the start."""
+    raise Broken("expected a user's kernel (fuse.user) to be tile code with fuse.grid, got a scalar kernel")
 
 
 def _grid(func: ir.Operation, symbols: dict[str, int]) -> None:
@@ -93,7 +107,7 @@ def _tile_code(op: ir.Operation, report: Report) -> None:
     if op.name == "fuse.base_of":
         report.check(op, _base_of, op, report)
         return
-    if op.name.partition(".")[0] not in TILE_DIALECTS:
+    if not is_tile_code(op.name):
         raise Broken("is not allowed in a tiled kernel: expected tt, arith, math and scf ops and fuse.base")
     for region in op.regions:
         for block in region.blocks:

@@ -10,6 +10,7 @@ from ...compiler.ir.kernel import (
     argument_attributes,
     is_kernel,
     is_tiled,
+    is_users,
     kernel_dims,
     program_facts,
     string,
@@ -92,16 +93,16 @@ class Program:
         return self.functions[symbol(call.attributes["callee"])]
 
     def kernel_calls(self) -> list[tuple[ir.Operation, ir.Operation]]:
-        """(call, kernel) of every call of a scalar kernel, in program order.
+        """(call, kernel) of every call of a scalar kernel, in program order; users' kernels are none.
 
-        Raises PassError on a kernel that is tiled already.
+        Raises PassError on a kernel of the compiler's that is tiled already.
         """
         found = []
         for call in self.calls():
             name = symbol(call.attributes["callee"])
             if name not in self._scalar:
                 kernel = self.functions[name]
-                if not is_kernel(kernel):
+                if not is_kernel(kernel) or is_users(kernel):
                     continue
                 if is_tiled(kernel):
                     raise PassError(f"@{name} is tile code: schedule before tiling", kernel.location)

@@ -8,6 +8,7 @@ that lie 16 bytes apart, and what they read is shuffled before it is stored.
 import math
 
 from ...compiler.ir.dialects import tt
+from ...compiler.ir.kernel import is_users
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 
@@ -29,7 +30,9 @@ class Promises:
     def __init__(self, block: ir.Block) -> None:
         self._largest: list[ir.Operation] = []
         self._wholes: dict[ir.Value, int] = {}
-        self._read(block)
+        self._users = is_users(block.owner.operation)
+        if not self._users:
+            self._read(block)
         self._widest = max((_element_bytes(op) for op in self._largest), default=1)
 
     def bytes_of(self, argument: ir.Value) -> int:
@@ -37,11 +40,13 @@ class Promises:
 
         It is 16 for the widest elements of the kernel, and for narrower ones (a mask, an fp8 result) the
         bytes of as many elements.  Where masks keep fewer neighbours together, as in rows of 4097 elements,
-        it is the bytes of so many.
+        it is the bytes of so many.  A user's kernel is written for 16, which Triton's own launcher promises.
         """
         spec = TensorSpec.of(argument.type)
         if not aligned(spec):
             return 1
+        if self._users:
+            return _WIDEST
         promised = _WIDEST * spec.element_bytes // max(self._widest, spec.element_bytes)
         together = self._wholes.get(argument)
         return promised if together is None else min(promised, together * spec.element_bytes)

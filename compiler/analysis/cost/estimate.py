@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ...base.hardware import Hardware
 from ...base.launch import Estimate
-from ...ir.kernel import Kernel, is_kernel, is_tiled, string
+from ...ir.kernel import Kernel, is_kernel, is_tiled, is_users, string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of, stored_bytes
 from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
@@ -65,6 +65,8 @@ class _Counter:
         if "fuse.extern" in callee.attributes:
             return self._extern(op, callee)
         name = string(callee.attributes["sym_name"])
+        if is_users(callee):
+            return self._users_kernel(op, callee)
         if name not in self.kernels:
             self.kernels[name] = _kernel_traffic(callee)
         traffic = self.kernels[name]
@@ -86,6 +88,15 @@ class _Counter:
                 root = self.storage.root(value)
                 by_root[root] = by_root.get(root, 0) + amount
         return sum(min(amount, self._bytes(root)) for root, amount in by_root.items())
+
+    def _users_kernel(self, op: ir.Operation, callee: ir.Operation) -> Estimate:
+        """A user's Triton kernel: what it takes is read or written once, what its results are is written."""
+        written = set(aliased_operands(callee).values())
+        sizes = [self._bytes(v) for v in op.operands]
+        return Estimate(
+            self._moved(op.operands, [0 if n in written else size for n, size in enumerate(sizes)]),
+            self._moved(op.operands, [size if n in written else 0 for n, size in enumerate(sizes)]),
+        )
 
     def _extern(self, op: ir.Operation, callee: ir.Operation) -> Estimate:
         name = string(callee.attributes["fuse.extern"])

@@ -26,7 +26,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from ...ir.dialects import fuse
-from ...ir.kernel import is_kernel, kernel_ties, string
+from ...ir.kernel import is_kernel, is_tiled, kernel_ties, string
 from ...ir.storage import aliased_operands, functions_of
 from ...mlir import ir
 
@@ -326,7 +326,7 @@ def has_effect(op: ir.Operation, callee: ir.Operation | None) -> bool:
         return True
     if callee is None:
         return op.name in ASSERTS or op.name == "func.call"
-    if is_kernel(callee):
+    if is_kernel(callee) and not is_tiled(callee):
         return any(inner.operation.name in ASSERTS for inner in callee.regions[0].blocks[0].operations)
     return "fuse.effect" in callee.attributes or "fuse.control_deps" in callee.attributes
 
