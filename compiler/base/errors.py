@@ -43,6 +43,18 @@ class UnsupportedValue(ImportGraphError):
     template = "{name} is a {kind}, which a module cannot hold"
 
 
+class UserKernelRefused(CompileError):
+    """Triton's front end refuses a user's kernel; ``where`` is the kernel's own line."""
+
+    template = "Triton refuses the kernel '{kernel}' at {where}: {reason}"
+
+
+class UserKernelGrid(CompileError):
+    """A user's kernel is launched on a grid of no integers; ``where`` is the kernel's own line."""
+
+    template = "the kernel '{kernel}' at {where} is launched on a grid with an extent of {extent}: expected integers"
+
+
 class UnboundSymbol(ImportGraphError):
     """A size that no argument and no op of the graph gives."""
 

@@ -140,6 +140,17 @@ class ImportState:
                 self.values[node] = value
         self.arguments.positions[value.value] = argument
 
+    def replace(self, tensor: Tensor, value: Tensor) -> None:
+        """Records that an op has written ``value`` into the storage of ``tensor``: nodes after it read the
+        new value.
+        """
+        if tensor.root is not None or tensor.value in self.arguments.positions:
+            self.mutate(tensor, value)
+            return
+        for node, current in self.values.items():
+            if current is tensor:
+                self.values[node] = value
+
     # Layouts and numbers.
     def spec(
         self,

@@ -26,6 +26,7 @@ FAMILIES = (
     "effects.asserts",
     "effects.control_deps",
     "effects.control_flow",
+    "user_kernels.launches",
 )
 
 

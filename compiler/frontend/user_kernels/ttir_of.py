@@ -65,6 +65,9 @@ class KernelTtir:
     options: Mapping[str, Any] = field(compare=False)
 
 
+#: Texts by what they depend on: a model launches one kernel in many places.
+_TEXTS: dict[Any, tuple[str, tuple[str, ...], str]] = {}
+_MOST_TEXTS = 1024
 #: Triton's front end reads and writes state of the kernels' Python functions.
 _LOCK = threading.RLock()
 
@@ -109,7 +112,11 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
     if unknown:
         raise UserKernelError(f"kernel '{kernel.__name__}' has no parameter '{unknown[0]}'")
     signature, constants, attributes, names = _specialised(kernel, backend, arguments)
+    named = {kernel.arg_names[place]: value for (place,), value in constants.items()}
+    key = _key(kernel, signature, constants, attributes, options, capability)
     with _LOCK:
+        if key in _TEXTS:
+            return KernelTtir(*_TEXTS[key], named, given)
         try:
             module, context = _module(
                 ASTSource(kernel, signature, constants, attributes), backend, options, target
@@ -118,8 +125,17 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
             text = _generic(module, context)
         except Exception as error:  # Triton's errors have no common class
             raise UserKernelError(f"kernel '{kernel.__name__}': {_said(error)}") from error
-    named = {kernel.arg_names[place]: value for (place,), value in constants.items()}
-    return KernelTtir(name, names, mirrored(text), named, given)
+        if len(_TEXTS) >= _MOST_TEXTS:
+            _TEXTS.clear()
+        _TEXTS[key] = name, names, mirrored(text)
+        return KernelTtir(*_TEXTS[key], named, given)
+
+
+def _key(kernel: Any, signature: Any, constants: Any, attributes: Any, options: Any, capability: int) -> Any:
+    """What a text depends on.  1, 1.0 and True are equal for Python and not for Triton."""
+    values = tuple((n, type(v), getattr(v, "cache_key", None) or repr(v)) for n, v in constants.items())
+    promised = tuple(attributes)
+    return kernel.cache_key, tuple(signature.items()), values, promised, str(options), capability
 
 
 def debugging() -> bool:

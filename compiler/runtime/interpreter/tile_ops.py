@@ -227,6 +227,7 @@ TILE_OPS: dict[str, Callable[[ir.Operation, bool], TileStep]] = {
     "arith.constant": _constant,
     "fuse.base": _base,
     "fuse.base_of": _base_of,
+    "llvm.intr.assume": _nothing,
     "tt.assert": _assert,
     "tt.bitcast": _bitcast,
     "tt.broadcast": _broadcast,

@@ -1,0 +1,72 @@
+"""Launches of users' Triton kernels: tiled kernels of the module, where the compiler understands them."""
+
+from typing import Any
+
+from ....base.launch import line_text
+from ....base.errors import UserKernelRefused
+from ....fx.frames import user_line
+from ....fx.table import lowers
+from ....fx.user_kernels import LAUNCHES, Opaque, UserLaunch, launch_of
+from ...importer.call import Call
+from ...importer.extern import call_extern
+from ...importer.values import Tensor
+from .tiled_kernel import TiledKernel
+
+
+@lowers(*(f"higher_order.{name}" for name in LAUNCHES))
+def user_kernel(call: Call) -> Any:
+    """A tiled kernel of the function's TTIR; one that is not understood is launched by torch, with a remark.
+
+    The functional form writes to copies of the tensors that it names; ``mutating-calls`` has left it only
+    where it could not write in place.
+    """
+    try:
+        launch = launch_of(call.node)
+        return _launched(call, launch)
+    except Opaque as reason:
+        _remark(call, str(reason))
+        return call_extern(call.state, call.node, f"higher_order.{call.node.target.name()}", call.location)
+
+
+def _launched(call: Call, launch: UserLaunch) -> dict[str, Tensor] | None:
+    if launch.written is None:
+        raise Opaque("what it writes is not known")
+    given = {name: call.resolve(value) for name, value in launch.given.items()}
+    for name, value in given.items():
+        if isinstance(value, Tensor) and value.spec.device is not None:
+            raise Opaque(f"its argument '{name}' is on {value.spec.device}")
+    kernel = TiledKernel(call, launch, given)
+    written = list(dict.fromkeys(launch.written))
+    if call.value is not None:
+        for name in written:
+            given[name] = _copied(call, given[name], call.value[name])
+    old = [given[name] for name in written]
+    values = kernel.call_kernel(old)
+    new = [call.made(v, t.fake, t.spec) for v, t in zip(values, old, strict=True)]
+    if call.value is not None:
+        return dict(zip(written, new, strict=True))
+    for before, after in zip(old, new, strict=True):
+        call.state.replace(before, after)
+    return None
+
+
+def _copied(call: Call, tensor: Tensor, fake: Any) -> Tensor:
+    """A copy of a tensor for the kernel to write to."""
+    kernel = call.kernel([tensor], [call.fresh(fake)])
+    at = kernel.iterate(tensor.sizes)
+    kernel.store(0, at, kernel.load_raw(tensor, at))
+    made = call.finish(kernel, [fake])
+    assert isinstance(made, Tensor)
+    return made
+
+
+def _remark(call: Call, reason: str) -> None:
+    line = user_line(call.node)
+    call.state.remarks.add(
+        "import",
+        "missed",
+        "opaque-kernel",
+        f"torch launches the user's kernel: {reason}",
+        ops=(call.node.name,),
+        locations=() if line is None else (line_text(line),),
+    )

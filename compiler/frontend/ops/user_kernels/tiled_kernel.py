@@ -1,0 +1,240 @@
+"""A user's launch as a tiled kernel of the module, and its call in ``@main``.
+
+The kernel's arguments are the tensors that the launch takes, then the sizes and the numbers.  The body is the
+TTIR of the function: a pointer parameter is ``fuse.base`` of a tensor, an integer that only a call knows is a
+size, a number that the import knows is a constant.  The results are the tensors that it writes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ....base.errors import UserKernelGrid, UserKernelRefused
+from ....fx.user_kernels import Opaque, UserLaunch, is_narrow
+from ....index import Expr
+from ....mlir import arith, ir
+from ....verifier.verify_tiled import is_tile_code
+from ...importer.call import Call
+from ...importer.values import Number, Tensor
+from .early_returns import make_one_block
+from ...user_kernels.ttir_of import Number as NumberKind
+from ...user_kernels.ttir_of import UserKernelError, described, ttir_of
+
+#: Ops that do more than their results say.
+_EFFECTS = frozenset({"tt.assert", "tt.print"})
+
+
+class TiledKernel:
+    """The kernel of one launch.  ``given``: parameter -> its value in the import."""
+
+    def __init__(self, call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> None:
+        self.call, self.launch, self.given = call, launch, given
+        self.builder = call.builder
+        self.tensors: dict[ir.Value, Tensor] = {}
+        self.numbers: dict[ir.Value, Number] = {}
+        self.names: dict[Expr, str] = {}  #: of the sizes that the body computes with
+        self.grid = [self._extent(e) for e in launch.grid]
+        self.function, self.parameters = self._parsed()
+
+    def call_kernel(self, destinations: Sequence[Tensor]) -> list[ir.Value]:
+        """Adds the kernel and calls it; the new value of each tensor that it writes."""
+        builder, location = self.builder, self.call.location
+        for name in self.parameters:
+            self._take(self.given[name])
+        symbols = {s for t in self.tensors.values() for s in builder.symbols_of(t.spec)}
+        symbols |= {*self.names.values()}.union(*(e.symbols() for e in self.grid))
+        sizes = sorted(symbols)
+        operands = [*self.tensors, *builder.values(sizes), *self.numbers]
+        name = builder.unique(self.launch.name)
+        kernel = builder.function(name, location)
+        types = [v.type for v in operands]
+        block = kernel.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
+        arguments = dict(zip(operands, block.arguments, strict=True))
+        self._fill(block, arguments)
+        ties = [operands.index(d.value) for d in destinations]
+        results = [types[tie] for tie in ties]
+        with ir.InsertionPoint(block), location:
+            ir.Operation.create("func.return", operands=[block.arguments[tie] for tie in ties])
+        self._describe(kernel, sizes, ties, builder.function_type(types, results))
+        return builder.call(name, operands, results, location)
+
+    def _take(self, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self.tensors.setdefault(value.value, value)
+        elif isinstance(value, Number):
+            self.numbers.setdefault(value.value, value)
+        elif isinstance(value, Expr) and value.constant is None:
+            self.names[value] = self.call.symbols.name(value, self.call.location)
+
+    def _describe(
+        self, kernel: ir.Operation, sizes: Sequence[str], ties: Sequence[int], type_: ir.Attribute
+    ) -> None:
+        builder, launch = self.builder, self.launch
+        with builder.context:
+            plain = ir.DictAttr.get({})
+            named = [
+                ir.DictAttr.get({"fuse.sym": builder.string(n), **builder.symbol_attributes[n]})
+                for n in sizes
+            ]
+            tile = {
+                "axes": ir.ArrayAttr.get([]),
+                "num_stages": builder.int64(launch.num_stages),
+                "num_warps": builder.int64(launch.num_warps),
+            }
+            attributes: dict[str, ir.Attribute] = {
+                "function_type": type_,
+                "fuse.kernel": builder.unit,
+                "fuse.dims": plain,
+                "fuse.grid": builder.strings(self.grid),
+                "fuse.ties": builder.int64s(ties),
+                "fuse.tile": ir.DictAttr.get(tile),
+                "fuse.user": builder.string("{}:{} {}".format(*launch.line, launch.name)),
+            }
+            if sizes:
+                attributes["arg_attrs"] = ir.ArrayAttr.get(
+                    [plain] * len(self.tensors) + named + [plain] * len(self.numbers)
+                )
+            if _has_effect(self.function) or not ties:
+                attributes["fuse.effect"] = builder.unit
+            for key, attribute in attributes.items():
+                kernel.attributes[key] = attribute
+
+    def _fill(self, block: ir.Block, arguments: Mapping[ir.Value, ir.Value]) -> None:
+        """Moves the body into ``block``: a parameter becomes what the argument or the constant is in it."""
+        source = self.function.regions[0].blocks[0]
+        bases: dict[ir.Value, ir.Value] = {}
+        with ir.InsertionPoint(block), self.call.location:
+            for parameter, name in zip(source.arguments, self.parameters, strict=True):
+                value = self._parameter(self.given[name], parameter.type, arguments, bases)
+                parameter.replace_all_uses_with(value)
+        for op in list(source.operations):
+            if op.operation.name != "tt.return":
+                block.append(op.operation)
+
+    def _parameter(
+        self,
+        value: Any,
+        type_: ir.Type,
+        arguments: Mapping[ir.Value, ir.Value],
+        bases: dict[ir.Value, ir.Value],
+    ) -> ir.Value:
+        """What a parameter of type ``type_`` is in the kernel."""
+        if isinstance(value, Tensor):
+            if value.value not in bases:
+                bases[value.value] = _made("fuse.base", type_, arguments[value.value])
+            return bases[value.value]
+        if isinstance(value, Number):
+            number = arguments[value.value]
+            return number if number.type == type_ else _made("arith.truncf", type_, number)
+        if isinstance(value, Expr) and value.constant is None:
+            size = self.builder.values([self.names[value]])[0]
+            return _made("arith.index_cast", type_, arguments[size])
+        plain: Any = value.constant if isinstance(value, Expr) else value
+        if isinstance(type_, ir.IntegerType):
+            bits = type_.width
+            plain = int(plain) & (2**bits - 1)
+            plain -= 2**bits if bits > 1 and plain >> (bits - 1) else 0
+            return arith.constant(type_, plain)
+        return arith.constant(type_, float(plain))
+
+    def _extent(self, extent: Any) -> Expr:
+        value = self.call.resolve(extent)
+        if isinstance(value, bool) or not isinstance(value, (int, Expr)):
+            kind = value.dtype if isinstance(value, Number) else type(value).__name__
+            raise UserKernelGrid(
+                kernel=self.launch.name,
+                where="{}:{}".format(*self.launch.line),
+                extent=value if isinstance(value, (bool, float)) else f"a {kind}",
+            )
+        return self.call.expr(value)
+
+    def _parsed(self) -> tuple[ir.Operation, tuple[str, ...]]:
+        """The ``tt.func``, and the names of its parameters.  Raises Opaque, UserKernelRefused."""
+        launch = self.launch
+        arguments = {name: self._described(name, value) for name, value in self.given.items()}
+        options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}
+        capability = capability_of(self.builder.device)
+        try:
+            ttir = ttir_of(launch.function, {**arguments, **options}, capability=capability)
+        except UserKernelError as error:
+            raise refusal(launch, error) from error
+        try:
+            self._module = ir.Module.parse(ttir.text, self.builder.context)  # owns the function
+        except ir.MLIRError as error:
+            said = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+            raise Opaque(said) from error
+        functions = [op.operation for op in self._module.body.operations]
+        if len(functions) != 1:
+            raise Opaque("it calls functions that are not inlined")
+        make_one_block(functions[0])
+        _require_tile_code(functions[0])
+        return functions[0], ttir.arguments
+
+    def _described(self, name: str, value: Any) -> Any:
+        """What Triton's front end is told of an argument; a plain value is itself."""
+        if isinstance(value, Tensor):
+            return described(value.fake)
+        if isinstance(value, Expr):
+            if value.constant is not None:
+                return value.constant
+            return NumberKind("i32" if is_narrow(self.launch.given[name]) else "i64")
+        if isinstance(value, Number):
+            if value.dtype != torch.float64:
+                raise Opaque(f"its argument '{name}' is a number of {value.dtype}")
+            return NumberKind("fp32")
+        return value
+
+
+def capability_of(device: str) -> int:
+    """The compute capability of the device of a module ("cuda:0"), 90 for 9.0; that where there is no GPU."""
+    if not device.startswith("cuda") or not torch.cuda.is_available():
+        return 90
+    major, minor = torch.cuda.get_device_capability(torch.device(device))
+    return major * 10 + minor
+
+
+def refusal(launch: UserLaunch, error: UserKernelError) -> Exception:
+    """What to raise where Triton's front end gives up: UserKernelRefused, with the kernel's own line, where
+    the kernel is wrong, and Opaque where it is not known who is.
+    """
+    outer: Any = error.__cause__
+    inner = outer
+    if not hasattr(outer, "error_message"):
+        return Opaque(str(error))
+    while hasattr(inner.__cause__, "error_message"):  # an error in a function that the kernel calls
+        inner = inner.__cause__
+    why = getattr(inner, "error_message", None) or inner.__cause__ or type(inner).__name__
+    file, _ = launch.line
+    where = f"{file}:{launch.line_of(outer)}"
+    return UserKernelRefused(kernel=launch.name, where=where, reason=" ".join(str(why).split()))
+
+
+def _made(name: str, type_: ir.Type, operand: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, results=[type_], operands=[operand]).result
+
+
+def _require_tile_code(function: ir.Operation) -> None:
+    """Raises Opaque for an op that tile code does not have, and for what the launcher cannot serve."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op != function and not is_tile_code(op.name):
+            raise Opaque(f"the op {op.name} is not known")
+        if op.name == "tt.make_tensor_descriptor":
+            raise Opaque("it makes tensor descriptors, which need memory that a launch does not have")
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+
+
+def _has_effect(function: ir.Operation) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        pure = "pure" not in op.attributes or ir.BoolAttr(op.attributes["pure"]).value
+        found = found or op.name in _EFFECTS or not pure
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found

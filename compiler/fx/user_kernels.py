@@ -1,0 +1,197 @@
+"""A user's Triton kernel in an FX graph: which function is launched, with which arguments, and how.
+
+Dynamo and ``torch.library.wrap_triton`` make a node of a launch,
+
+    triton_kernel_wrapper_mutation(kernel_idx=3, constant_args_idx=1, grid=[(8, 1, 1)],
+                                   tma_descriptor_metadata={}, kwargs={"x": x, "y": y})
+
+and AOTAutograd makes it functional (``triton_kernel_wrapper_functional``, which returns copies of the tensors
+that it names in ``tensors_to_clone``).  The indices are entries of a table of this process.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import SymInt
+from torch._ops import HigherOrderOperator
+from torch.fx import Node
+
+from .new_node import WRITES
+
+#: The higher-order ops that launch a user's kernel.
+LAUNCHES = ("triton_kernel_wrapper_functional", "triton_kernel_wrapper_mutation")
+#: What Triton launches with unless the launch or the configuration says otherwise.
+_DEFAULTS: dict[str, Any] = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
+
+
+class Opaque(Exception):
+    """Why a user's kernel cannot enter the module, in a few words; torch launches it."""
+
+
+@dataclass(frozen=True)
+class UserLaunch:
+    """A launch of one ``@triton.jit`` function.
+
+    function: Triton's ``JITFunction``.  given: parameter -> FX node, SymInt, number or other constant, for
+    every parameter of the function.  grid: three extents.  written: the parameters whose tensors it writes,
+    in order; None before AOTAutograd.
+    """
+
+    function: Any
+    given: Mapping[str, Any]
+    grid: tuple[Any, Any, Any]
+    written: tuple[str, ...] | None
+    num_warps: int
+    num_stages: int
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(self.function.fn.__name__)
+
+    @property
+    def line(self) -> tuple[str, int]:
+        """The file and the line where the function is written."""
+        return str(self.function.fn.__code__.co_filename), int(self.function.fn.__code__.co_firstlineno)
+
+    def line_of(self, error: Any) -> int:
+        """The line of the file that an error of Triton's is about, which counts from ``def``."""
+        above = next(
+            (n for n, text in enumerate(self.function.raw_src) if text.strip().startswith("def ")), 0
+        )
+        return int(self.function.starting_line_number) + above + getattr(error.node, "lineno", 1) - 1
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The values of the parameters that Triton compiles in: ``tl.constexpr``, and what is None."""
+        return {
+            p.name: self.given[p.name]
+            for p in self.function.params
+            if p.is_constexpr or self.given[p.name] is None
+        }
+
+
+def is_launch(node: Node) -> bool:
+    """Whether a node launches a user's kernel."""
+    return isinstance(node.target, HigherOrderOperator) and node.target.name() in LAUNCHES
+
+
+def launch_of(node: Node) -> UserLaunch:
+    """What a node launches.  Raises Opaque for a launch that is more than one compiled kernel: several
+    configurations, hooks, options that the launcher does not have, descriptors.
+    """
+    kernel, constants = _entries(node)
+    options = dict(_DEFAULTS)
+    if node.kwargs["tma_descriptor_metadata"]:
+        raise Opaque("it takes a tensor descriptor")
+    given = {**node.kwargs["kwargs"], **constants}  # type: ignore[dict-item]
+    if hasattr(kernel, "configs"):
+        if len(kernel.configs) != 1:
+            raise Opaque(f"it is tuned over {len(kernel.configs)} configurations")
+        (config,) = kernel.configs
+        if config.pre_hook is not None:
+            raise Opaque("its configuration has a hook")
+        given |= config.kwargs
+        options |= {name: getattr(config, name) for name in options}
+        kernel = kernel.fn
+    if not hasattr(kernel, "cache_key") or not hasattr(kernel, "params"):
+        raise Opaque(f"it is a {type(kernel).__name__}")
+    for param in kernel.params:
+        if param.name not in given and not param.has_default:
+            raise Opaque(f"its parameter '{param.name}' has no value")
+        given.setdefault(param.name, param.default)
+    names = [param.name for param in kernel.params]
+    options |= {name: given.pop(name) for name in list(given) if name in options and name not in names}
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise Opaque(f"the launch has the option '{unknown[0]}'")
+    if options["num_ctas"] != 1 or options["maxnreg"] is not None:
+        raise Opaque("it asks for a cluster of blocks or a limit of registers")
+    if len(node.kwargs["grid"]) != 1:  # type: ignore[arg-type]
+        raise Opaque("it has several grids")
+    x, y, z = (*node.kwargs["grid"][0], 1, 1)[:3]  # type: ignore[index,misc]
+    return UserLaunch(
+        kernel,
+        {name: given[name] for name in names},
+        (x, y, z),
+        _written(node),
+        int(options["num_warps"]),
+        int(options["num_stages"]),
+    )
+
+
+def is_narrow(value: Any) -> bool:
+    """Whether an int, SymInt or node of one is passed in 32 bits, as Triton passes an integer that fits.  A
+    size is asked for a guard that it does; one that only data decides is taken to be wide.
+    """
+    value = value.meta.get("val") if isinstance(value, Node) else value
+    if isinstance(value, SymInt) and not value.node.has_hint():
+        return False
+    return bool(-(2**31) <= value) and bool(value < 2**31)
+
+
+def key_of(node: Node) -> str:
+    """What of a launch the node's arguments do not say, as text that is equal in every process: the source
+    of the function and of all that it calls, the options, the constants, and which sizes are passed in 32
+    bits.  Raises Opaque.
+    """
+    launch = launch_of(node)
+    narrow = [is_narrow(value) for value in launch.given.values() if _is_size(value)]
+    texts = {name: _constant_text(value) for name, value in launch.constants.items()}
+    parameters = [(p.name, p.do_not_specialize, p.annotation) for p in launch.function.params]
+    _, constants = _entries(node)
+    numbers = {n: _constant_text(v) for n, v in constants.items() if n not in texts}
+    return (
+        f"{launch.function.cache_key} {launch.line} {launch.num_warps} {launch.num_stages} {launch.written} "
+        f"{parameters} {texts} {numbers} {narrow} {_debug(launch.function)}"
+    )
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value.meta.get("val") if isinstance(value, Node) else value, SymInt)
+
+
+def _constant_text(value: Any) -> str:
+    """A constant as text.  A ``JITFunction`` is its source; raises Opaque for what has no text."""
+    if hasattr(value, "cache_key"):
+        return str(value.cache_key)
+    if isinstance(value, (int, float, bool, str, type(None))):
+        return repr(value)
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_constant_text, value))})"
+    if type(value).__module__.startswith("triton.language"):
+        return str(value)
+    raise Opaque(f"a constant is a {type(value).__name__}")
+
+
+def _debug(function: Any) -> bool:
+    """Whether Triton's front end keeps the assertions of the function."""
+    from triton import knobs
+
+    return bool(function.debug or knobs.runtime.debug)
+
+
+def _entries(node: Node) -> tuple[Any, dict[str, Any]]:
+    """The kernel and the constants of a node, from torch's tables."""
+    from torch._higher_order_ops.triton_kernel_wrap import kernel_side_table
+
+    kernel = kernel_side_table.get_kernel(node.kwargs["kernel_idx"])  # type: ignore[arg-type]
+    constants = kernel_side_table.get_constant_args(node.kwargs["constant_args_idx"])  # type: ignore[arg-type]
+    return kernel, constants
+
+
+def _written(node: Node) -> tuple[str, ...] | None:
+    """The parameters that a launch writes: torch's analysis, as AOTAutograd or ``mutating-calls`` recorded
+    it.
+    """
+    given: Mapping[str, Any] = node.kwargs["kwargs"]  # type: ignore[assignment]
+    if "tensors_to_clone" in node.kwargs:
+        names: Any = node.kwargs["tensors_to_clone"]
+        return tuple(name for name in given if name in names)
+    if WRITES not in node.meta:
+        return None
+    return tuple(name for name, value in given.items() if value in node.meta[WRITES])
+
+
+__all__ = ["LAUNCHES", "Opaque", "UserLaunch", "is_launch", "is_narrow", "key_of", "launch_of"]

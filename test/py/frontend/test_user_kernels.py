@@ -1,0 +1,175 @@
+"""Users' Triton kernels as kernels of the module, on the interpreter."""
+
+from unittest import mock
+
+import pytest
+import torch
+from compiling import Compiled, cloned
+from user_kernels import (
+    CASES,
+    add_kernel,
+    added,
+    clustered_kernel,
+    doubled,
+    halve_kernel,
+    normed,
+    refused_kernel,
+    shift_kernel,
+    softmaxed,
+    triton_without_a_gpu,
+)
+
+from fuse_mlir.compiler.base.errors import UserKernelGrid, UserKernelRefused
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+@pytest.fixture(autouse=True)
+def captured():
+    with triton_without_a_gpu(), torch.no_grad():
+        yield
+
+
+def given(function, dtype=torch.float32):
+    _, *shapes = CASES[function]
+    return [torch.randn(shape, dtype=dtype) for shape in shapes]
+
+
+def check(function, inputs, dynamic=False, **options):
+    """The graphs of ``function``, whose results and changes of arguments are those of torch ops in float64."""
+    exact = cloned(inputs, torch.float64)
+    expected = CASES[function][0](*exact)
+    compiled = Compiled(function, options, dynamic=dynamic)
+    found = compiled(*inputs)
+    precise = inputs[0].dtype == torch.float32
+    torch.testing.assert_close(
+        found, expected, check_dtype=False, rtol=1e-5 if precise else 2e-2, atol=1e-5 if precise else 2e-2
+    )
+    torch.testing.assert_close(inputs, exact, check_dtype=False, rtol=1e-6, atol=1e-6)
+    return compiled.graphs
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+def test_results(function):
+    (graph,) = check(function, given(function))
+    assert graph.externs == 0 and "fuse.user" in str(graph.module)
+
+
+@pytest.mark.parametrize("function", [added, normed, doubled], ids=lambda f: f.__name__)
+def test_sizes_are_symbols(function):
+    (graph,) = check(function, given(function), dynamic=True)
+    assert graph.externs == 0 and 'fuse.sym = "s' in str(graph.module)
+
+
+def test_a_compiled_kernel_serves_other_sizes():
+    compiled = Compiled(softmaxed, dynamic=True)
+    for shape in ((5, 100), (3, 77)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), x.softmax(1).exp())
+    assert len(compiled.graphs) == 1
+
+
+def test_bfloat16():
+    check(normed, given(normed, torch.bfloat16))
+
+
+def test_rows_with_gaps():
+    check(softmaxed, [torch.randn(5, 160)[:, 7:107]])
+
+
+def test_every_level_runs():
+    (graph,) = check(normed, given(normed), interpret_level="planned", verify="numeric")
+    text = str(graph.module)
+    assert "fuse.launch = @rms_kernel_tt" in text and "num_stages = 2 : i64, num_warps = 8 : i64" in text
+
+
+def test_memory_that_a_kernel_fills_is_not_copied():
+    (graph,) = check(normed, given(normed))
+    assert [launch.name for launch in graph.launches] == ["rms_kernel", "mul"]
+    (launch, _) = graph.launches
+    rows = 7 * 100 * 4
+    assert launch.estimate.read == rows + 400 and launch.estimate.written == rows + 7 * 4
+
+
+def test_one_kernel_for_equal_launches():
+    def twice(x, y):
+        return added(added(x, y), y)
+
+    compiled = Compiled(twice, {"interpret_level": "planned"})
+    x, y = torch.randn(2, 300)
+    torch.testing.assert_close(compiled(x, y), x + 2 * y)
+    assert str(compiled.graphs[0].module).count('"tt.func"') == 1
+
+
+def test_a_nested_region_launches_a_kernel():
+    """The rewrite that writes in place does not look into sub-graphs: the kernel writes to a copy."""
+    region = torch.compiler.nested_compile_region(lambda x, y: added(x, y) * 2)
+
+    def twice(x, y):
+        return region(region(x, y), y)
+
+    compiled, (x, y) = Compiled(twice), given(added)
+    torch.testing.assert_close(compiled(x, y), ((x + y) * 2 + y) * 2)
+    assert "fuse.user" in str(compiled.graphs[0].module) and compiled.graphs[0].externs == 0
+
+
+@pytest.mark.parametrize("kind", ["float", "int"])
+def test_a_number_that_data_decides(kind):
+    def scaled(x):
+        out, number = torch.empty_like(x), x.max().item() if kind == "float" else x.argmax().item()
+        shift_kernel[(5,)](x, out, number, x.numel(), block=64)
+        return out
+
+    with mock.patch.object(torch._dynamo.config, "capture_scalar_outputs", True):
+        compiled, x = Compiled(scaled), torch.randn(300)
+        number = x.max() if kind == "float" else x.argmax()
+        torch.testing.assert_close(compiled(x), x + number)
+    assert "fuse.user" in str(compiled.graphs[0].module)
+
+
+@pytest.mark.parametrize("why", ["it is tuned over 2 configurations", "a cluster of blocks"])
+def test_an_opaque_kernel_is_launched_by_torch(why):
+    def halved(x):
+        out = torch.empty_like(x)
+        halve_kernel[(5,)](x, out, x.numel())
+        return out
+
+    def clustered(x):
+        out = torch.empty_like(x)
+        clustered_kernel[(5,)](x, x, out, x.numel())
+        return out
+
+    function = halved if "tuned" in why else clustered
+    compiled = Compiled(function)
+    with pytest.raises(AttributeError, match="_Driver"):  # torch asks for a stream
+        compiled(torch.randn(300))
+    remarks = compiled.graphs[0].remarks.render("text")
+    assert "missed: import: opaque-kernel" in remarks and why in remarks
+    assert compiled.graphs[0].externs == 1
+
+
+def test_a_kernel_that_triton_refuses():
+    def refused(x):
+        refused_kernel[(1,)](x, x.numel(), block=64)
+        return x
+
+    lines, first = refused_kernel.raw_src, refused_kernel.starting_line_number
+    line = first + next(n for n, text in enumerate(lines) if "beside=n" in text)
+    with pytest.raises(Exception, match="refused_kernel") as raised:
+        Compiled(refused)(torch.randn(64))
+    error = raised.value.__cause__ or raised.value
+    assert UserKernelRefused.__name__ in str(raised.value) + type(error).__name__
+    assert f"user_kernels.py:{line}: load() got an unexpected keyword argument 'beside'" in str(raised.value)
+
+
+def test_a_grid_of_no_integers():
+    def launched(x):
+        out = torch.empty_like(x)
+        add_kernel[(x.numel() / 64,)](x, x, out, x.numel(), block=64)
+        return out
+
+    with pytest.raises(Exception, match="add_kernel") as raised:
+        Compiled(launched)(torch.randn(100))
+    assert UserKernelGrid.__name__ in str(raised.value)
+    assert f"user_kernels.py:{add_kernel.starting_line_number} " in str(raised.value)
+    assert "with an extent of 1.5625: expected integers" in str(raised.value)
