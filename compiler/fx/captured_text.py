@@ -20,6 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from .frames import user_line
 from .graph_text import NotCacheable, Writer
+from .user_kernels import is_launch
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 #: What ``__self__`` is of a builtin function that is no method of some object.
@@ -41,12 +42,14 @@ def captured_text(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> str:
     examples = iter(example_inputs)
     storages: dict[Any, str] = {}
     for node in gm.graph.nodes:
-        value = node.meta.get("example_value")
+        value, kwargs = node.meta.get("example_value"), node.kwargs
         _require_static(value)
         if "recompute" in node.meta:
             raise NotCacheable("a choice of what is computed again")
         if node.op == "placeholder":
             target = _placeholder(next(examples), value, node.name, storages, writer)
+        elif is_launch(node):
+            target, kwargs = writer.launch(node)
         elif node.op == "call_function":
             target = _function(node.target)
         elif node.op == "call_method" and _is_plain(node.args[0]):
@@ -56,7 +59,7 @@ def captured_text(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> str:
         else:
             raise NotCacheable(f"a node {node.op}")
         writer.lines.append(
-            f"{node.name} {node.op} {target} {writer.value(node.args)} {writer.value(node.kwargs)} "
+            f"{node.name} {node.op} {target} {writer.value(node.args)} {writer.value(kwargs)} "
             f"{user_line(node)}"
         )
     return "\n".join(writer.lines)

@@ -14,6 +14,7 @@ from torch import fx
 
 from .frames import user_line
 from .roundings import rounds_implicitly
+from .user_kernels import Opaque, is_launch, key_of
 
 #: Types whose ``repr`` says all of the value.
 _SPELT = (
@@ -79,7 +80,10 @@ class Writer:
             self._subgraph(node, found)
             return
         value = meta.get("val", example)
-        if node.op == "call_function":
+        kwargs = node.kwargs
+        if is_launch(node):
+            target, kwargs = self.launch(node)
+        elif node.op == "call_function":
             target = self._operator(node.target)
         elif node.op == "get_attr":
             target, value = str(node.target), self._held(node, value)
@@ -88,10 +92,22 @@ class Writer:
         else:
             raise NotCacheable(f"a node {node.op}")
         self.lines.append(
-            f"{node.name} {node.op} {target} {self.value(node.args)} {self.value(node.kwargs)} "
+            f"{node.name} {node.op} {target} {self.value(node.args)} {self.value(kwargs)} "
             f"{self.value(value)} {meta.get('unbacked_bindings') or ''} "
             f"{'' if rounds_implicitly(node) else 'rounded '}{user_line(node)}"
         )
+
+    @staticmethod
+    def launch(node: fx.Node) -> tuple[str, dict[str, Any]]:
+        """A launch of a user's Triton kernel: what it launches, and the arguments of the node without the
+        numbers that this process gives to kernels.
+        """
+        try:
+            key = key_of(node)
+        except Opaque as reason:
+            raise NotCacheable(f"a user's Triton kernel: {reason}") from None
+        numbers = ("kernel_idx", "constant_args_idx")
+        return f"{node.target} {key}", {n: v for n, v in node.kwargs.items() if n not in numbers}
 
     def _subgraph(self, node: fx.Node, graph: fx.GraphModule) -> None:
         known = self._written.setdefault(graph, node.name)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from compiling import Compiled
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-from user_kernels import both_kernel, halve_kernel, triton
+from user_kernels import CASES, both_kernel, doubled_argument, halve_kernel, normed, softmaxed, triton
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
@@ -37,6 +37,55 @@ def test_an_argument_is_written():
 
     x, y = torch.randn(2, 1000, device="cuda")
     assert torch.equal(Compiled(overwrite)(x, y), (x + 1) * 2) and torch.equal(y, x + 1)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+def test_a_kernel_of_the_module(function, dynamic):
+    """Twice: at the second call a kernel that writes an argument must not see what the first left elsewhere."""
+    exactly, *shapes = CASES[function]
+    compiled = Compiled(function, dynamic=dynamic)
+    for _ in range(2):
+        inputs = [torch.randn(shape, device="cuda") for shape in shapes]
+        exact = [x.double() for x in inputs]
+        torch.testing.assert_close(
+            compiled(*inputs), exactly(*exact), check_dtype=False, rtol=1e-4, atol=1e-5
+        )
+        torch.testing.assert_close(inputs, exact, check_dtype=False, rtol=1e-6, atol=1e-6)
+    assert compiled.graphs[0].externs == 0 and "fuse.user" in str(compiled.graphs[0].module)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_16_bits(dtype):
+    x, w = (torch.randn(shape, device="cuda", dtype=dtype) for shape in ((7, 100), (100,)))
+    found, _ = Compiled(normed)(x, w)
+    expected, _ = CASES[normed][0](x.double(), w.double())
+    torch.testing.assert_close(found, expected, check_dtype=False, rtol=2e-2, atol=2e-2)
+
+
+def test_an_argument_at_an_odd_address_is_written():
+    x = torch.randn(201, device="cuda")[1:]
+    before = x.double()
+    torch.testing.assert_close(Compiled(doubled_argument)(x), before * 2 + 1, check_dtype=False)
+    assert torch.equal(x.double(), before * 2)
+
+
+def test_cuda_graphs_hold_kernels():
+    compiled = Compiled(softmaxed, {"cudagraphs": True})
+    for _ in range(4):
+        x = torch.randn(5, 100, device="cuda")
+        torch.compiler.cudagraph_mark_step_begin()
+        torch.testing.assert_close(compiled(x), x.softmax(1).exp())
+    assert not compiled.graphs[0].unrecorded
+
+
+def test_a_stored_program_runs(tmp_path):
+    x, w = torch.randn(7, 100, device="cuda"), torch.randn(100, device="cuda")
+    for cached in (False, True):
+        with torch.no_grad():
+            compiled = Compiled(normed, {"cache_dir": str(tmp_path)})
+            torch.testing.assert_close(compiled(x, w), CASES[normed][0](x, w))
+        assert compiled.graphs[0].cached == cached
 
 
 def test_an_autotuned_kernel():

@@ -1,0 +1,112 @@
+"""Graphs with users' Triton kernels: what is stored of them, and that their dumps replay and run."""
+
+import re
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import torch
+from made_up_gpu import made_up_gpu
+from user_kernels import add_kernel, halve_kernel, normed, triton, triton_without_a_gpu
+
+import fuse_mlir
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.frontend.ops.user_kernels import tiled_kernel
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pipeline import default_pipeline
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+ROWS = torch.linspace(-1, 1, 700).reshape(7, 100), torch.linspace(1, 2, 100)
+
+
+def stored(folder: Path, function, *inputs, dynamic=False):
+    """The graph of ``function``, compiled for a made-up GPU."""
+    torch._dynamo.reset()
+    graphs = []
+    given = {"cache_dir": str(folder), "on_compiled": graphs.append, "hardware": "h200"}
+    with made_up_gpu(), triton_without_a_gpu(), torch.no_grad():
+        torch.compile(function, backend=fuse_mlir.backend, options=given, dynamic=dynamic)(*inputs)
+    return graphs[0]
+
+
+def test_a_stored_program_needs_no_front_end(tmp_path):
+    """It is found by the graph that Dynamo captured, without AOTAutograd."""
+    assert not stored(tmp_path, normed, *ROWS).cached
+    assert len(list(tmp_path.rglob("*.captured"))) == 1
+    with mock.patch.object(tiled_kernel, "ttir_of", side_effect=AssertionError):
+        assert stored(tmp_path, normed, *ROWS).cached
+
+
+def test_a_program_with_symbols_is_stored(tmp_path):
+    for cached in (False, True):
+        assert stored(tmp_path, normed, *ROWS, dynamic=True).cached == cached
+
+
+def test_how_a_kernel_is_launched_is_in_the_key(tmp_path):
+    x, y = torch.ones(64), torch.ones(64)
+
+    def launched(warps=4, end=64):
+        def function(x, y):
+            out = torch.empty_like(x)
+            add_kernel[(1,)](x, y, out, end, block=64, num_warps=warps)
+            return out
+
+        return stored(tmp_path, function, x, y)
+
+    for changed in ({}, {"warps": 8}, {"end": 32}):
+        assert not launched(**changed).cached
+        assert launched(**changed).cached
+
+
+@triton.jit
+def first_kernel(x, out, block: triton.language.constexpr):
+    i = triton.language.arange(0, block)
+    triton.language.store(out + i, triton.language.load(x + i) + 1)
+
+
+def test_the_source_of_a_kernel_is_in_the_key(tmp_path, monkeypatch):
+    def function(x):
+        out = torch.empty_like(x)
+        first_kernel[(1,)](x, out, block=64)
+        return out
+
+    x = torch.ones(64)
+    key = stored(tmp_path, function, x).key
+    assert stored(tmp_path, function, x).cached
+    first_kernel._unsafe_update_src(first_kernel.src.replace("+ 1)", "+ 2)"))
+    first_kernel.hash = None
+    graph = stored(tmp_path, function, x)
+    assert not graph.cached and graph.key != key
+
+
+def test_an_opaque_kernel_is_not_stored(tmp_path):
+    def function(x):
+        out = torch.empty_like(x)
+        halve_kernel[(1,)](x, out, x.numel())
+        return out
+
+    with pytest.raises(AttributeError, match="_Driver"):  # torch launches it
+        stored(tmp_path, function, torch.ones(64))
+    assert not list(tmp_path.rglob("*.program"))
+
+
+def test_dumps_replay_and_run_at_every_level(tmp_path):
+    with triton_without_a_gpu(), torch.no_grad():
+        options = {"dump": str(tmp_path), "interpret_level": "planned"}
+        expected = torch.compile(normed, backend=fuse_mlir.backend, options=options, dynamic=False)(*ROWS)
+    texts = [p.read_text() for p in sorted((tmp_path / "inference-0").glob("*.mlir"))]
+    passes = default_pipeline("planned")
+    assert len(texts) == len(passes) + 1
+    assert all(re.search(r'fuse.user = "[^"]*user_kernels.py:\d+ rms_kernel"', text) for text in texts)
+    context = make_context()
+    for before, after, each in zip(texts[:-1], texts[1:], passes, strict=True):
+        module = ir.Module.parse(before, context)
+        PassManager([each]).run(module, Remarks())
+        assert module.operation.get_asm(enable_debug_info=True).strip() == after.strip(), each.name
+    for level in ("graph", "scheduled", "tiled", "planned"):
+        text = texts[len(default_pipeline(level))]
+        for found, wanted in zip(run_module(ir.Module.parse(text, context), ROWS), expected, strict=True):
+            assert torch.equal(found, wanted), level
