@@ -102,5 +102,7 @@ def _opaque(node: Node) -> Refusal | None:
         message = "a call of torch's libraries runs as it is: only generated kernels fuse"
         return Refusal("extern", message, (("op", string(node.callee.attributes["fuse.extern"])),))
     if is_users(node.callee):
-        return Refusal("user-kernel", "a user's Triton kernel runs as it is written: only generated kernels fuse")
+        return Refusal(
+            "user-kernel", "a user's Triton kernel runs as it is written: only generated kernels fuse"
+        )
     return None

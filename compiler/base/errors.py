@@ -52,7 +52,9 @@ class UserKernelRefused(CompileError):
 class UserKernelGrid(CompileError):
     """A user's kernel is launched on a grid of no integers; ``where`` is the kernel's own line."""
 
-    template = "the kernel '{kernel}' at {where} is launched on a grid with an extent of {extent}: expected integers"
+    template = (
+        "the kernel '{kernel}' at {where} is launched on a grid with an extent of {extent}: expected integers"
+    )
 
 
 class UnboundSymbol(ImportGraphError):

@@ -114,7 +114,18 @@ def softmaxed(x):
 def normed(x, w, eps=1e-6):
     out, scales = torch.empty_like(x), torch.empty(x.shape[0], device=x.device)
     rms_kernel[(x.shape[0],)](
-        out, out.stride(0), x, x.stride(0), w, scales, x.shape[1], eps, 0.0, block=128, num_warps=8, num_stages=2
+        out,
+        out.stride(0),
+        x,
+        x.stride(0),
+        w,
+        scales,
+        x.shape[1],
+        eps,
+        0.0,
+        block=128,
+        num_warps=8,
+        num_stages=2,
     )
     return out * 2, scales
 

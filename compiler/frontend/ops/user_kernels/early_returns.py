@@ -80,9 +80,7 @@ class _Tree:
     def _successors(self, op: ir.Operation) -> list[int]:
         return [self.blocks.index(block) for block in op.successors]
 
-    def _choose(
-        self, condition: ir.Value, ways: list[int], into: ir.Block, location: ir.Location
-    ) -> None:
+    def _choose(self, condition: ir.Value, ways: list[int], into: ir.Block, location: ir.Location) -> None:
         """``scf.if`` at the end of ``into``, without a way that only returns."""
         if self.returns[ways[0]] and self.returns[ways[1]]:
             return
