@@ -176,8 +176,8 @@ ATTRIBUTES = (
         "fuse.user",
         "a tiled kernel, a launch",
         'fuse.user = "model.py:12 softmax_kernel"',
-        "The kernel is a user's Triton kernel: the file and the line of its function, and the function's name. "
-        "It is tile code at every level, and Triton is promised what its own launcher promises.",
+        "The kernel is a user's Triton kernel: the file and the line of its function, and the name of the "
+        "function. It is tile code at every level, and Triton is promised what its own launcher promises.",
         "the importer",
         "passes over scalar kernels, which leave it alone; `passes/helpers/promises.py`",
     ),
@@ -257,7 +257,7 @@ ATTRIBUTES = (
     ),
     DiscardableAttribute(
         "fuse.effect",
-        "a declaration of an extern op or a sub-graph, a control-flow function, a user's kernel and its launch",
+        "a declaration of an extern op or sub-graph, a control-flow function, a user's kernel or its launch",
         "fuse.effect",
         "A call is never dead and keeps its order among calls with effects.",
         "the importer",

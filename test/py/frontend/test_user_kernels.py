@@ -36,7 +36,7 @@ def given(function, dtype=torch.float32):
 
 
 def check(function, inputs, dynamic=False, **options):
-    """The graphs of ``function``, whose results and changes of arguments are those of torch ops in float64."""
+    """The graphs of ``function``; its results, and what it writes, are those of torch ops in float64."""
     exact = cloned(inputs, torch.float64)
     expected = CASES[function][0](*exact)
     compiled = Compiled(function, options, dynamic=dynamic)

@@ -42,7 +42,7 @@ def test_an_argument_is_written():
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 def test_a_kernel_of_the_module(function, dynamic):
-    """Twice: at the second call a kernel that writes an argument must not see what the first left elsewhere."""
+    """Twice: the second call finds memory that the first one used."""
     exactly, *shapes = CASES[function]
     compiled = Compiled(function, dynamic=dynamic)
     for _ in range(2):

@@ -23,8 +23,8 @@ _RETURN, _BRANCH, _CHOICE = "tt.return", "cf.br", "cf.cond_br"
 
 
 def make_one_block(function: ir.Operation) -> ir.Block:
-    """Gathers a ``tt.func`` into its first block, which is returned; nothing is left in the others.  Raises Opaque where code behind a branch is
-    reached in two ways, before anything is changed.
+    """Gathers a ``tt.func`` into its first block, which is returned; nothing is left in the others.  Raises
+    Opaque where code behind a branch is reached in two ways, before anything is changed.
     """
     blocks = list(function.regions[0].blocks)
     if len(blocks) > 1:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from ....base.launch import line_text
-from ....base.errors import UserKernelRefused
 from ....fx.frames import user_line
 from ....fx.table import lowers
 from ....fx.user_kernels import LAUNCHES, Opaque, UserLaunch, launch_of

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ....analysis.user_kernel.effects import kernel_effects
 from ....base.errors import UserKernelGrid, UserKernelRefused
 from ....fx.user_kernels import Opaque, UserLaunch, is_narrow
 from ....index import Expr
@@ -17,12 +18,9 @@ from ....mlir import arith, ir
 from ....verifier.verify_tiled import is_tile_code
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
-from .early_returns import make_one_block
 from ...user_kernels.ttir_of import Number as NumberKind
 from ...user_kernels.ttir_of import UserKernelError, described, ttir_of
-
-#: Ops that do more than their results say.
-_EFFECTS = frozenset({"tt.assert", "tt.print"})
+from .early_returns import make_one_block
 
 
 class TiledKernel:
@@ -95,7 +93,7 @@ class TiledKernel:
                 attributes["arg_attrs"] = ir.ArrayAttr.get(
                     [plain] * len(self.tensors) + named + [plain] * len(self.numbers)
                 )
-            if _has_effect(self.function) or not ties:
+            if self.effects.has_effect or not ties:
                 attributes["fuse.effect"] = builder.unit
             for key, attribute in attributes.items():
                 kernel.attributes[key] = attribute
@@ -169,7 +167,15 @@ class TiledKernel:
             raise Opaque("it calls functions that are not inlined")
         make_one_block(functions[0])
         _require_tile_code(functions[0])
+        self.effects = kernel_effects(functions[0])
+        self._require_known_writes(ttir.arguments)
         return functions[0], ttir.arguments
+
+    def _require_known_writes(self, parameters: Sequence[str]) -> None:
+        """Raises Opaque where the kernel writes a tensor that the graph takes to be only read."""
+        for name, effects in zip(parameters, self.effects.arguments, strict=True):
+            if effects is not None and effects.written and name not in (self.launch.written or ()):
+                raise Opaque(f"it may write to '{name}', which the graph takes to be only read")
 
     def _described(self, name: str, value: Any) -> Any:
         """What Triton's front end is told of an argument; a plain value is itself."""
@@ -225,16 +231,3 @@ def _require_tile_code(function: ir.Operation) -> None:
         return ir.WalkResult.ADVANCE
 
     function.walk(visit)
-
-
-def _has_effect(function: ir.Operation) -> bool:
-    found = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        pure = "pure" not in op.attributes or ir.BoolAttr(op.attributes["pure"]).value
-        found = found or op.name in _EFFECTS or not pure
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
