@@ -8,7 +8,7 @@ import pytest
 import torch
 from compiling import Compiled
 from made_up_gpu import made_up_gpu
-from user_kernels import both_kernel, triton
+from user_kernels import both_kernel, opaque_kernels, triton
 
 
 def launched(kernel, *args, grid, warmup, **kwargs):
@@ -19,6 +19,7 @@ def launched(kernel, *args, grid, warmup, **kwargs):
 @pytest.fixture(autouse=True)
 def a_machine_with_triton():
     with (
+        opaque_kernels(),
         mock.patch("torch.utils._triton.has_triton", lambda: True),
         mock.patch.object(triton.runtime.jit.JITFunction, "run", launched),
     ):

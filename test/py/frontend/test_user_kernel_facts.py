@@ -9,6 +9,7 @@ import pytest
 import torch
 from compiling import Compiled
 from effectful_kernels import triton
+from user_kernels import opaque_kernels
 
 from fuse_mlir.compiler.frontend.user_kernels.facts import facts_of
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import UserKernelError, ttir_of
@@ -39,6 +40,7 @@ def launches():
         launched(self, *args, grid=grid, **kwargs)
 
     with (
+        opaque_kernels(),
         mock.patch("torch.utils._triton.has_triton", lambda: True),
         mock.patch.object(triton.runtime.jit.JITFunction, "run", run),
         mock.patch.object(triton.runtime.autotuner.Autotuner, "run", run),

@@ -8,6 +8,9 @@ from compiling import Compiled, cloned
 from user_kernels import (
     CASES,
     add_kernel,
+    barrier_kernel,
+    described_kernel,
+    meeting_kernel,
     added,
     clustered_kernel,
     doubled,
@@ -28,6 +31,9 @@ pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 def captured():
     with triton_without_a_gpu(), torch.no_grad():
         yield
+
+
+X = torch.ones(64)
 
 
 def given(function, dtype=torch.float32):
@@ -127,20 +133,23 @@ def test_a_number_that_data_decides(kind):
     assert "fuse.user" in str(compiled.graphs[0].module)
 
 
-@pytest.mark.parametrize("why", ["it is tuned over 2 configurations", "a cluster of blocks"])
-def test_an_opaque_kernel_is_launched_by_torch(why):
-    def halved(x):
-        out = torch.empty_like(x)
-        halve_kernel[(5,)](x, out, x.numel())
-        return out
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "why"),
+    [
+        (halve_kernel, (X, X, 64), "it is tuned over 2 configurations"),
+        (clustered_kernel, (X, X, X, 64), "it asks for a cluster of blocks"),
+        (barrier_kernel, (X, 64, 64), "the op gpu.barrier is not known"),
+        (described_kernel, (X, 64, 64), "it makes tensor descriptors"),
+        (meeting_kernel, (X, 64, 64), "its branches meet again"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_an_opaque_kernel_is_launched_by_torch(kernel, arguments, why):
+    def launched(x):
+        kernel[(1,)](*(x if a is X else a for a in arguments))
+        return x + 1
 
-    def clustered(x):
-        out = torch.empty_like(x)
-        clustered_kernel[(5,)](x, x, out, x.numel())
-        return out
-
-    function = halved if "tuned" in why else clustered
-    compiled = Compiled(function)
+    compiled = Compiled(launched)
     with pytest.raises(AttributeError, match="_Driver"):  # torch asks for a stream
         compiled(torch.randn(300))
     remarks = compiled.graphs[0].remarks.render("text")

@@ -6,6 +6,8 @@ from unittest import mock
 import pytest
 import torch
 
+from fuse_mlir.compiler.fx.user_kernels import Opaque
+
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
 
@@ -91,6 +93,28 @@ clustered_kernel = triton.autotune([triton.Config({"block": 64}, num_ctas=2)], k
 def shift_kernel(x, out, by, n, block: tl.constexpr):
     i = tl.program_id(0) * block + tl.arange(0, block)
     tl.store(out + i, tl.load(x + i, i < n) + by, i < n)
+
+
+@triton.jit
+def barrier_kernel(x, n, block: tl.constexpr):
+    i = tl.arange(0, block)
+    tl.debug_barrier()
+    tl.store(x + i, i, mask=i < n)
+
+
+@triton.jit
+def described_kernel(x, n: tl.constexpr, block: tl.constexpr):
+    tl.make_tensor_descriptor(x, [n], [1], [block]).store([0], tl.zeros([block], tl.float32))
+
+
+@triton.jit
+def meeting_kernel(x, n, block: tl.constexpr):
+    i = tl.arange(0, block)
+    if n > 3:
+        if n > 5:
+            return
+        tl.store(x, 1.0)
+    tl.store(x + i, i * 2.0, mask=i < n)
 
 
 @triton.jit
@@ -207,6 +231,14 @@ class _Driver:
 
     def get_current_target(self):
         return triton.backends.compiler.GPUTarget("cuda", 90, 32)
+
+
+@contextlib.contextmanager
+def opaque_kernels():
+    """All kernels stay calls of torch's."""
+    launches = "fuse_mlir.compiler.frontend.ops.user_kernels.launches.launch_of"
+    with mock.patch(launches, side_effect=Opaque("the test says so")):
+        yield
 
 
 @contextlib.contextmanager

@@ -223,11 +223,15 @@ def _made(name: str, type_: ir.Type, operand: ir.Value) -> ir.Value:
 def _require_tile_code(function: ir.Operation) -> None:
     """Raises Opaque for an op that tile code does not have, and for what the launcher cannot serve."""
 
+    names: dict[str, None] = {}
+
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op != function and not is_tile_code(op.name):
-            raise Opaque(f"the op {op.name} is not known")
-        if op.name == "tt.make_tensor_descriptor":
-            raise Opaque("it makes tensor descriptors, which need memory that a launch does not have")
+        names[op.name] = None
         return ir.WalkResult.ADVANCE
 
     function.walk(visit)
+    for name in names:
+        if not is_tile_code(name):
+            raise Opaque(f"the op {name} is not known")
+        if name.startswith("tt.make_tensor_descriptor"):
+            raise Opaque("it makes tensor descriptors, which need memory that a launch does not have")
