@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...mlir import ir
 from ..errors import DeviceAssertError, RunError
 from .dtypes import value_dtype
@@ -244,7 +245,7 @@ TILE_OPS: dict[str, Callable[[ir.Operation, bool], TileStep]] = {
     "tt.mulhiui": _mulhiui,
     "tt.precise_divf": lambda op, shadow: lambda batch, v: torch.div(*aligned(v)),
     "tt.precise_sqrt": lambda op, shadow: lambda batch, v: torch.sqrt(v[0]),
-    "tt.print": _nothing,
+    **{mirror_name("tt.print", count): _nothing for count in FAMILIES["tt.print"]},
     "tt.reshape": _reshape,
     "tt.splat": _splat,
     "tt.split": lambda op, shadow: lambda batch, v: v[0].unbind(-1),

@@ -1,5 +1,6 @@
 """Users' Triton kernels as kernels of the module, on the interpreter."""
 
+import re
 from unittest import mock
 
 import pytest
@@ -8,17 +9,19 @@ from compiling import Compiled, cloned
 from user_kernels import (
     CASES,
     add_kernel,
-    barrier_kernel,
-    described_kernel,
-    meeting_kernel,
     added,
+    barrier_kernel,
     clustered_kernel,
+    described_kernel,
     doubled,
+    flip_kernel,
     halve_kernel,
+    meeting_kernel,
     normed,
     refused_kernel,
     shift_kernel,
     softmaxed,
+    telling_kernel,
     triton_without_a_gpu,
 )
 
@@ -33,7 +36,7 @@ def captured():
         yield
 
 
-X = torch.ones(64)
+X = torch.linspace(-1, 1, 64)
 
 
 def given(function, dtype=torch.float32):
@@ -95,6 +98,50 @@ def test_memory_that_a_kernel_fills_is_not_copied():
     (launch, _) = graph.launches
     rows = 7 * 100 * 4
     assert launch.estimate.read == rows + 400 and launch.estimate.written == rows + 7 * 4
+
+
+def test_a_kernel_that_prints_is_never_dead():
+    """It takes a bool, a negative number and one whose type the kernel says."""
+
+    def told(x):
+        y = x * 1
+        telling_kernel[(1,)](y, 60, True, 3, -5, block=64)
+        return x + 1
+
+    compiled = Compiled(told)
+    assert torch.equal(compiled(X), X + 1)
+    assert "telling_kernel" in [launch.name for launch in compiled.graphs[0].launches]
+    assert re.search("fuse.effect.*fuse.user", str(compiled.graphs[0].module))
+
+    def changed(x):
+        y = x * 1
+        telling_kernel[(1,)](y, 60, True, 3, -5, block=64)
+        return y
+
+    torch.testing.assert_close(Compiled(changed)(X), torch.cat([(X[:60] - 5) * 3, X[60:]]))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int16])
+def test_elements_that_triton_spells_otherwise(dtype):
+    def flipped(x):
+        out = torch.empty_like(x)
+        flip_kernel[(1,)](x, out, block=64)
+        return out
+
+    x = (X * 100).abs().to(torch.int64).to(dtype) if dtype != torch.bool else X > 0
+    compiled = Compiled(flipped)
+    assert torch.equal(compiled(x), ~x) and compiled.graphs[0].externs == 0
+
+
+def test_a_tensor_that_is_read_and_written():
+    """The kernel reads what was there before, in other arguments."""
+
+    def doubled_sum(x):
+        y = x.sin()
+        add_kernel[(1,)](y, y, y, 64, block=64)
+        return y
+
+    torch.testing.assert_close(Compiled(doubled_sum)(X), X.sin() * 2)
 
 
 def test_one_kernel_for_equal_launches():

@@ -96,6 +96,23 @@ def shift_kernel(x, out, by, n, block: tl.constexpr):
 
 
 @triton.jit
+def telling_kernel(x, n, negative, factor: tl.int64, by, block: tl.constexpr):
+    i = tl.arange(0, block)
+    tl.device_print("begins")
+    v = tl.load(x + i, i < n)
+    tl.device_print("x", v)
+    if negative:
+        v = v + by
+    tl.store(x + i, v * factor, i < n)
+
+
+@triton.jit
+def flip_kernel(x, out, block: tl.constexpr):
+    i = tl.arange(0, block)
+    tl.store(out + i, ~tl.load(x + i))
+
+
+@triton.jit
 def barrier_kernel(x, n, block: tl.constexpr):
     i = tl.arange(0, block)
     tl.debug_barrier()
