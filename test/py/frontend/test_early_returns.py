@@ -66,6 +66,12 @@ def test_both_ways_do_something():
     assert structured(*blocks) == "scf.if ( 1 scf.yield ) ( 2 scf.yield ) tt.return"
 
 
+def test_ways_that_end_in_one_return():
+    end = '"cf.br"()[^r] : () -> ()'
+    blocks = [choice("a", "b")], ["^a:", told(1), end], ["^b:", told(2), end], ["^r:", RETURN]
+    assert structured(*blocks) == "scf.if ( 1 scf.yield ) ( 2 scf.yield ) tt.return"
+
+
 def test_both_ways_return():
     assert structured([told(1), choice("a", "b")], ["^a:", RETURN], ["^b:", RETURN]) == "1 tt.return"
 

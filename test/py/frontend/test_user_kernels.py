@@ -1,5 +1,6 @@
 """Users' Triton kernels as kernels of the module, on the interpreter."""
 
+import dataclasses
 import re
 from unittest import mock
 
@@ -26,6 +27,8 @@ from user_kernels import (
 )
 
 from fuse_mlir.compiler.base.errors import UserKernelGrid, UserKernelRefused
+from fuse_mlir.compiler.frontend.ops.user_kernels import launches
+from fuse_mlir.compiler.fx.user_kernels import launch_of
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -202,6 +205,17 @@ def test_an_opaque_kernel_is_launched_by_torch(kernel, arguments, why):
     remarks = compiled.graphs[0].remarks.render("text")
     assert "missed: import: opaque-kernel" in remarks and why in remarks
     assert compiled.graphs[0].externs == 1
+
+
+def test_a_kernel_that_writes_what_the_graph_takes_to_be_read_is_opaque():
+    def nothing_written(node):
+        return dataclasses.replace(launch_of(node), written=())
+
+    with mock.patch.object(launches, "launch_of", nothing_written):
+        compiled = Compiled(added)
+        with pytest.raises(AttributeError, match="_Driver"):
+            compiled(*given(added))
+    assert "it may write to 'out'" in compiled.graphs[0].remarks.render("text")
 
 
 def test_a_kernel_that_triton_refuses():
