@@ -7,7 +7,10 @@ from fuse_mlir.compiler.fx.user_kernels import Opaque
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 
-CHOICE = '"cf.cond_br"(%c{values})[^{then}, ^{other}] {{operandSegmentSizes = array<i32: 1, {counts}>}} : (i1{types}) -> ()'
+CHOICE = (
+    '"cf.cond_br"(%c{values})[^{then}, ^{other}] {{operandSegmentSizes = array<i32: 1, {counts}>}}'
+    " : (i1{types}) -> ()"
+)
 
 
 def choice(then, other, values="", counts="0, 0", types=""):
@@ -98,6 +101,7 @@ def test_ways_that_meet_again_are_opaque(back):
 
 
 def test_another_end_of_a_block_is_opaque():
-    last = '"cf.switch"(%n)[^a] {case_operand_segments = array<i32>, operandSegmentSizes = array<i32: 1, 0, 0>} : (i32) -> ()'
+    segments = "case_operand_segments = array<i32>, operandSegmentSizes = array<i32: 1, 0, 0>"
+    last = f'"cf.switch"(%n)[^a] {{{segments}}} : (i32) -> ()'
     with pytest.raises(Opaque, match=r"the op cf\.switch is not known"):
         structured([last], ["^a:", told(1), RETURN])

@@ -18,8 +18,7 @@ from ....mlir import arith, ir
 from ....verifier.verify_tiled import is_tile_code
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
-from ...user_kernels.ttir_of import Number as NumberKind
-from ...user_kernels.ttir_of import UserKernelError, described, ttir_of
+from ...user_kernels.ttir_of import NumberKind, UserKernelError, described, ttir_of
 from .early_returns import make_one_block
 
 
