@@ -71,7 +71,7 @@ ATTRIBUTES = (
         _SYMBOL,
         "fuse.multiple = 16 : i64",
         "The size is a multiple of this number. Triton is told of multiples of 16.",
-        "IR that is written by hand",
+        "the importer, on users' kernels; IR that is written by hand",
         "`lower-to-tt`; made inputs",
     ),
     DiscardableAttribute(

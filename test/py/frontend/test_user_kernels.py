@@ -81,6 +81,15 @@ def test_a_compiled_kernel_serves_other_sizes():
     assert len(compiled.graphs) == 1
 
 
+def test_a_size_that_16_divides_says_so():
+    x, y = (torch.randn(5, 64) for _ in range(2))
+    torch._dynamo.mark_dynamic(x, 0)
+    compiled = Compiled(added, {"interpret_level": "planned"}, dynamic=None)
+    torch.testing.assert_close(compiled(x, y), x + y)
+    (kernel,) = re.findall(r"arg_attrs = (\[.*?\]), function_type", str(compiled.graphs[0].module))
+    assert kernel.count("tt.divisibility = 16") == 4, "three addresses and a number of elements"
+
+
 def test_bfloat16():
     check(normed, given(normed, torch.bfloat16))
 

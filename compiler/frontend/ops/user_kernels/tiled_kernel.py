@@ -22,6 +22,10 @@ from ...user_kernels.ttir_of import NumberKind, UserKernelError, described, ttir
 from .early_returns import make_one_block
 
 
+#: What Triton asks of integers whether it divides them.
+_VECTOR = 16
+
+
 class TiledKernel:
     """The kernel of one launch.  ``given``: parameter -> its value in the import."""
 
@@ -70,8 +74,15 @@ class TiledKernel:
         builder, launch = self.builder, self.launch
         with builder.context:
             plain = ir.DictAttr.get({})
+            multiples = {n for e, n in self.names.items() if e.mod(_VECTOR).constant == 0}
             named = [
-                ir.DictAttr.get({"fuse.sym": builder.string(n), **builder.symbol_attributes[n]})
+                ir.DictAttr.get(
+                    {
+                        "fuse.sym": builder.string(n),
+                        **builder.symbol_attributes[n],
+                        **({"fuse.multiple": builder.int64(_VECTOR)} if n in multiples else {}),
+                    }
+                )
                 for n in sizes
             ]
             tile = {
