@@ -21,7 +21,6 @@ from ...importer.values import Number, Tensor
 from ...user_kernels.ttir_of import NumberKind, UserKernelError, described, ttir_of
 from .early_returns import make_one_block
 
-
 #: What Triton asks of integers whether it divides them.
 _VECTOR = 16
 
