@@ -172,9 +172,9 @@ def test_nan_wins_extremes(how):
 @pytest.mark.parametrize("how", ("amax", "amin"))
 def test_nan_wins_where_atomics_compare_bits(how, level):
     """Through the whole pipeline: tile code compares the bits of floats as integers."""
-    x = torch.tensor([1.0, math.nan, 3.0, -math.inf, -2.0, -0.0])
-    source = torch.tensor([math.nan, 5.0, -math.nan, 0.0, math.inf, -3.0, -1.0])
-    index = torch.tensor([0, 1, 2, 3, 3, 4, 4])
+    x = torch.tensor([1.0, math.nan, 3.0, -math.inf, -2.0, -0.0, -1.0, 1.0])
+    source = torch.tensor([math.nan, 5.0, -math.nan, 0.0, math.inf, -3.0, -1.0, 0.0, 0.0])
+    index = torch.tensor([0, 1, 2, 3, 3, 4, 4, 6, 7])
 
     def function(x, i, s):
         return x.scatter_reduce(0, i, s, how)
@@ -249,6 +249,8 @@ KNOWN = {
     "slice": (lambda x, s: aten.slice_scatter.default(x, s, 1, 1, 3), (2, 2, 4)),
     "whole slice": (lambda x, s: aten.slice_scatter.default(x, s, 1), (2, 3, 4)),
     "slice to the end": (lambda x, s: aten.slice_scatter.default(x, s, 2, -3, 99), (2, 3, 3)),
+    "slice from before the start": (lambda x, s: aten.slice_scatter.default(x, s, 2, -100, 3), (2, 3, 3)),
+    "slice behind the end": (lambda x, s: aten.slice_scatter.default(x, s, 2, 7, 9), (2, 3, 0)),
     "slice with a step": (lambda x, s: aten.slice_scatter.default(x, s, -1, 1, 4, 2), (2, 3, 2)),
     "slice of one": (lambda x, s: aten.slice_scatter.default(x, s, 0, 1, 2), (1, 3, 4)),
     "empty slice": (lambda x, s: aten.slice_scatter.default(x, s, 1, 2, 2), (2, 0, 4)),
@@ -260,14 +262,19 @@ KNOWN = {
 }
 
 
+#: Whether these begin at the front depends on a size of which nothing is known.
+CLAMPED = ("slice to the end", "slice from before the start")
+
+
 @pytest.mark.parametrize("dynamic", (False, True))
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_places(name, dynamic):
     """One kernel, without asserts."""
     function, shape = KNOWN[name]
     source = -torch.arange(1, 1 + math.prod(shape), dtype=torch.float32).reshape(shape)
-    check(function, X, source, dynamic=dynamic)
-    check(function, X.transpose(0, 2).contiguous().transpose(0, 2), source, dynamic=dynamic)
+    extern = ["aten.slice_scatter.default"] if dynamic and name in CLAMPED else []
+    check(function, X, source, dynamic=dynamic, extern=extern)
+    check(function, X.transpose(0, 2).contiguous().transpose(0, 2), source, dynamic=dynamic, extern=extern)
     imported = lower(trace(function, [X, source]))
     assert len(kernels(imported)) == 1 and "device_assert" not in str(imported.module)
 
@@ -282,6 +289,28 @@ def test_places_that_are_sizes():
 
     with pytest.raises(UnsupportedOp, match="may count from the end"):
         lower(trace(function, [X, X[:, 0], torch.tensor([-1, 0])], dynamic=True))
+
+
+def last_three(x, s):
+    y = x * 2
+    y[:, -3:] = s
+    return y
+
+
+def from_before_the_start(x, s):
+    y = x * 2
+    y[:, -100:] = s
+    return y
+
+
+@pytest.mark.parametrize(("function", "count"), ((last_three, 3), (from_before_the_start, 100)))
+def test_slices_from_the_end_of_a_dynamic_dim(function, count, fresh_dynamo):
+    """Torch guards on whether a slice begins at the front, so that each size has a generated kernel."""
+    compiled = Compiled(function, dynamic=True)
+    for size in (6, 2, 5):
+        x, s = torch.randn(3, size), torch.randn(3, min(size, count))
+        torch.testing.assert_close(compiled(x, s), function(x, s), rtol=0, atol=0)
+    assert [graph.fallbacks for graph in compiled.graphs] == [[]] * len(compiled.graphs)
 
 
 def test_decomposed():

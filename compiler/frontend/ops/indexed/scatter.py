@@ -333,7 +333,7 @@ def _on_one_device(call: Call) -> KernelBuilder:
 def slice_scatter(call: Call) -> Any:
     target, source = call.tensor("self"), call.tensor("src")
     dim = call["dim"] % target.rank
-    start, step = slice_begin(call, target.sizes[dim]), call.expr(call["step"])
+    start, step = slice_begin(call, target.sizes[dim], dim), call.expr(call["step"])
     kernel = _on_one_device(call)
     at = kernel.iterate(target.sizes)
     moved = at[dim] - start
@@ -356,15 +356,26 @@ def _within(k: KernelBuilder, moved: Expr, length: Expr, size: Expr) -> Scalar:
     return k.bit_and(inside, k.compare("ge", k.index(moved), 0))
 
 
-def slice_begin(call: Call, size: Expr) -> Expr:
-    """The start of a slice, counted from the front and clamped to the dim."""
+def slice_begin(call: Call, size: Expr, dim: int) -> Expr:
+    """The start of a slice, counted from the front and not before it.  ``size``: of the dim ``dim``.
+
+    A start behind the end stays as it is: the slice has no elements.  Refuses a start that counts from the
+    end where it is not known whether it lies before the front: expressions have no maximum.
+    """
     start = call["start"]
     if start is None:
         return const(0)
     if isinstance(start, int):
         if size.constant is not None:
             return const(min(max(start + size.constant if start < 0 else start, 0), size.constant))
-        return const(start) if start >= 0 else size + start
+        if start >= 0:
+            return const(start)
+        counted = given(call, "self").shape[dim] + start
+        if is_at_least(counted, 0):
+            return size + start
+        if is_at_least(-counted, 0):
+            return const(0)
+        call.refuse("the slice may start before the dim")
     if not is_at_least(given(call, "start"), 0):
         call.refuse("the start of the slice may count from the end")
     return start
