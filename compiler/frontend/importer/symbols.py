@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from ...base.errors import UnboundSymbol
 from ...index import Expr, const, from_sympy, sym
@@ -28,6 +29,8 @@ class SymbolTable(DefinedSymbols):
             return const(int(size))
         if isinstance(size, torch.SymInt):
             self.env = self.env or size.node.shape_env
+            if _is_one(size):
+                return const(1)
             size = size.node.expr
         return self._expr(size, user)
 
@@ -164,3 +167,11 @@ def _hint(env: Any, expression: Any) -> int | None:
     if table is None:
         table = getattr(env, "var_to_val", None)
     return None if not table else finite(table.get(expression))
+
+
+def _is_one(size: torch.SymInt) -> bool:
+    """Whether torch has a guard that says that a computed size is 1, which the size does not show: it
+    broadcast ``x[: n // 2]`` with ``x`` of 2 rows.  A bare symbol would be a number already.
+    """
+    node = size.node
+    return bool(node.expr.args) and node.hint == 1 and statically_known_true(size == 1)

@@ -357,3 +357,17 @@ def test_integers_divided_by_zero(divide):
     check(divide, x, y + 7)
     check(divide, x[:, :0], y[2:])
     check(lambda x, y: divide(x, y).nan_to_num(), x.double(), y)
+
+
+def halves(x):
+    return x + x[: x.shape[0] // 2]
+
+
+def rest_of_half(x):
+    return torch.minimum(x, x.narrow(0, 0, x.shape[0] - x.shape[0] // 2)).sum(0)
+
+
+@pytest.mark.parametrize("function", [halves, rest_of_half])
+def test_a_dynamic_size_that_a_guard_makes_one_is_broadcast(function):
+    """Half of two rows is one row: torch guards on that and broadcasts it; its size stays a quotient."""
+    check(function, torch.randn(2, 3), dynamic=True)
