@@ -21,7 +21,7 @@ from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.reductions import reductions
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
-from .helpers.kernels import dimmed, dims_attribute, forget_tiling, rewrite_dims
+from .helpers.kernels import dimmed, dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from .pass_base import Numerics, Pass, PassError
 
 #: Crossing operations that are their operands when there is one point to cross.
@@ -47,7 +47,7 @@ class SimplifyDims(Pass):
     1. A dim of one point, or that nothing names, is dropped.  A reduction or scan over nothing else is
        replaced by its operand.
     2. A dim d is split into ``d floordiv c`` and ``d mod c``, where c divides its extent, if that removes
-       divisions from addresses or index values.
+       divisions from addresses or index values, and what each reduction over d reads depends on both.
     3. Two dims are merged if that adds no division to any address or index value, and each reduction crosses
        both or neither.
 
@@ -72,13 +72,15 @@ class SimplifyDims(Pass):
 class _Form:
     """What decides about the dims of a kernel: kernels of equal forms get the same dims.
 
-    ``addresses``: storage offsets and index values over the dims; ``named``: what coordinates name.
+    ``addresses``: storage offsets and index values over the dims; ``named``: what coordinates name;
+    ``crossings``: of each reduction and scan the name, the dims, and the coordinates and index values that
+    its operands are computed from.  The last are left out where no address holds a division.
     """
 
     extents: tuple[tuple[str, Expr], ...]
     symbols: Facts
     addresses: tuple[Expr, ...]
-    crossings: tuple[tuple[str, frozenset[str]], ...]
+    crossings: tuple[tuple[str, frozenset[str], frozenset[Expr]], ...]
     named: frozenset[str]
 
     @staticmethod
@@ -89,7 +91,7 @@ class _Form:
         known = Facts((), tuple(ranges[n] for n in sorted(ranges)), symbols.multiples)
         inside = known.with_extents(extents)
         addresses: list[Expr] = []
-        crossings: list[tuple[str, frozenset[str]]] = []
+        crossings: list[ir.Operation] = []
         named: set[str] = set()
         for op in dimmed(kernel):
             attributes = op.attributes
@@ -109,8 +111,29 @@ class _Form:
                 unknown = [d for d in over(op) if d not in extents]
                 if unknown:
                     raise PassError(f"'{unknown[0]}' is no dim of the kernel", op.location)
-                crossings.append((op.name, frozenset(over(op))))
-        return _Form(tuple(extents.items()), known, tuple(addresses), tuple(crossings), frozenset(named))
+                crossings.append(op)
+        divided = any(not isinstance(atom, str) for e in addresses for atom in e.atoms())
+        sources = _sources(kernel) if divided and crossings else {}
+        crossed = tuple((op.name, frozenset(over(op)), _joined(op, sources)) for op in crossings)
+        return _Form(tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named))
+
+
+def _sources(kernel: ir.Operation) -> dict[ir.Value, frozenset[Expr]]:
+    """For each value of a kernel, the coordinates and index values that it is computed from."""
+    found: dict[ir.Value, frozenset[Expr]] = {}
+    for op in kernel_body(kernel):
+        own = _joined(op, found)
+        if "at" in op.attributes:
+            own |= {parse(text) for text in strings(op.attributes["at"])}
+        elif "expr" in op.attributes:
+            own |= {parse(string(op.attributes["expr"]))}
+        found.update(dict.fromkeys(op.results, own))
+    return found
+
+
+def _joined(op: ir.Operation, sources: Mapping[ir.Value, frozenset[Expr]]) -> frozenset[Expr]:
+    """The sources of all operands of ``op``."""
+    return frozenset().union(*[sources.get(operand, ()) for operand in op.operands])
 
 
 @lru_cache(maxsize=1 << 12)
@@ -143,12 +166,12 @@ class _Dims:
     def drop(self) -> None:
         """Dims of one point, and those that nothing names."""
         named = self.form.named.union(
-            *[e.symbols() for e in self.form.addresses], *[crossed for _, crossed in self.form.crossings]
+            *[e.symbols() for e in self.form.addresses], *[crossed for _, crossed, _ in self.form.crossings]
         )
         for d, extent in list(self.extents.items()):
             needed = any(
                 d in crossed and not self.others(crossed, d) and name not in IDENTITIES
-                for name, crossed in self.form.crossings
+                for name, crossed, _ in self.form.crossings
             )
             if d not in named or (extent.constant == 1 and not needed):
                 del self.extents[d]
@@ -163,7 +186,9 @@ class _Dims:
         return sum(_divisions(simplify(e.subs(mapping), facts), extents) for e in self.form.addresses)
 
     def scanned(self, d: str) -> bool:
-        return any(name == "fuse.scan" and d in self.image(crossed) for name, crossed in self.form.crossings)
+        return any(
+            name == "fuse.scan" and d in self.image(crossed) for name, crossed, _ in self.form.crossings
+        )
 
     def image(self, crossed: frozenset[str]) -> frozenset[str]:
         return frozenset(s for d in crossed for s in self.mapping[d].symbols() if s in self.extents)
@@ -182,9 +207,23 @@ class _Dims:
                 if outer is None or not facts.positive(c) or outer == 1 or c == 1:
                     continue
                 high, low = self.fresh(), self.fresh()
+                if not self.depends(d, {d: sym(high) * c + sym(low)}, {high: outer, low: c}):
+                    continue
                 if self.adopt({d: sym(high) * c + sym(low)}, d, {high: outer, low: c}, before):
                     return True
         return False
+
+    def depends(self, d: str, change: Mapping[str, Expr], new: Mapping[str, Expr]) -> bool:
+        """Whether what is reduced over ``d`` depends on all dims that take its place.  A sum over ``d`` of
+        what depends on ``d mod c`` alone would have to count how often each point occurs.
+        """
+        facts = self.facts({**self.extents, **new})
+        for _, crossed, sources in self.form.crossings:
+            if d in self.image(crossed):
+                left = [simplify(e.subs(self.mapping).subs(change), facts) for e in sources]
+                if not new.keys() <= frozenset().union(*[e.symbols() for e in left]):
+                    return False
+        return True
 
     def divisors(self, d: str, facts: Facts) -> list[Expr]:
         """What the addresses divide ``d`` by, the smallest text first."""
@@ -203,7 +242,8 @@ class _Dims:
                 if a == b or self.extents[b].constant == 0 or self.scanned(a) or self.scanned(b):
                     continue
                 if any(
-                    (a in image) != (b in image) for image in (self.image(c) for _, c in self.form.crossings)
+                    (a in image) != (b in image)
+                    for image in (self.image(c) for _, c, _ in self.form.crossings)
                 ):
                     continue
                 name = self.fresh()

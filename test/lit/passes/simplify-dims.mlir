@@ -132,6 +132,32 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: a sum of rows that are repeated reads each row twice, so the dim that counts both is not split.
+// CHECK-LABEL: func.func private @repeated
+// CHECK-SAME: fuse.dims = {d0 = "34", d1 = "2", d2 = "3"}
+// CHECK: over = ["d0"]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<17x3xf32>) -> tensor<6xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<6xf32>
+    %y = call @repeated(%x, %o) : (tensor<17x3xf32>, tensor<6xf32>) -> tensor<6xf32>
+    return %y : tensor<6xf32>
+  }
+  func.func private @repeated(%x: tensor<17x3xf32>, %o: tensor<6xf32>) -> tensor<6xf32> attributes {fuse.kernel, fuse.dims = {d0 = "34", d1 = "6"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %i = "fuse.index"() {expr = "-(d0 mod 17) + d1 mod 3"} : () -> i64
+    %one = arith.constant 1 : i64
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0 mod 17", "d1 mod 3"]} : (tensor<17x3xf32>, i1, f32) -> f32
+    %c = arith.cmpi sle, %i, %one : i64
+    %t = arith.select %c, %v, %zero : f32
+    %s = "fuse.reduce"(%t) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<6xf32>, f32, i1) -> tensor<6xf32>
+    return %out : tensor<6xf32>
+  }
+}
+
+// -----
+
 // Bad input: too few coordinates.
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
