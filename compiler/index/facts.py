@@ -36,7 +36,6 @@ class Facts:
     """Ranges of symbols; hashable, made by `Facts.of`.
 
     extents: (dim, N) means 0 <= dim < N at every point, and N >= 1 since a point exists.
-    ranges:  (symbol, least, greatest), each end included, None for unbounded. A symbol without an entry is at
     ranges:  (symbol, least, greatest), both included, None for unbounded. A symbol without an entry is at
              least 0, except an indirect operand (i0, i1, ..), which is unbounded.
     """

@@ -411,6 +411,19 @@ def test_extents_that_bound_several_signs_raise_no_minimum():
     assert not facts.nonnegative(sym("i0"))
 
 
+def test_extents_that_sizes_of_zero_leave_positive_raise_no_minimum():
+    """s0*s1 + 1 >= 1 says nothing, s0*s1 - 1 >= 1 that both are at least 1."""
+    assert Facts.of(extents={"d0": "s0*s1 + 1"}).range("s0") == (0, None)
+    assert Facts.of(extents={"d0": "s0*s1 - 1"}).range("s0") == (1, None)
+
+
+def test_a_square_is_not_judged_at_the_ends_of_its_range():
+    """d0*d0 - 4*d0 + 3 is 3 at 0 and at 4, and -1 at 2."""
+    facts = Facts.of(extents={"d0": 5})
+    assert not facts.nonnegative(parse("d0*d0 - d0*4 + 3"))
+    assert not facts.nonnegative(parse("3 - d0*d0 + d0*2"))
+
+
 def test_multiples():
     facts = Facts.of(extents={"d0": "s1", "d1": 64}, multiples={"s0": 16})
     assert facts.divides(8, sym("s0"))
