@@ -96,6 +96,21 @@ def test_mean_and_spread_in_a_loop(columns: int) -> None:
     torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
+@pytest.mark.parametrize("columns", [1000, 1001, 1022])
+def test_mean_and_spread_of_the_front_of_longer_rows(columns: int) -> None:
+    """Whole vectors are read, but the mean may end inside of the last one: what follows does not count."""
+    x = torch.zeros(9, 1024)
+    x[:, columns - 1] = last = torch.arange(1.0, 10.0)
+    x[:, columns:] = 1e3
+    outputs = {"e": tensor(9), "q": tensor(9)}
+    case = Case({"d0": "9", "d1": str(columns)}, {"x": tensor(9, 1024)}, outputs, SPREAD, tile=LOOP)
+    assert ("tensor<64x4xf32>" in str(lowered(case.text(), ApplyTiling()))) == (columns % 4 == 0)
+    mean, spread = compare(case.text(), [x], ApplyTiling())
+    last = last.double()
+    torch.testing.assert_close(mean.double(), last / columns, rtol=1e-6, atol=0)
+    torch.testing.assert_close(spread.double(), last.square() * (1 - 1 / columns), rtol=1e-6, atol=0)
+
+
 @pytest.mark.parametrize("pixels", [64, 196, 49])
 def test_mean_and_spread_of_pieces(pixels: int) -> None:
     """Channels of images: pieces of memory, of which vectors of 16 bytes are a part, of 8, of none.  The

@@ -17,6 +17,7 @@ from fuse_mlir.compiler.runtime.plans.externs import Arg, List
 from fuse_mlir.compiler.runtime.plans.make_extern import extern_of
 from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
 from fuse_mlir.compiler.runtime.plans.python_source import python_source
+from fuse_mlir.compiler.runtime.plans.read_plan import read_plan
 from fuse_mlir.compiler.runtime.torch_names import _UNBOXED, fastest, resolve
 
 LAYOUT = '#fuse.layout<"s0,4", "4,1", "0", "">'
@@ -146,13 +147,16 @@ def test_the_current_device_is_asked_where_there_are_several(
     assert (len(asks), len(switches)) == (asked + bool(switched), switched)
 
 
-def test_misaligned_arguments_are_copied_and_copied_back(module: ir.Module) -> None:
+@pytest.mark.parametrize("away", [1, 2, 3])
+def test_misaligned_arguments_are_copied_and_copied_back(module: ir.Module, away: int) -> None:
+    """``away``: elements of 4 bytes from where a kernel may read 16 bytes at once."""
     run, double, state_launches = bind(module)
-    storage, state_storage = torch.randn(21), torch.arange(5.0)
-    x, state = storage[1:].view(5, 4), state_storage[1:]
+    storage, state_storage = torch.randn(20 + away), torch.arange(4.0 + away)
+    x, state = storage[away:].view(5, 4), state_storage[away:]
+    expected = torch.cat([state_storage[:away], 2 * state])
     result, _ = run([x, 5, state])
     torch.testing.assert_close(result, (2 * torch.relu(2 * x)).reshape(-1), rtol=0, atol=0)
-    torch.testing.assert_close(state_storage, torch.tensor([0.0, 2, 4, 6, 8]), rtol=0, atol=0)
+    torch.testing.assert_close(state_storage, expected, rtol=0, atol=0)
     assert all(pointer % 16 == 0 for pair in (*double.pointers, *state_launches.pointers) for pointer in pair)
 
 
@@ -409,3 +413,39 @@ def test_sizes_that_only_a_result_tells_are_not_asked_of_it():
         [torch.tensor([0.0, 1, 0, 2, 3, 0])]
     )
     assert positions.tolist() == [[1], [3], [4]]
+
+
+LOOPS = """\
+plan 1 on cpu
+peak 0
+
+control control_flow_swap(v1: f32[2], v2: f32[2]) {
+  v3: i1 = constant true
+  v4: i1 = constant false
+  LOOP
+}
+
+graph run(a0: f32[2], a1: f32[2]) {
+  t1: f32[2], t2: f32[2] = run control_flow_swap(a0, a1)
+  return t1, t2
+}
+end
+"""
+FOR = """for v5: index from 0 to 3 step 1 (v6: f32[2] = v1, v7: f32[2] = v2) {
+    yield v7, v6
+  }
+  return v6, v7"""
+WHILE = """v5: f32[2], v6: f32[2] = while (v7: f32[2] = v1, v8: f32[2] = v2, v9: i1 = v3) {
+    yield v9, v7, v8
+  } do {
+    yield v8, v7, v4
+  }
+  return v5, v6"""
+
+
+@pytest.mark.parametrize("loop", [FOR, WHILE], ids=["for", "while"])
+def test_a_loop_carries_all_its_values_at_once(loop: str) -> None:
+    """A round that exchanges two values takes both from the round before."""
+    run = LaunchPlan.bind(read_plan(LOOPS.replace("LOOP", loop)), {}, {}, lambda *_: (0, 0))
+    a, b = torch.zeros(2), torch.ones(2)
+    assert [t.tolist() for t in run([a, b])] == [[1.0, 1.0], [0.0, 0.0]]

@@ -236,8 +236,11 @@ def test_arguments_at_any_address():
     assert "aten.copy_.default" not in targets(module)
 
 
-def test_a_kernel_gets_tensors_at_16_byte_boundaries():
-    """Others are copied, and what the kernel writes to the copies comes back."""
+@pytest.mark.parametrize("away", [1, 2])
+def test_a_kernel_gets_tensors_at_16_byte_boundaries(away):
+    """Others, here ``away`` elements behind one, are copied, and what the kernel writes to the copies comes
+    back.
+    """
     seen = []
 
     def double(grid, arguments):
@@ -247,11 +250,12 @@ def test_a_kernel_gets_tensors_at_16_byte_boundaries():
 
     kernel = FxKernel("k", "", ("ptr", "ptr"), (1,), 4, 1, "cpu", lambda: double)
     whole = torch.arange(12.0)
-    odd, even = whole[1:5], torch.empty(4)
+    odd, even = whole[away : away + 4], torch.empty(4)
+    expected = (odd * 2).tolist()
     kernel.launch([1, 1, 1], [odd], [even], [])
-    assert even.tolist() == [2, 4, 6, 8] and seen[0][1] == even.data_ptr()
+    assert even.tolist() == expected and seen[0][1] == even.data_ptr()
     kernel.launch([1, 1, 1], [odd], [odd], [])
-    assert whole[:6].tolist() == [0, 2, 4, 6, 8, 5] and seen[1][0] == seen[1][1]
+    assert whole.tolist() == [*range(away), *expected, *range(away + 4, 12)] and seen[1][0] == seen[1][1]
 
 
 def test_the_way_of_a_gpu():
