@@ -45,7 +45,7 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: random numbers, an update in place, a value whose storage is overwritten.
+// Must not fire: random numbers, and a call that writes to an argument of the function instead of a fresh buffer.
 // CHECK-LABEL: func.func @main
 // CHECK: call @rand(
 // CHECK: call @rand(

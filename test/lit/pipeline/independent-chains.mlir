@@ -1,4 +1,5 @@
-// Three chains that have nothing in common become one launch: two of one kernel and one of another.
+// Three chains that have nothing in common become one launch: two of one kernel and one of another. What nobody
+// reads is gone at the first level.
 // RUN: fuse-opt %s --default-pipeline=scheduled | FileCheck %s --check-prefix=SCHEDULED
 // RUN: fuse-opt %s --default-pipeline=planned | FileCheck %s --check-prefix=PLANNED
 
@@ -6,6 +7,7 @@
 // SCHEDULED: call @scale(
 // SCHEDULED: call @scale(
 // SCHEDULED: call @shift(
+// SCHEDULED-NOT: call @
 // SCHEDULED: return
 // SCHEDULED-NOT: fuse.grid
 
@@ -24,6 +26,8 @@ module attributes {fuse.device = "cpu"} {
     %b = call @scale(%a, %p) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
     %q = "fuse.empty"() {syms = []} : () -> tensor<300xf32>
     %d = call @shift(%c, %q) : (tensor<300xf32>, tensor<300xf32>) -> tensor<300xf32>
+    %r = "fuse.empty"() {syms = []} : () -> tensor<300xf32>
+    %e = call @shift(%d, %r) : (tensor<300xf32>, tensor<300xf32>) -> tensor<300xf32>
     return %y, %b, %d : tensor<1000xf32>, tensor<1000xf32>, tensor<300xf32>
   }
   func.func private @scale(%x: tensor<1000xf32>, %o: tensor<1000xf32>) -> tensor<1000xf32>

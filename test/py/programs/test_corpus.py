@@ -65,6 +65,9 @@ def test_written(name, verifiers):
         symbols = set(size_symbols(one.module))
         assert [set(sizes) for sizes in verifier.sizes] == [set(), symbols][: 2 if symbols else 1]
         assert symbols or not graph.dynamic
+    if graph.asserts:
+        with pytest.raises(RuntimeError):
+            compiled(*[torch.full_like(a, torch.nan) for a in graph.make()])
     if graph.random:
         return
     with float64_reference():

@@ -9,11 +9,26 @@ from dataclasses import replace
 
 import pytest
 import torch
+from compiling import cloned
+from covering_programs import covering_programs
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_ops import EXACT, OPS
-from random_programs import ALL_LEVELS, LEVELS, Input, Program, Step, check_program, programs
+from random_ops import EXACT, OPS, NotHere
+from random_programs import (
+    ALL_LEVELS,
+    LEVELS,
+    AllLevels,
+    Input,
+    Program,
+    Step,
+    check_program,
+    epsilon,
+    judge,
+    programs,
+)
 from random_updates import READS, VIEWS, WRITES, Index, Updates, updates
+
+from fuse_mlir.bench.reference import float64_reference
 
 QUICK, LONG = 16, 600
 
@@ -49,6 +64,12 @@ def _run(kind: str, program: Program) -> None:
 @given(st.sampled_from(sorted(KINDS)), programs())
 def test_programs(kind, program):
     _run(kind, program)
+
+
+def test_programs_with_every_op():
+    """As drawn programs are checked, in turns for static and dynamic sizes, after all passes."""
+    for number, program in enumerate(covering_programs(sorted(OPS))):
+        assert check_program(program, dynamic=number % 2 == 1, levels=("planned",)) is not None, program
 
 
 @pytest.mark.slow
@@ -105,6 +126,52 @@ def test_every_update_by_itself(name):
 @given(programs(mutate=False, floats=True))
 def test_gradients(program):
     _run("gradient", program)
+
+
+TWO_MATRICES = Input((6, 4)), Input((6, 4), torch.float32, "transposed", 1)
+
+
+def _result(name: str, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor | None:
+    try:
+        return OPS[name](x, y, 5)
+    except (NotHere, RuntimeError):
+        return None
+
+
+def test_gradients_of_every_op():
+    """Of the ops that have one for a float matrix."""
+    x, y = (i.make().requires_grad_() for i in TWO_MATRICES)
+    names = [name for name in sorted(OPS) if (r := _result(name, x, y)) is not None and r.requires_grad]
+    assert len(names) >= 90
+    for program in covering_programs(names, gradient=True):
+        assert check_program(program, gradient=True, levels=("planned",)) is not None, program
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_every_op_beside_others(part):
+    """Each entry of the op table is right on a float matrix or else on an integer one.  To save time, a sixth
+    of the table is compiled at once; each result is held to what its op alone may err.
+    """
+    table, done = sorted(OPS)[part::6], set()
+    for dtype in (torch.float32, torch.int64):
+        args = [replace(i, dtype=dtype).make() for i in TWO_MATRICES]
+        left = [name for name in table if name not in done and _result(name, *args) is not None]
+        compiled = AllLevels(
+            lambda x, y, names=tuple(left): [OPS[name](x, y, 5) for name in names],
+            levels=("planned",),
+            level="planned",
+        )
+        eager = [OPS[name](*args, 5) for name in left]
+        with float64_reference():
+            exact = [OPS[name](*cloned(args, torch.float64), 5) for name in left]
+        if left:
+            found = compiled.call(*cloned(args))
+            for name, theirs, mine, true in zip(left, eager, found, exact, strict=True):
+                largest = max(4.0, float(true.double().abs().max()))
+                wrong = judge(theirs, mine, true, 12 * epsilon([theirs]) * largest)
+                assert not wrong, f"{name}: {wrong}"
+        done |= set(left)
+    assert done == set(table), "the others apply to neither"
 
 
 @pytest.mark.slow

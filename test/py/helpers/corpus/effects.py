@@ -6,14 +6,14 @@ from torch.nn import functional as F
 from .graph import floats, graph
 
 
-@graph(floats(4, 5))
-@graph(floats(4, 5), dynamic=True)
+@graph(floats(4, 5), asserts=True)
+@graph(floats(4, 5), dynamic=True, asserts=True)
 def asserted(x):
     torch._assert_async((x < 100).all(), "x is small")
     return x * 2
 
 
-@graph(floats(4, 5))
+@graph(floats(4, 5), asserts=True)
 def asserted_and_unused(x):
     y = x.abs()
     torch._assert_async((y >= 0).all())

@@ -32,7 +32,7 @@ class Graph:
     """`function` of `inputs`.
 
     dynamic: sizes are symbols.  gradient: its backward graph is checked too.  random: it draws numbers, so
-    only the passes are checked, not the result against eager.
+    only the passes are checked, not the result against eager.  asserts: it raises where its floats are NaN.
     """
 
     function: Callable[..., Any]
@@ -40,6 +40,7 @@ class Graph:
     dynamic: bool = False
     gradient: bool = False
     random: bool = False
+    asserts: bool = False
 
     def make(self) -> list[Any]:
         values = [i.make() if isinstance(i, Input | Indices) else i for i in self.inputs]
