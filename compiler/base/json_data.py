@@ -14,8 +14,10 @@ from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 _Kind = TypeVar("_Kind")
-#: From data to a value; the text is where the data stands.
-_Read = Callable[[Any, str], Any]
+#: From data to a value.  Raises ``_Mismatch``.
+_Read = Callable[[Any], Any]
+#: Types whose values are the data itself.
+_CONSTANTS = (bool, int, str, bytes, types.NoneType)
 #: How lists and tuples may nest in a field of type ``Any``.
 _DEEPEST = 8
 
@@ -32,7 +34,11 @@ def to_json(value: Any) -> Any:
 def from_json(kind: type[_Kind], data: Any, where: str = "") -> _Kind:
     """The value of type ``kind`` that ``to_json`` wrote.  Raises ValueError for any other data."""
     of: Any = kind
-    return _reader(of)(data, where or kind.__name__)  # type: ignore[no-any-return]
+    try:
+        return _reader(of)(data)  # type: ignore[no-any-return]
+    except _Mismatch as wrong:
+        place = ".".join([where or kind.__name__, *reversed(wrong.way)])
+        raise ValueError(f"{place[:200]}: {wrong}") from None
 
 
 def _is_stored(kind: Any) -> bool:
@@ -86,6 +92,14 @@ def _plain(value: Any, depth: int) -> Any:
 # --- reading
 
 
+class _Mismatch(Exception):
+    """Data is not of the type of its field.  ``way``: from there out to the whole data."""
+
+    def __init__(self, wanted: str, data: Any) -> None:
+        super().__init__(f"expected {wanted[:200]}, got {type(data).__name__}")
+        self.way: list[str] = []
+
+
 def _fields(kind: Any) -> dict[str, Any]:
     """The fields of a dataclass and their types."""
     hints = get_type_hints(kind)
@@ -96,16 +110,16 @@ def _fields(kind: Any) -> dict[str, Any]:
 def _reader(kind: Any) -> _Read:
     """What reads a value of a type."""
     if kind is Any:
-        return lambda data, where: _read_plain(data, where, 0)
+        return lambda data: _read_plain(data, 0)
     if _is_stored(kind):
         return _dataclass_reader(kind)
-    if kind in (bool, int, str, bytes, types.NoneType):
-        return lambda data, where: data if type(data) is kind else _fail(where, kind.__name__, data)
+    if kind in _CONSTANTS:
+        return lambda data: data if type(data) is kind else _fail(kind.__name__, data)
     if kind is float:
         return _read_float
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return lambda data, where: data if data in arguments else _fail(where, str(arguments), data)
+        return lambda data: data if data in arguments else _fail(str(arguments), data)
     if origin in (Union, types.UnionType):
         return _union_reader(arguments)
     if origin in (tuple, list):
@@ -115,20 +129,38 @@ def _reader(kind: Any) -> _Read:
     raise TypeError(f"{kind} is no type of a field that is stored")
 
 
-def _read_float(data: Any, where: str) -> float:
+def _part(kind: Any) -> tuple[Any, _Read]:
+    """For one that reads many values: the type of data that is the value itself, and what reads any other.
+
+    Most values are texts and numbers, for which a call would cost more than the check.
+    """
+    return (kind if kind in _CONSTANTS else _Mismatch), _reader(kind)
+
+
+def _read_float(data: Any) -> float:
     try:
-        return float(data) if type(data) in (int, float) else _fail(where, "float", data)
+        return float(data) if type(data) in (int, float) else _fail("float", data)
     except OverflowError:
-        return _fail(where, "float", data)  # type: ignore[no-any-return]
+        return _fail("float", data)  # type: ignore[no-any-return]
 
 
 def _dataclass_reader(kind: Any) -> _Read:
-    parts = {name: _reader(of) for name, of in _fields(kind).items()}
+    parts = [(name, *_part(of)) for name, of in _fields(kind).items()]
+    names = {name for name, _, _ in parts}
 
-    def read(data: Any, where: str) -> Any:
-        if type(data) is not dict or data.keys() != parts.keys():
-            _fail(where, f"object of {', '.join(parts)}", data)
-        return kind(**{name: part(data[name], f"{where}.{name}") for name, part in parts.items()})
+    def read(data: Any) -> Any:
+        if type(data) is not dict or data.keys() != names:
+            _fail(f"object of {', '.join(name for name, _, _ in parts)}", data)
+        found = {}
+        name = ""
+        try:
+            for name, constant, part in parts:
+                value = data[name]
+                found[name] = value if type(value) is constant else part(value)
+        except _Mismatch as wrong:
+            wrong.way.append(name)
+            raise
+        return kind(**found)
 
     return read
 
@@ -138,34 +170,39 @@ def _union_reader(choices: tuple[Any, ...]) -> _Read:
     classes = {name: _reader(c) for name, c in named.items()}
     if len(classes) > 1:
 
-        def read(data: Any, where: str) -> Any:
+        def read(data: Any) -> Any:
             if type(data) is not dict or len(data) != 1 or not classes.keys() >= data.keys():
-                _fail(where, " or ".join(classes), data)
+                _fail(" or ".join(classes), data)
             ((name, held),) = data.items()
-            return classes[name](held, where)
+            return classes[name](held)
 
         return read
     (kind,) = [c for c in choices if c is not types.NoneType]
     item = _reader(kind)
-    return lambda data, where: None if data is None else item(data, where)
+    return lambda data: None if data is None else item(data)
 
 
 def _sequence_reader(origin: Any, arguments: tuple[Any, ...]) -> _Read:
     if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):
-        each = [_reader(a) for a in arguments]
+        each = [_part(a) for a in arguments]
 
-        def read_each(data: Any, where: str) -> Any:
+        def read_each(data: Any) -> Any:
             if type(data) is not list or len(data) != len(each):
-                _fail(where, f"list of {len(each)}", data)
-            return tuple([read(item, where) for read, item in zip(each, data, strict=True)])
+                _fail(f"list of {len(each)}", data)
+            return tuple(
+                [
+                    item if type(item) is constant else read(item)
+                    for (constant, read), item in zip(each, data, strict=True)
+                ]
+            )
 
         return read_each
-    item = _reader(arguments[0])
+    constant, item = _part(arguments[0])
 
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any) -> Any:
         if type(data) is not list:
-            _fail(where, "list", data)
-        return origin([item(d, where) for d in data])
+            _fail("list", data)
+        return origin([d if type(d) is constant else item(d) for d in data])
 
     return read
 
@@ -173,24 +210,32 @@ def _sequence_reader(origin: Any, arguments: tuple[Any, ...]) -> _Read:
 def _mapping_reader(kind: Any) -> _Read:
     item = _reader(kind)
 
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any) -> Any:
         if type(data) is not dict:
-            _fail(where, "object", data)
-        return {name: item(d, f"{where}.{name}") for name, d in data.items()}
+            _fail("object", data)
+        found = {}
+        name = ""
+        try:
+            for name, held in data.items():
+                found[name] = item(held)
+        except _Mismatch as wrong:
+            wrong.way.append(name)
+            raise
+        return found
 
     return read
 
 
-def _read_plain(data: Any, where: str, depth: int) -> Any:
+def _read_plain(data: Any, depth: int) -> Any:
     if type(data) is dict and len(data) == 1 and depth < _DEEPEST:
         ((kind, items),) = data.items()
         if kind in ("list", "tuple") and type(items) is list:
-            values = [_read_plain(item, where, depth + 1) for item in items]
+            values = [_read_plain(item, depth + 1) for item in items]
             return values if kind == "list" else tuple(values)
     if type(data) in (dict, list):
-        _fail(where, "number or text", data)
+        _fail("number or text", data)
     return data
 
 
-def _fail(where: str, wanted: str, data: Any) -> Any:
-    raise ValueError(f"{where[:200]}: expected {wanted[:200]}, got {type(data).__name__}")
+def _fail(wanted: str, data: Any) -> Any:
+    raise _Mismatch(wanted, data)

@@ -222,22 +222,27 @@ def _boxed(call: Program) -> Program:
 
 def _places_forward(graph: Graph) -> list[tuple[str, int]]:
     """For each output ("input", its number) or ("item", its number in what the op gives)."""
-    inputs = graph.find_nodes(op="placeholder")
+    inputs = _numbers(graph)
     op = _only(graph, "stored_forward")
-    if list(op.args[0]) != inputs:
+    if list(op.args[0]) != list(inputs):
         raise StandInMismatch("the op of the forward graph has other arguments than the graph")
-    return [("input", inputs.index(n)) if n in inputs else ("item", _item(n, op)) for n in _outputs(graph)]
+    return [("input", inputs[n]) if n in inputs else ("item", _item(n, op)) for n in _outputs(graph)]
 
 
 def _places_backward(graph: Graph) -> tuple[list[int], list[int | None]]:
     """For each argument of the op the number of the input, and for each output that of the op's result."""
-    inputs = graph.find_nodes(op="placeholder")
+    inputs = _numbers(graph)
     op = _only(graph, "stored_backward")
     arguments = [*op.args[0], *op.args[1]]
-    if any(n not in inputs for n in arguments) or len({*arguments}) < len(inputs):
+    if inputs.keys() != {*arguments}:
         raise StandInMismatch("the op of the backward graph has other arguments than the graph")
-    places = [inputs.index(n) for n in arguments]
+    places = [inputs[n] for n in arguments]
     return places, [None if n is None else _item(n, op) for n in _outputs(graph)]
+
+
+def _numbers(graph: Graph) -> dict[Node, int]:
+    """The inputs of a graph, in order, with their numbers."""
+    return {node: number for number, node in enumerate(graph.find_nodes(op="placeholder"))}
 
 
 def _only(graph: Graph, name: str) -> Node:

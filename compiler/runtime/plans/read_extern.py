@@ -1,6 +1,7 @@
 """Reads the declaration of an extern op in the text of a launch plan (``plan_text.py``)."""
 
 import re
+from dataclasses import replace
 
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
 from .plan_cursor import Cursor
@@ -13,6 +14,15 @@ _KEYWORD = re.compile(r"[A-Za-z_]\w*\s*=")
 def read_extern(line: Cursor) -> Extern:
     """The declaration of an extern op, behind the word ``extern``."""
     name = line.any_name("an extern op")
+    rest = line.text[line.at :]
+    known = line.of.externs.get(rest)
+    if known is None:
+        known = line.of.externs[rest] = _declared(name, line)
+    return known if known.name == name else replace(known, name=name)
+
+
+def _declared(name: str, line: Cursor) -> Extern:
+    """The declaration behind the name."""
     line.expect("(")
     operands = line.integer("the number of operands")
     line.expect(")")

@@ -9,7 +9,7 @@ from ...index import Expr
 from ..errors import PlanError
 from .externs import Extern
 from .plan import KernelParameters, Plan, PlanFunction
-from .plan_cursor import Cursor
+from .plan_cursor import Context, Cursor
 from .plan_text import VERSION
 from .read_extern import read_extern
 from .steps import (
@@ -62,29 +62,25 @@ def read_plan(text: str, name: str = "plan", device: str | None = None) -> Plan:
 
 class _Reader:
     def __init__(self, text: str, name: str, moved: str | None) -> None:
-        self.name, self.moved = name, moved
-        self.lines = [
-            (number, line.strip())
-            for number, line in enumerate(text.split("\n"), 1)
-            if line.strip() and not line.lstrip().startswith("//")
-        ]
+        self.of = Context(name, moved)
+        lines = enumerate(map(str.strip, text.split("\n")), 1)
+        self.lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
         self.next = 0
-        self.device = "cpu"
         self.depth = 0
         self.places: dict[int, int] = {}  #: the line of each step, declaration and function, by its identity
 
     def place(self, what: object) -> str:
         """Where a step, a declaration or a function stands."""
-        return f"{self.name}:{self.places.get(id(what), 1)}"
+        return f"{self.of.name}:{self.places.get(id(what), 1)}"
 
     def line(self, inside: str) -> Cursor:
         """The next line.  Raises PlanError where there is none: the text ends inside what ``inside`` says."""
         if self.next == len(self.lines):
             last = self.lines[-1][0] if self.lines else 1
-            raise PlanError(f"the text ends inside {inside}", f"{self.name}:{last}")
+            raise PlanError(f"the text ends inside {inside}", f"{self.of.name}:{last}")
         number, text = self.lines[self.next]
         self.next += 1
-        return Cursor(text, self.name, number, self.device, self.moved)
+        return Cursor(text, number, self.of)
 
     def plan(self) -> Plan:
         line = self.line("the first line of a plan")
@@ -93,7 +89,7 @@ class _Reader:
         if version != VERSION:
             line.fail(f"the plan is of version {version}, and {VERSION} is read here")
         line.expect("on")
-        self.device = line.device_name()
+        self.of.device = line.device_name()
         line.end()
         kernels: list[KernelParameters] = []
         externs: list[Extern] = []
@@ -133,7 +129,7 @@ class _Reader:
             self.places[id(found)] = line.number
         if self.next < len(self.lines):
             self.line("a plan").fail("nothing may follow 'end'")
-        return Plan(self.device, tuple(kernels), tuple(externs), tuple(functions), tuple(unrecorded), peak)
+        return Plan(self.of.device, tuple(kernels), tuple(externs), tuple(functions), tuple(unrecorded), peak)
 
     # --- functions
 

@@ -6,6 +6,7 @@ Python number.  Sizes, strides and grids are index expressions over the size var
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
 from ...base.launch import Line
@@ -39,6 +40,12 @@ class TensorType:
     @property
     def is_row_major(self) -> bool:
         return self.strides == _row_major(self.sizes)
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The size variables in sizes and strides, in order, each once."""
+        found = (name for e in (*self.sizes, *self.strides) for name in sorted(e.symbols()))
+        return tuple(dict.fromkeys(found))
 
 
 #: The types of numbers of the host: sizes, and what extern ops and control flow compute with.
@@ -420,8 +427,7 @@ def _variables(operands: tuple[Operand, ...]) -> Iterator[str]:
 
 def _symbols(type_: Type) -> Iterator[str]:
     if isinstance(type_, TensorType):
-        for e in (*type_.sizes, *type_.strides):
-            yield from sorted(e.symbols())
+        yield from type_.symbols
 
 
 def entered(step: Step) -> tuple[Value, ...]:

@@ -81,6 +81,7 @@ class _Scope:
 
     def __init__(self, of: Declared, function: PlanFunction) -> None:
         self.of, self.function = of, function
+        self.parameters = {value.name for value in function.parameters}
         self.live: dict[str, Type] = {}
         self.known: set[str] = set()  #: all that were ever defined
         self.freed: set[str] = set()
@@ -162,7 +163,8 @@ class _Scope:
     def layout(self, type_: Type) -> None:
         if not isinstance(type_, TensorType):
             self.fail(f"'{type_}' is no type of a tensor")
-        self.sizes((*type_.sizes, *type_.strides))
+        for name in type_.symbols:
+            self.number(name)
         if not DEVICE.fullmatch(type_.device):
             self.fail(f"'{type_.device}' is no device of a tensor")
 
@@ -170,7 +172,7 @@ class _Scope:
 
     def align(self, step: Align) -> None:
         self.tensor(step.name)
-        if step.name not in {value.name for value in self.function.parameters}:
+        if step.name not in self.parameters:
             self.fail(f"'{step.name}' is no argument that can be aligned")
         if step.written:
             self.written.add(step.name)
