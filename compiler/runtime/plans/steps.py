@@ -6,13 +6,14 @@ Python number.  Sizes, strides and grids are index expressions over the size var
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, TypeAlias
 
 from ...base.launch import Line
 from ...index import Expr, const
 
 
+@lru_cache(maxsize=4096)
 def _row_major(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Strides in elements; a size of 0 counts as 1, as in torch."""
     strides: list[Expr] = []

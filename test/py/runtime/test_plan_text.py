@@ -227,6 +227,29 @@ def test_a_text_that_is_cut_short_is_no_plan() -> None:
             read_plan(TEXT[:end])
 
 
+def test_what_a_text_repeats_is_read_each_time_it_stands_there() -> None:
+    """The reader keeps what it read by its text: declarations of one op, lines of origins, types."""
+    text = TEXT.replace("extern mm (2)", "extern mm_1 (2) -> 1 = aten.mm.default($0, $1)\nextern mm (2)")
+    text = text.replace(
+        "  free a0\n", '  t20: f32[s0, 4] = extern mm_1(t2, a2) from mm_1 at "m.py":3\n  free a0\n'
+    )
+    found = read_plan(text)
+    assert [extern.name for extern in found.externs[:2]] == ["mm_1", "mm"]
+    assert plan_text(found) == text
+    moved = read_plan(text, device="cuda:1")
+    assert {v.type.device for v in moved.main.parameters if not isinstance(v.type, str)} == {"cuda:1"}
+
+
+@pytest.mark.parametrize("after", [' at "m.py":3 x', ' at "m.py":3, x', " at", " x"])
+def test_nothing_may_follow_the_lines_of_a_step(after: str) -> None:
+    start = "  t2: f32[s0, 4] = extern mm(t1, a2) from mm"
+    text = TEXT.replace(
+        f'{start} at "m.py":3\n', f'{start} at "m.py":3\n  t20: f32[s0, 4] = extern mm(t2, a2){after}\n'
+    )
+    with pytest.raises(PlanError, match=r"^plan:\d+:\d+: (expected|got)"):
+        read_plan(text)
+
+
 def test_a_plan_that_was_changed_is_checked_without_its_text(plan: Plan) -> None:
     steps = plan.main.steps
     twice = replace(plan.main, steps=(*steps[:-1], Free(("t8",)), Free(("t8",)), steps[-1]))
