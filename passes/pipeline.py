@@ -25,6 +25,7 @@ from .lower_to_tt import LowerToTt
 from .materialize_fusion import MaterializeFusion
 from .merge_arms import MergeArms
 from .narrow_stores import NarrowStores
+from .overlap_collectives import OverlapCollectives
 from .pass_base import Pass
 from .plan_memory import PlanMemory
 from .recompute_producers import RecomputeProducers
@@ -87,6 +88,7 @@ def default_pipeline(
             UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition
             ReorderForPeak(),  # launches are known now: the order with the lowest peak
+            OverlapCollectives(hardware=hardware),  # other work runs beside collectives, at about that peak
         ),
         "tiled": (
             MergeArms(),  # one read for the two halves of a row

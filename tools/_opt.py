@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import cast
 
 from ..compiler.analysis.cost.estimate import estimates_text
+from ..compiler.analysis.program.overlap import overlap_text
 from ..compiler.base.errors import CompileError
 from ..compiler.mlir import ir
 from ..compiler.report.dependences_text import dependences_text
@@ -97,6 +98,7 @@ def _session(
         session.analyses.append(dependences_text)
     if options.fuse_print_estimates:
         session.analyses.append(partial(estimates_text, hardware=hardware))
+        session.analyses.append(partial(overlap_text, hardware=hardware))
     if options.fuse_print_graph_regions is not None:
         session.analyses.append(partial(_regions, static=_numbers(options.fuse_print_graph_regions)))
     if options.fuse_print_plan:

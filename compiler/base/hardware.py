@@ -6,6 +6,26 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Link:
+    """What connects GPUs, in GB/s of one direction.  ``host``: of a GPU to the others of its host, as far as
+    NCCL uses it; ``network``: of a GPU to other hosts; ``flagged``, ``flagged_network``: what NCCL's protocol
+    LL, which sends a flag with every word, reaches at most in a host and between hosts; ``host_gpus``: GPUs
+    of a host.
+    """
+
+    host: float
+    network: float
+    flagged: float
+    flagged_network: float
+    host_gpus: int = 8
+
+
+#: NVLink 4 has 18 links of 20.6 GB/s, NVLink 3 has 12 of 20.  These and the limits of LL are those of NCCL's
+#: tuning model; networks have 400 and 200 Gbit/s for each GPU.
+_NVLINK4, _NVLINK3 = Link(18 * 20.6, 50.0, 141.0, 45.0), Link(12 * 20.0, 25.0, 87.7, 22.5)
+
+
+@dataclass(frozen=True)
 class Hardware:
     """A GPU.  Bytes unless said; ``bandwidth`` in GB/s of device memory."""
 
@@ -20,6 +40,7 @@ class Hardware:
     clock: float = 1.5  #: GHz under load
     launch: float = 2.0  #: microseconds that a kernel costs beside its work; a round figure for all GPUs
     tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
+    link: Link = _NVLINK3
 
     @property
     def full_grid(self) -> int:
@@ -41,10 +62,24 @@ _TENSOR_SPEED = {"bf16": 1.0, "f16": 1.0, "f8E4M3FN": 2.0, "f8E5M2": 2.0, "i8": 
 
 PRESETS = {
     "h200": Hardware(
-        "h200", 132, shared_bytes=227 * 1024, l2_bytes=50 << 20, bandwidth=4800, clock=1.7, tensor_tflops=990
+        "h200",
+        132,
+        shared_bytes=227 * 1024,
+        l2_bytes=50 << 20,
+        bandwidth=4800,
+        clock=1.7,
+        tensor_tflops=990,
+        link=_NVLINK4,
     ),
     "h100": Hardware(
-        "h100", 132, shared_bytes=227 * 1024, l2_bytes=50 << 20, bandwidth=3350, clock=1.7, tensor_tflops=990
+        "h100",
+        132,
+        shared_bytes=227 * 1024,
+        l2_bytes=50 << 20,
+        bandwidth=3350,
+        clock=1.7,
+        tensor_tflops=990,
+        link=_NVLINK4,
     ),
     "a100": Hardware(
         "a100", 108, shared_bytes=163 * 1024, l2_bytes=40 << 20, bandwidth=2039, clock=1.4, tensor_tflops=312

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from .hardware import Hardware
+from .transfers import Transfer
 
 
 @dataclass(frozen=True)
 class Estimate:
     """read, written: bytes.  slots: issue slots of scalar operations.  flops: multiplications and additions
-    of a matrix product, a convolution or attention, on elements of type ``element``.
+    of a matrix product, a convolution or attention, on elements of type ``element``.  transfer: what a
+    collective moves between processes.
     """
 
     read: int
@@ -16,14 +18,18 @@ class Estimate:
     slots: int = 0
     flops: int = 0
     element: str = "f32"
+    transfer: Transfer | None = None
 
     @property
     def bytes(self) -> int:
         return self.read + self.written
 
     def seconds(self, hardware: Hardware) -> float:
-        """The least time that a GPU takes for it: the longest of moving, issuing and multiplying."""
+        """The least time that a GPU takes for it: the longest of moving, issuing and multiplying; of a
+        collective, its time on the link.
+        """
         return max(
+            self.transfer.seconds(hardware.link) if self.transfer is not None else 0.0,
             self.bytes / (hardware.bandwidth * 1e9),
             self.slots / hardware.slots_per_second,
             self.flops / hardware.flops_per_second(self.element),

@@ -14,9 +14,10 @@ storage lives as long as ``%z`` does.
 ``in_flight.py`` finds out which wait belongs to which collective.
 """
 
+import torch
 from torch.fx import Graph, Node
 
-from .in_flight import InFlight
+from .in_flight import InFlight, is_collective
 
 
 def reads_until(graph: Graph) -> dict[Node, list[Node]]:
@@ -37,3 +38,23 @@ def waits_by_start(graph: Graph) -> dict[Node, list[Node]]:
     for flight in InFlight.of_all(graph).flights:
         found.setdefault(flight.start, []).extend(flight.waits)
     return found
+
+
+def ranks_of(node: Node) -> int | None:
+    """How many processes take part in the collective that a node starts; None for any other node, and where
+    this process does not know the group.
+    """
+    target = node.target
+    if not is_collective(node) or not isinstance(target, torch._ops.OpOverload):
+        return None
+    names = [argument.name for argument in target._schema.arguments]
+    place = names.index("group_name") if "group_name" in names else len(names)
+    group = node.args[place] if place < len(node.args) else node.kwargs.get("group_name")
+    if not isinstance(group, str):
+        return None
+    from torch.distributed import distributed_c10d  # some builds of torch have none
+
+    try:
+        return distributed_c10d._get_group_size_by_name(group)
+    except (KeyError, RuntimeError, ValueError):
+        return None

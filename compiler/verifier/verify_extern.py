@@ -26,6 +26,7 @@ def verify_extern(func: ir.Operation, report: Report) -> None:
     used = report.check(func, _arguments, func)
     if used is not None:
         report.check(func, _all_used, func, used)
+    report.check(func, _ranks, func)
     report.check(func, _storage, func, report)
     report.check(func, _symbols, func)
     for type_ in (*function_type(func).inputs, *function_type(func).results):
@@ -93,6 +94,13 @@ def _all_used(func: ir.Operation, used: set[int]) -> None:
     for number, type_ in enumerate(inputs):
         if number not in used and number not in held and not is_token(type_):
             raise Broken(f"takes operand {number}, which none of fuse.args, fuse.kwargs and fuse.held names")
+
+
+def _ranks(func: ir.Operation) -> None:
+    if "fuse.ranks" in func.attributes:
+        ranks = integer_of(func.attributes["fuse.ranks"], "fuse.ranks")
+        if ranks < 1:
+            raise Broken(f"expected fuse.ranks to be at least 1, got {ranks}")
 
 
 def _storage(func: ir.Operation, report: Report) -> None:

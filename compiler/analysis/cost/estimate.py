@@ -2,18 +2,21 @@
 
 Bytes are counted by one rule for kernels and torch ops (``traffic.py``): an operand's elements once when they
 are read and once when they are written, whatever reads them again.  Operands of one storage count as one, up
-to the size of that storage.  A call that makes views, or reads a number on the host, moves nothing.
+to the size of that storage.  A call that makes views, or reads a number on the host, moves nothing.  Nor does
+the wait for a collective, which itself counts where it starts (``collectives.py``).
 """
 
 from collections.abc import Sequence
 
 from ...base.hardware import Hardware
 from ...base.launch import Estimate
+from ...base.transfers import Pattern, Transfer
 from ...ir.kernel import Kernel, is_kernel, is_tiled, is_users, string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of, stored_bytes
 from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
 from ...mlir import ir
+from .collectives import WAIT, pattern_of, ranks_of
 from .flops import flops_of
 from .traffic import ATTRIBUTE, Traffic, traffic_of
 
@@ -50,7 +53,11 @@ def estimates_text(module: ir.Module, hardware: Hardware) -> str:
 
 
 def _numbers(cost: Estimate) -> str:
-    return f"reads {cost.read}, writes {cost.written} bytes, {cost.slots} slots, {cost.flops} flops"
+    text = f"reads {cost.read}, writes {cost.written} bytes, {cost.slots} slots, {cost.flops} flops"
+    moved = cost.transfer
+    if moved is None:
+        return text
+    return f"{text}, {moved.pattern} sends {moved.sent} bytes among {moved.ranks} ranks"
 
 
 class _Counter:
@@ -106,9 +113,10 @@ class _Counter:
             list(ir.DenseI64ArrayAttr(attributes["fuse.mutated"])) if "fuse.mutated" in attributes else []
         )
         fresh = [r for n, r in enumerate(op.results) if n not in shared and _is_tensor(r)]
-        if name.startswith(_WITHOUT_TRAFFIC) or not (fresh or mutated):
+        if name.startswith(_WITHOUT_TRAFFIC) or name == WAIT or not (fresh or mutated):
             return Estimate(0, 0)
         given = list(op.operands)
+        pattern = pattern_of(name)
         written = [*fresh, *(given[n] for n in mutated)]
         flops, element = flops_of(name, op, callee, lambda e: estimate(e, self.hints))
         return Estimate(
@@ -116,7 +124,16 @@ class _Counter:
             self._moved(written, [self._bytes(v) for v in written]),
             flops=flops,
             element=element,
+            transfer=self._transfer(pattern, callee, given, written) if pattern else None,
         )
+
+    def _transfer(
+        self, pattern: Pattern, callee: ir.Operation, given: Sequence[ir.Value], made: Sequence[ir.Value]
+    ) -> Transfer:
+        read = [v for v in given if v not in made]
+        operands, results = (sum(map(self._bytes, values)) for values in (read, made))
+        whole = max(operands, results) if pattern in ("all-gather", "reduce-scatter") else results
+        return Transfer(pattern, whole, ranks_of(callee))
 
     def _bytes(self, value: ir.Value) -> int:
         """Bytes of a tensor (``stored_bytes``); 0 for a scalar."""

@@ -29,8 +29,7 @@ from ...ir.dialects import fuse
 from ...ir.kernel import is_kernel, is_tiled, kernel_ties, string
 from ...ir.storage import aliased_operands, functions_of
 from ...mlir import ir
-
-_WAIT = "_c10d_functional.wait_tensor.default"
+from ..cost.collectives import WAIT, is_start
 
 Strength = Literal["exact", "whole", "order"]
 Reason = Literal["data", "size", "war", "waw", "raw", "token", "effect", "wait"]
@@ -76,7 +75,12 @@ class Node:
     @property
     def waits(self) -> bool:
         """Whether it waits for a collective, whose result it gives back."""
-        return bool(self.mutated) and self.callee is not None and extern_name(self.callee) == _WAIT
+        return bool(self.mutated) and self.callee is not None and extern_name(self.callee) == WAIT
+
+    @property
+    def starts(self) -> bool:
+        """Whether it starts a collective."""
+        return self.callee is not None and is_start(extern_name(self.callee))
 
     @cached_property
     def location(self) -> str:

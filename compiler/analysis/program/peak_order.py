@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from .dependences import Dependences
+from .dependences import Dependences, Reason
 from .lifetimes import Lifetime, LiveBytes
 from .program_order import FLOATING, direct_dependences, root_bytes
 
@@ -50,7 +50,8 @@ class StorageUses:
     after: Mapping[int, Sequence[int]]
 
     @staticmethod
-    def of(deps: Dependences, hints: Mapping[str, int]) -> "StorageUses":
+    def of(deps: Dependences, hints: Mapping[str, int], without: Reason | None = None) -> "StorageUses":
+        """``without``: as ``direct_dependences`` has it."""
         placed = [n.index for n in deps.nodes if n.kind not in FLOATING]
         nodes = tuple(n for n in placed if deps.nodes[n].kind != "func.return")
         bytes_ = root_bytes(deps, hints)
@@ -63,7 +64,7 @@ class StorageUses:
             for root in roots:
                 users[root].append(n)
         inside = set(nodes)
-        direct = direct_dependences(deps)
+        direct = direct_dependences(deps, without=without)
         before = {n: sorted(direct[n] & inside) for n in nodes}
         after: dict[int, list[int]] = {n: [] for n in nodes}
         for n, earlier in before.items():
@@ -76,12 +77,23 @@ class StorageUses:
 class PeakOrder:
     """Orders of the nodes of ``@main``, and their peaks of memory."""
 
-    def __init__(self, deps: Dependences, hints: Mapping[str, int]) -> None:
-        self.uses = StorageUses.of(deps, hints)
+    def __init__(self, deps: Dependences, hints: Mapping[str, int], without: Reason | None = None) -> None:
+        self.uses = StorageUses.of(deps, hints, without)
         self.program = list(self.uses.nodes)
 
     def peaks(self, order: Sequence[int]) -> Peaks:
         """The peaks of an order of all nodes."""
+        own, arguments = self._lifetimes(order)
+        return Peaks(
+            kept=LiveBytes(len(order) + 1, own).peak, given=LiveBytes(len(order) + 1, own + arguments).peak
+        )
+
+    def live_bytes(self, order: Sequence[int]) -> LiveBytes:
+        """Bytes alive while each node of an order runs, and the return after them; arguments left out."""
+        return LiveBytes(len(order) + 1, self._lifetimes(order)[0])
+
+    def _lifetimes(self, order: Sequence[int]) -> tuple[list[Lifetime], list[Lifetime]]:
+        """Of storage that the program takes, and of arguments."""
         end = len(order)  # where the return stands, which uses what it hands out
         place = [end] * (self.program[-1] + 2 if self.program else 1)
         for i, n in enumerate(order):
@@ -94,8 +106,7 @@ class PeakOrder:
                 is_argument = root in self.uses.arguments  # there from the start
                 life = Lifetime(0 if is_argument else min(places), max(places), self.uses.bytes[root])
                 (arguments if is_argument else own).append(life)
-        kept, given = LiveBytes(end + 1, own), LiveBytes(end + 1, own + arguments)
-        return Peaks(kept=kept.peak, given=given.peak)
+        return own, arguments
 
     def best(self) -> tuple[list[int], Peaks]:
         """The order with the least peaks of those that are found; the program's where none is better."""

@@ -10,20 +10,24 @@ from itertools import pairwise
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate
 from ...mlir import ir
-from .dependences import Dependences
+from .dependences import Dependences, Reason
 
 #: Kinds of nodes without a place of their own.
 FLOATING = frozenset({"fuse.empty", "fuse.view", "fuse.after", "fuse.size", "fuse.sym", "arith.constant"})
 
 
-def direct_dependences(deps: Dependences, effects: Iterable[int] = ()) -> list[frozenset[int]]:
+def direct_dependences(
+    deps: Dependences, effects: Iterable[int] = (), without: Reason | None = None
+) -> list[frozenset[int]]:
     """For each node the nodes with a place that it must follow, directly or through floating ones.
 
-    effects: nodes that are ordered among themselves besides what the dependences say.
+    effects: nodes that are ordered among themselves besides what the dependences say.  without: a reason
+    whose dependences do not count.
     """
     edges: list[set[int]] = [set() for _ in deps.nodes]
     for edge in deps.edges:
-        edges[edge.after].add(edge.before)
+        if edge.reason != without:
+            edges[edge.after].add(edge.before)
     ordered = sorted({*effects, *(n.index for n in deps.nodes if n.effect)})
     for earlier, later in pairwise(ordered):
         edges[later].add(earlier)

@@ -18,6 +18,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from ...base.errors import UnsupportedSize, UnsupportedValue
+from ...fx.collectives import ranks_of
 from ...fx.frames import describe
 from ...fx.in_flight import InFlight, is_collective, is_wait
 from ...fx.new_node import WRITES
@@ -303,6 +304,9 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
     random = torch.Tag.nondeterministic_seeded in target.tags
     if random or node.is_impure() or is_collective(node) or not kept:
         found["fuse.effect"] = builder.unit
+    ranks = ranks_of(node)
+    if ranks is not None:
+        found["fuse.ranks"] = builder.int64(ranks)
     return found
 
 

@@ -247,6 +247,14 @@ ATTRIBUTES = (
         "`ir/storage.py`",
     ),
     DiscardableAttribute(
+        "fuse.ranks",
+        "an extern declaration of a collective",
+        "fuse.ranks = 8 : i64",
+        "How many processes take part in the collective; 8 where the attribute is missing.",
+        "the importer, from the process group",
+        "estimates of time (`analysis/cost/collectives.py`)",
+    ),
+    DiscardableAttribute(
         "fuse.held",
         "an extern declaration",
         "fuse.held = array<i64: 1>",

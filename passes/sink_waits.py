@@ -1,0 +1,60 @@
+"""``sink-waits``: each wait for a collective right before the first call that has to follow it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.program.collective_order import Flights, moved, sunk
+from ..compiler.analysis.program.dependences import Dependences
+from ..compiler.analysis.program.program_order import sequence
+from ..compiler.base.remarks import Remarks
+from ..compiler.mlir import ir
+from .analysis_manager import AnalysisManager
+from .helpers.kernels import require_unplanned
+from .helpers.program import Program
+from .pass_base import AnalysisPass
+
+
+@dataclass(frozen=True)
+class SinkWaits(AnalysisPass):
+    """Each wait for a collective moves right before the first call of ``@main`` that has to follow it.
+
+    Before::
+
+        %y = call @all_reduce(%x) : (tensor<8xf32>) -> tensor<8xf32>
+        %z = call @wait(%y, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+        %a = call @beside(%b, %e0) : (..) -> tensor<8xf32>
+        %c = call @reads(%z, %e1) : (..) -> tensor<8xf32>
+
+    After::
+
+        %y = call @all_reduce(%x) : (tensor<8xf32>) -> tensor<8xf32>
+        %a = call @beside(%b, %e0) : (..) -> tensor<8xf32>
+        %z = call @wait(%y, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+        %c = call @reads(%z, %e1) : (..) -> tensor<8xf32>
+
+    A call has to follow the wait that reads what was waited for, takes a token behind it, or writes over
+    what the collective reads.  All other calls keep their order.  Memory is not considered: what a
+    collective reads is held until the wait.  ``overlap-collectives`` considers it.
+
+    Does not fire where a wait stands there already.
+
+    Remarks: ``passed: sunk``, with the number of waits.  Raises PassError where memory is planned:
+    ``sink-waits: memory is planned already: found fuse.alloc``.
+    """
+
+    name: ClassVar[str] = "sink-waits"
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
+        deps = Dependences.of(module)
+        require_unplanned(deps, self.name)
+        order = sunk(deps)
+        waits = moved(order, Flights.of(deps).start_of)
+        if not waits:
+            return
+        first = deps.nodes[waits[0]]
+        remarks.add(
+            self.name, "passed", "sunk", "waits for collectives stand where something needs them",
+            ops=(first.name,), locations=(first.location,), waits=len(waits),
+        )  # fmt: skip
+        program.arrange([deps.nodes[n].op for n in sequence(deps, order)])
