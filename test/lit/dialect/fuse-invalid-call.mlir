@@ -43,6 +43,13 @@ func.func private @e(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// ranks: nobody
+// expected-error@+1 {{'func.func' op expected fuse.ranks to be at least 1, got 0}}
+func.func private @e(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "_c10d_functional.all_reduce.default", fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.ranks = 0 : i64}
+
+// -----
+
 // held: an operand that the op takes
 // expected-error@+1 {{'func.func' op expected fuse.held to name operands that are no arguments, got 0}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>

@@ -14,6 +14,7 @@ from torch._inductor.fx_passes.control_dependencies import control_deps, preserv
 from torch.utils._ordered_set import OrderedSet
 
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, extern_name
+from fuse_mlir.compiler.fx.collectives import ranks_of
 from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 
@@ -74,6 +75,21 @@ def test_a_graph_waits_for_what_it_starts(group):
     compiled = Compiled(started)
     torch.testing.assert_close(compiled(random(8, 8)), random(8, 8) * 2)
     assert "_c10d_functional.wait_tensor.default" in str(compiled.graphs[0].module)
+
+
+def test_a_declaration_says_how_many_processes_take_part(group):
+    def reduced(x: Tensor) -> Tensor:
+        return c10d.wait_tensor(c10d.all_reduce(x * 2, "sum", group))
+
+    compiled = Compiled(reduced)
+    compiled(random(8, 8))
+    externs = {extern_name(f): f for f in functions_of(compiled.graphs[0].module).values()}
+    start, wait = (externs[f"_c10d_functional.{op}.default"] for op in ("all_reduce", "wait_tensor"))
+    assert ir.IntegerAttr(start.attributes["fuse.ranks"]).value == 1
+    assert "fuse.ranks" not in wait.attributes
+    graph = fx.Graph()
+    unknown = graph.call_function(c10d.all_reduce.default, (graph.placeholder("x"), "sum", "no such group"))
+    assert ranks_of(unknown) is None
 
 
 def plan_of(function, *args: Tensor) -> list[str]:

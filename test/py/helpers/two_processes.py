@@ -2,10 +2,12 @@
 split over processes, compiled and by eager.
 """
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as collectives
@@ -19,6 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import fuse_mlir
 from fuse_mlir.bench.models.case import named_tensors
+from fuse_mlir.compiler.driver.program import CompiledGraph
 
 SIZE = 2
 
@@ -33,6 +36,8 @@ def start(rank: int, store: str, device_type: str) -> None:
     try:
         functional_collectives(device)
         training(device)
+        if device.type == "cpu":
+            a_process_that_is_gone(device)
     finally:
         dist.destroy_process_group()
 
@@ -53,8 +58,35 @@ def functional_collectives(device: torch.device) -> None:
     x, y = (torch.randn(64, 64, generator=generator).to(device) for _ in range(2))
     with torch.no_grad():
         reference, eager = mixed(x.double(), y.double()), mixed(x, y)
-        found = torch.compile(mixed, backend=fuse_mlir.backend, fullgraph=True)(x, y)
+        graphs: list[CompiledGraph] = []
+        options = {"on_compiled": graphs.append}
+        found = torch.compile(mixed, backend=fuse_mlir.backend, fullgraph=True, options=options)(x, y)
     assert_no_worse(*map(named_tensors, (reference, eager, found)))
+    decided = [r for graph in graphs for r in graph.remarks.items if r.pass_name == "overlap-collectives"]
+    assert [r.rule for r in decided] == ["overlapped"], "the product runs beside a collective"
+    schedules: list[Any] = [None] * SIZE
+    dist.all_gather_object(schedules, [launch.name for graph in graphs for launch in graph.launches])
+    assert schedules.count(schedules[0]) == SIZE, "processes run other orders"
+
+
+def a_process_that_is_gone(device: torch.device) -> None:
+    """What is left says so, and does not wait for ever."""
+
+    def reduced(x: Tensor) -> Tensor:
+        return collectives.all_reduce(x * 2, "sum", dist.group.WORLD) + 1
+
+    compiled, x = (
+        torch.compile(reduced, backend=fuse_mlir.backend, fullgraph=True),
+        torch.ones(8, device=device),
+    )
+    with torch.no_grad():
+        assert torch.equal(compiled(x), 2.0 * SIZE * x + 1)
+        dist.barrier()
+        if dist.get_rank():
+            os._exit(0)
+        with pytest.raises(RuntimeError, match=r"[Cc]onnection|closed|reset|gloo"):
+            while True:  # the other one may answer as long as it has not ended
+                compiled(x)
 
 
 class Block(nn.Module):
