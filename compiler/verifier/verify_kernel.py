@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..analysis.kernel.precision import COARSE, IMPLICIT
 from ..index import Expr, parse
 from ..index.facts import is_indirect
+from ..ir.contractions import ACCUMULATORS, PRECISIONS
 from ..ir.dialects.libm import ARITY
 from ..ir.reductions import FOLD_KINDS, POSITION_KINDS, fold_kinds
 from ..ir.tile import Tile
@@ -391,8 +392,17 @@ def _scan(body: _Body, op: ir.Operation) -> frozenset[str]:
 
 
 def _dot(body: _Body, op: ir.Operation) -> frozenset[str]:
-    if isinstance(op.results[0].type, ir.RankedTensorType):
-        raise Broken(f"expected a scalar result, got {op.results[0].type}")
+    lhs, rhs, made = (body.report.text(v.type) for v in (*op.operands, *op.results))
+    if lhs != rhs:
+        raise Broken(f"expected operands of one type, got {lhs} and {rhs}")
+    if lhs not in ACCUMULATORS:
+        raise Broken(f"expected operands of a type that is multiplied ({listed(ACCUMULATORS)}), got {lhs}")
+    if made != ACCUMULATORS[lhs]:
+        raise Broken(f"expected operands of {lhs} to add up to {ACCUMULATORS[lhs]}, got {made}")
+    if "precision" in op.attributes:
+        precision = one_of(text_of(op.attributes["precision"], "precision"), PRECISIONS, "precision")
+        if precision == "tf32" and lhs != "f32":
+            raise Broken(f"expected precision 'tf32' on operands of f32, got {lhs}")
     return _over(body, op)
 
 

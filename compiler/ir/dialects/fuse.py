@@ -266,7 +266,13 @@ class Scan(Fuse.Operation, name="scan", traits=[ext.Pure]):
 
 
 class Dot(Fuse.Operation, name="dot", traits=[ext.Pure]):
-    """sum(lhs * rhs) over ``over``, accumulated in the result's type."""
+    """sum(lhs * rhs) over ``over``, accumulated in the result's type: f64 of f64, f32 of other floats, i32 of
+    i8.  A dim of ``over`` that one operand lacks repeats that operand.
+
+    The op may have an attribute ``precision``.  ``ieee``, which holds where there is none, multiplies the
+    operands as they are.  ``tf32`` allows tile code to round operands of f32 to 10 bits of mantissa first, as
+    torch's ``allow_tf32`` does; the interpreter does not round.
+    """
 
     lhs: Operand[T]
     rhs: Operand[T]

@@ -361,6 +361,66 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// dot: a type without a product
+func.func private @k(%x: tensor<8x4xi64>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0 : i64
+  %total = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xi64>, i1, i64) -> i64
+  // expected-error@+1 {{'fuse.dot' op expected operands of a type that is multiplied (bf16, f16, f32, f64, f8E4M3FN, f8E5M2, i8), got i64}}
+  %m = "fuse.dot"(%v, %v) {over = ["d1"]} : (i64, i64) -> i64
+  %r = "fuse.store"(%o, %total, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// dot: a sum that is too narrow
+func.func private @k(%x: tensor<8x4xbf16>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %total = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xbf16>, i1, bf16) -> bf16
+  // expected-error@+1 {{'fuse.dot' op expected operands of bf16 to add up to f32, got bf16}}
+  %m = "fuse.dot"(%v, %v) {over = ["d1"]} : (bf16, bf16) -> bf16
+  %r = "fuse.store"(%o, %total, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// dot: an unknown precision
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %total = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.dot' op expected precision to be one of ieee, tf32, got 'bf16x3'}}
+  %m = "fuse.dot"(%v, %v) {over = ["d1"], precision = "bf16x3"} : (f32, f32) -> f32
+  %r = "fuse.store"(%o, %total, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// dot: fewer bits of a type that has no more
+func.func private @k(%x: tensor<8x4xf16>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %total = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf16>, i1, f16) -> f16
+  // expected-error@+1 {{'fuse.dot' op expected precision 'tf32' on operands of f32, got f16}}
+  %m = "fuse.dot"(%v, %v) {over = ["d1"], precision = "tf32"} : (f16, f16) -> f32
+  %r = "fuse.store"(%o, %total, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // rand: an unknown distribution
 func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {

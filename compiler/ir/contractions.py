@@ -1,0 +1,15 @@
+"""Two tables of ``fuse.dot``: the type in which products of each element type are added up, and precisions."""
+
+#: Element type of the operands -> type of the sum.  Other types have no ``fuse.dot``.
+ACCUMULATORS = {
+    "f64": "f64",
+    "f32": "f32",
+    "f16": "f32",
+    "bf16": "f32",
+    "f8E4M3FN": "f32",
+    "f8E5M2": "f32",
+    "i8": "i32",
+}
+
+#: Values of the attribute ``precision``; the first holds where there is none.
+PRECISIONS = ("ieee", "tf32")
