@@ -105,7 +105,7 @@ class Fuser:
         if refusal is None and self.extra is not None:
             refusal = self.extra(candidate)
         if refusal is None and work:
-            refusal = self._longer(a, b, work)
+            refusal = self._slower(a, b, work)
         if refusal is None:
             if self.merging is not None:
                 self.merging(a, b)
@@ -119,9 +119,9 @@ class Fuser:
         self.refused[key] = refusal
         return False
 
-    def _longer(self, a: int, b: int, work: int) -> Refusal | None:
-        """The rule ``recompute`` for two groups as a whole: one kernel that spends ``work`` issue slots does
-        not take longer than two kernels, which store and load what is between them.
+    def _slower(self, a: int, b: int, work: int) -> Refusal | None:
+        """The rule ``slower``: a merge whose estimate is negative.  One kernel that spends ``work`` issue slots,
+        some of them again, is estimated beside two, which store and load what is between them.
         """
         graph, apart = self.graph, 0.0
         for group in (a, b):
@@ -131,9 +131,13 @@ class Fuser:
         if pays(together, apart, self.hardware):
             return None
         return Refusal(
-            "recompute",
-            "computing and loading values again takes longer than storing them: keep the kernels apart",
-            (("us_together", round(together, 1)), ("us_apart", round(apart, 1))),
+            "slower",
+            "what would run again takes longer than the merge saves: keep it apart",
+            (
+                ("saved_us", round(apart - together, 2)),
+                ("us_together", round(together, 2)),
+                ("us_apart", round(apart, 2)),
+            ),
         )
 
     def report(self, candidates: Candidates, remarks: Remarks) -> None:

@@ -37,6 +37,8 @@ class Limits:
     held:           fewest and most elements of a row in a kernel that walks.
     walked:         fewest rows of such a kernel.
     slices:         fewest and most slices of rows in such a kernel (one or two programs each SM).
+    block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
+                    rows or columns, and of others.
     slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
 
@@ -44,6 +46,7 @@ class Limits:
     ops: int = 512
     cheap: int = 16
     loads: int = 4
+    block: tuple[int, int] = (4, 128)
     slots_per_byte: int = 4
     row: int = 32768
     rows: int = 264

@@ -239,16 +239,17 @@ def recompute(t: FusionTrial) -> Refusal | None:
     parallel = plan.parallel
     visits: dict[int, int] = {}
     computed: dict[int, int] = {}  #: the same, with every dim of the tiles
-    counts: dict[frozenset[str], int] = {}
+    counts: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+    blocks = any(c.op == "fuse.dot" for m in plan.members for c in m.summary.crossings)
 
-    def count(dims: frozenset[str]) -> int:
-        if dims not in counts:
-            counts[dims] = t.estimate(points(plan.extents, dims))
-        return counts[dims]
+    def count(own: frozenset[str], over: frozenset[str]) -> int:
+        if (own, over) not in counts:
+            counts[own, over] = _visits(t, own, over, blocks)
+        return counts[own, over]
 
     for instance, reached in zip(plan.instances, plan.reached, strict=True):
-        member, every = instance.member, count(reached | parallel)
-        visits[member] = visits.get(member, 0) + (count(reached) if instance.inlined else every)
+        member, every = instance.member, count(reached, reached | parallel)
+        visits[member] = visits.get(member, 0) + (count(reached, reached) if instance.inlined else every)
         computed[member] = computed.get(member, 0) + every
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
@@ -273,6 +274,21 @@ def recompute(t: FusionTrial) -> Refusal | None:
     if t.slots:
         t.work = sum(n * plan.members[m].summary.work for m, n in computed.items()) + _loading(t)
     return None
+
+
+def _visits(t: FusionTrial, own: frozenset[str], over: frozenset[str], blocks: bool) -> int:
+    """How often a kernel that varies along the dims ``own`` is computed where the space has the dims ``over``.
+
+    A program of a product (``blocks``) computes an operand once for its block of the dims that the operand
+    lacks.
+    """
+    plan = t.planned
+    if not blocks or own == over:
+        return t.estimate(points(plan.extents, over))
+    rows = t.estimate(points(plan.extents, own & plan.parallel))
+    few, block = t.limits.block
+    times = -(-t.estimate(points(plan.extents, over - own)) // (few if rows <= few else block))
+    return t.estimate(points(plan.extents, own)) * times
 
 
 def _loading(t: FusionTrial) -> int:

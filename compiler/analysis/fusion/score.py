@@ -1,9 +1,10 @@
-"""The gain of a merge: a roofline estimate of the time saved.  The fusing passes try the best pair first.
+"""The gain of a merge: a roofline estimate of the time saved.  The fusing passes try the best pair first, and
+make no merge whose estimate is negative.
 
 Bytes are saved that one group wrote and the other read, or that both read.  A launch is saved.  Operations
-that run at more points than before cost time: the rule ``recompute`` counts them, and compares whole kernels
-by ``kernel_microseconds``.  Rules cover what the estimate does not see: programs that would idle
-(``lost-parallelism``, ``too-long-row``) and registers (``size``).
+that run at more points than before cost time: the rule ``recompute`` counts them, and the rule ``slower``
+compares whole kernels by ``kernel_microseconds``.  Rules cover what the estimate does not see: programs that
+would idle (``lost-parallelism``, ``too-long-row``) and registers (``size``).
 """
 
 from dataclasses import dataclass
