@@ -1,10 +1,11 @@
 """``choose-libraries``: which matrix products are kernels, and which calls of torch's libraries."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, get_args
 
 from ..compiler.analysis.contraction.few_rows import FewRows, NotFewRows
 from ..compiler.analysis.contraction.product import Product
+from ..compiler.analysis.contraction.roofline import roofline
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
@@ -16,6 +17,16 @@ from .analysis_manager import Analyses, AnalysisManager
 from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Of one product: the rule that decided, a sentence, and the estimates in microseconds."""
+
+    generated: bool
+    rule: str
+    message: str
+    numbers: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,7 @@ class ChooseLibraries(AnalysisPass):
         if self.products == "library" or (self.products == "auto" and device_of(module) == "cpu"):
             return
         around = Surroundings.of(program.main, program.functions)
+        symbols = program.symbols()
         for call in program.calls():
             callee = program.callee(call)
             product = Product.of(call, callee) if "fuse.extern" in callee.attributes else None
@@ -79,36 +91,35 @@ class ChooseLibraries(AnalysisPass):
             problem = product.problem()
             if problem is not None:
                 raise PassError(f"{self.name}: {problem}", call.location)
-            if self._generates(product, around, hardware, call, callee, remarks):
-                product_kernel(program, call, callee, product)
+            name = string(callee.attributes["sym_name"])
+            choice = self._choice(product, around, hardware)
+            said = "becomes a kernel" if choice.generated else f"is the library's: {choice.message}"
+            remarks.add(
+                self.name, "passed" if choice.generated else "missed", choice.rule, f"@{name} {said}",
+                ops=(name,), locations=(str(call.location),), **choice.numbers,
+            )  # fmt: skip
+            if choice.generated:
+                product_kernel(program, symbols, call, callee, product)
         program.erase_unused()
 
-    def _generates(
-        self,
-        product: Product,
-        around: Surroundings,
-        hardware: Hardware,
-        call: ir.Operation,
-        callee: ir.Operation,
-        remarks: Remarks,
-    ) -> bool:
-        """Whether a product becomes a kernel; says why."""
-        name = string(callee.attributes["sym_name"])
-        few = FewRows.of(product, self.max_rows)
+    def _choice(self, product: Product, around: Surroundings, hardware: Hardware) -> _Choice:
+        """Whether a product becomes a kernel, and why."""
+        unsupported = product.unsupported()
+        if unsupported is not None:
+            return _Choice(False, *unsupported)
+        cost, few = around.cost(product), FewRows.of(product, self.max_rows)
+        if isinstance(few, FewRows):
+            kernel = few.kernel_microseconds(hardware, cost.fused_bytes)
+            library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
+        else:
+            kernel, library = roofline(product, cost, around.hints, hardware)
+        numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
+        if isinstance(few, FewRows):
+            numbers["rows"] = few.rows
+        if self.products == "generated":
+            return _Choice(True, "kernel", "", numbers)
         if isinstance(few, NotFewRows):
-            remarks.add(
-                self.name, "missed", few.rule, f"@{name} is the library's: {few.message}",
-                ops=(name,), locations=(str(call.location),),
-            )  # fmt: skip
-            return False
-        cost = around.cost(product)
-        kernel = few.kernel_microseconds(hardware, cost.fused_bytes)
-        library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
-        generated = self.products == "generated" or kernel <= library
-        said = "becomes a kernel" if generated else "is the library's: a kernel is estimated to take longer"
-        kind, rule = ("passed", "kernel") if generated else ("missed", "library")
-        remarks.add(
-            self.name, kind, rule, f"@{name} {said}", ops=(name,), locations=(str(call.location),),
-            kernel_us=round(kernel, 2), library_us=round(library, 2), rows=few.rows,
-        )  # fmt: skip
-        return generated
+            return _Choice(False, few.rule, few.message, numbers)
+        if kernel > library:
+            return _Choice(False, "library", "a kernel is estimated to take longer", numbers)
+        return _Choice(True, "kernel", "", numbers)

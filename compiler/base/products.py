@@ -123,6 +123,7 @@ PRODUCTS: tuple[ProductOp, ...] = (
         activated="_addmm_activation",
     ),
     replace(_CXY, name="baddbmm"),
+    ProductOp("addbmm", factors=_ADDED, added=0),
     replace(
         _CXY, name="_addmm_activation", any_strides=True, fresh=True, whole=("default",), one_stream=False
     ),

@@ -1,93 +1,154 @@
-"""A matrix product as a scalar kernel: two loads, a ``fuse.dot``, what is added, and a store."""
+"""A sum of products as a scalar kernel: two loads, a ``fuse.dot``, what scales it, is added, and a store."""
 
-from ...compiler.analysis.contraction.product import Product
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...compiler.analysis.contraction.product import UNIT, Product
 from ...compiler.index import Expr, const, sym
-from ...compiler.ir.kernel import string
+from ...compiler.ir.kernel import bounds_of, string
 from ...compiler.ir.layout import TensorSpec
+from ...compiler.ir.storage import device_of
 from ...compiler.mlir import arith, func, ir
-from .kernels import dims_attribute, text_list
+from .kernels import dims_attribute, set_signature, text_list, type_symbols
 from .program import Program
 
 
-def product_kernel(program: Program, call: ir.Operation, callee: ir.Operation, product: Product) -> None:
-    """Replaces ``call`` by one of a kernel that computes ``product`` into a fresh tensor."""
+def product_kernel(
+    program: Program,
+    symbols: Mapping[str, ir.Value],
+    call: ir.Operation,
+    callee: ir.Operation,
+    product: Product,
+) -> None:
+    """Replaces ``call`` by one of a kernel that computes ``product`` into a fresh tensor.  ``symbols``: the
+    size symbols of ``@main``."""
     location, result = call.location, product.result
-    operands = list(dict.fromkeys(v for v in (product.added, product.left, product.right) if v is not None))
+    made = type_symbols(result.type)
     with ir.InsertionPoint(call), location:
         fresh = ir.Operation.create(
-            "fuse.empty", results=[result.type], attributes={"syms": ir.ArrayAttr.get([])}
+            "fuse.empty", [result.type], [symbols[n] for n in made], {"syms": text_list(made)}
         ).results[0]
-    operands.append(fresh)
+    tensors = [*product.operands, fresh]
+    names = tuple(dict.fromkeys(n for v in tensors for n in type_symbols(v.type)))
     name = program.unique_name(f"{string(callee.attributes['sym_name'])}_kernel")
-    kernel = _function(name, [v.type for v in operands], callee)
-    _body(kernel, product, dict(zip(operands, kernel.regions[0].blocks[0].arguments, strict=True)), fresh)
+    operands = [*tensors, *(symbols[n] for n in names)]
+    kernel = _function(program, name, [v.type for v in operands], len(tensors) - 1, names, callee)
+    arguments = dict(zip(tensors, kernel.regions[0].blocks[0].arguments, strict=False))
+    gelu = "erf" if device_of(program.module) == "cpu" else "tanh"  # as torch's library on the device
+    with ir.InsertionPoint(kernel.regions[0].blocks[0]), kernel.location:
+        _Body(kernel, product, arguments, fresh, gelu).write()
     program.functions[name] = kernel
     new = program.recall(call, kernel, operands, [result.type])
     result.replace_all_uses_with(new.results[0])
     program.erase_call(call)
 
 
-def _function(name: str, types: list[ir.Type], callee: ir.Operation) -> ir.Operation:
-    """An empty kernel whose last argument is its destination, after the function that it replaces."""
+def _function(
+    program: Program, name: str, types: list[ir.Type], made: int, symbols: tuple[str, ...], callee: ir.Operation
+) -> ir.Operation:
+    """An empty kernel in front of the function that it replaces.  ``made``: the position of its destination,
+    behind which are the sizes ``symbols``."""
     with ir.InsertionPoint(callee), callee.location:
-        kernel = func.FuncOp(name, (types, types[-1:]), visibility="private").operation
+        kernel = func.FuncOp(name, (types, types[made : made + 1]), visibility="private").operation
         kernel.attributes["fuse.kernel"] = ir.UnitAttr.get()
-        kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([len(types) - 1])
-    kernel.regions[0].blocks.append(*types, arg_locs=[callee.location] * len(types))
+        kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([made])
+        kernel.regions[0].blocks.append(*types, arg_locs=[callee.location] * len(types))
+        facts = program.facts()
+        sizes = [{"fuse.sym": ir.StringAttr.get(n), **bounds_of(facts, n)} for n in symbols]
+        set_signature(kernel, types[made : made + 1], [*({} for _ in range(made + 1)), *sizes])
     return kernel
 
 
-def _body(
-    kernel: ir.Operation, product: Product, arguments: dict[ir.Value, ir.Value], fresh: ir.Value
-) -> None:
-    left, _, made = product.specs
-    dims: dict[str, Expr] = {}
+@dataclass
+class _Body:
+    """Writes the body of a kernel.  ``gelu``: by which function the activation GELU is computed."""
 
-    def dim(extent: Expr) -> Expr:
-        if extent.constant == 1:
-            return const(0)
-        name = f"d{len(dims)}"
-        dims[name] = extent
-        return sym(name)
+    kernel: ir.Operation
+    product: Product
+    arguments: dict[ir.Value, ir.Value]
+    fresh: ir.Value
+    gelu: str
 
-    m, n = (dim(size) for size in made.sizes)
-    k = dim(left.sizes[1])
-    wide = ir.F32Type.get(kernel.context)
-    with ir.InsertionPoint(kernel.regions[0].blocks[0]), kernel.location:
-        true = arith.constant(ir.IntegerType.get_signless(1), 1)
+    def __post_init__(self) -> None:
+        self.true = arith.constant(ir.IntegerType.get_signless(1), 1)
+        self.wide = ir.Type.parse(self.product.accumulator)
+        self.dims: dict[str, Expr] = {}  #: the extents of the kernel's dims
+        self.at: dict[str, Expr] = {UNIT: const(0)}  #: the coordinate of each dim of the product
+        for letter, extent in self.product.extents.items():
+            self.at[letter] = const(0) if extent.constant == 1 else sym(f"d{len(self.dims)}")
+            if extent.constant != 1:
+                self.dims[f"d{len(self.dims)}"] = extent
 
-        def load(value: ir.Value, *at: Expr) -> ir.Value:
-            element = ir.RankedTensorType(value.type).element_type
-            zero = arith.constant(element, 0.0)
-            attributes = {"at": text_list(at)}
-            given = [arguments[value], true, zero]
-            return ir.Operation.create("fuse.load", [element], given, attributes).results[0]
-
-        def scaled(value: ir.Value, factor: float) -> ir.Value:
-            return value if factor == 1.0 else arith.mulf(value, arith.constant(wide, factor))
-
-        pair = [load(product.left, m, k), load(product.right, k, n)]
-        total = ir.Operation.create("fuse.dot", [wide], pair, {"over": text_list([k])}).results[0]
-        total = scaled(total, product.alpha)
-        if product.added is not None:
-            at = (m, n)[2 - TensorSpec.of(product.added.type).rank :]
-            sizes = TensorSpec.of(product.added.type).sizes
-            added = load(
-                product.added, *(const(0) if s.constant == 1 else c for s, c in zip(sizes, at, strict=True))
-            )
-            total = arith.addf(total, scaled(_widened(added, wide), product.beta))
+    def write(self) -> None:
+        product = self.product
+        total = self._scaled(self._sum(), product.alpha)
+        for role in ("left_scale", "right_scale"):
+            if role in product.values:
+                total = arith.mulf(total, self._load(role))
+        if "added" in product.values:
+            total = arith.addf(total, self._scaled(self._widened(self._load("added")), product.beta))
+        if product.activation:
+            total = getattr(self, f"_{product.activation}")(total)
         element = ir.RankedTensorType(product.result.type).element_type
-        if element != wide:
+        if element != self.wide:
             total = arith.truncf(element, total)  # as the call rounds, whatever reads the result
+        at = [self.at[d] for d in product.dims["result"]]
         stored = ir.Operation.create(
             "fuse.store",
-            [fresh.type],
-            [arguments[fresh], total, true],
-            {"at": text_list((m, n)), "mode": ir.StringAttr.get("set")},
+            [self.fresh.type],
+            [self.arguments[self.fresh], total, self.true],
+            {"at": text_list(at), "mode": ir.StringAttr.get("set")},
         ).results[0]
         ir.Operation.create("func.return", operands=[stored])
-        kernel.attributes["fuse.dims"] = dims_attribute(dims)
+        self.kernel.attributes["fuse.dims"] = dims_attribute(self.dims)
 
+    def _sum(self) -> ir.Value:
+        """Of the products of both factors.  One product of each is multiplied without ``fuse.dot``."""
+        pair = [self._load("left"), self._load("right")]
+        over = [self.at[d] for d in self.product.summed if self.at[d] != const(0)]
+        if not over:
+            multiply = arith.mulf if isinstance(self.wide, ir.FloatType) else arith.muli
+            return multiply(*map(self._widened, pair))
+        attributes: dict[str, ir.Attribute] = {"over": text_list(over)}
+        if self.product.precision != "ieee":
+            attributes["precision"] = ir.StringAttr.get(self.product.precision)
+        return ir.Operation.create("fuse.dot", [self.wide], pair, attributes).results[0]
 
-def _widened(value: ir.Value, wide: ir.Type) -> ir.Value:
-    return value if value.type == wide else arith.extf(wide, value)
+    def _load(self, role: str) -> ir.Value:
+        value, dims = self.product.values[role], self.product.dims[role]
+        type_ = ir.RankedTensorType(value.type)
+        sizes = TensorSpec.of(type_).sizes
+        walked = dims[len(dims) - len(sizes) :]
+        at = [const(0) if s.constant == 1 else self.at[d] for s, d in zip(sizes, walked, strict=True)]
+        number = ir.FloatAttr.get if isinstance(type_.element_type, ir.FloatType) else ir.IntegerAttr.get
+        zero = arith.constant(type_.element_type, number(type_.element_type, 0))
+        given = [self.arguments[value], self.true, zero]
+        return ir.Operation.create("fuse.load", [type_.element_type], given, {"at": text_list(at)}).results[0]
+
+    def _widened(self, value: ir.Value) -> ir.Value:
+        if value.type == self.wide:
+            return value
+        widen = arith.extf if isinstance(self.wide, ir.FloatType) else arith.extsi
+        return widen(self.wide, value)
+
+    def _number(self, value: float) -> ir.Value:
+        return arith.constant(self.wide, value)
+
+    def _scaled(self, value: ir.Value, factor: float) -> ir.Value:
+        return value if factor == 1.0 else arith.mulf(value, self._number(factor))
+
+    def _relu(self, x: ir.Value) -> ir.Value:
+        return arith.maximumf(x, self._number(0.0))
+
+    def _gelu(self, x: ir.Value) -> ir.Value:
+        """``x / 2 * (1 + erf(x / sqrt(2)))``, or with ``tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))``."""
+        if self.gelu == "erf":
+            inner = ir.Operation.create(
+                "math.erf", [self.wide], [arith.mulf(x, self._number(math.sqrt(0.5)))]
+            ).results[0]
+        else:
+            cube = arith.mulf(arith.mulf(arith.mulf(x, x), x), self._number(0.044715))
+            inner = arith.mulf(arith.addf(x, cube), self._number(math.sqrt(2 / math.pi)))
+            inner = ir.Operation.create("math.tanh", [self.wide], [inner]).results[0]
+        return arith.mulf(arith.mulf(x, self._number(0.5)), arith.addf(inner, self._number(1.0)))

@@ -1,4 +1,4 @@
-"""What a product of few rows costs as a kernel and as a call of the library, by a roofline.
+"""Products of few rows: which they are, and what they cost as a kernel and as a call of the library.
 
 Such a product reads each weight once, so bytes bound it: 1 to 4 rows of 14336 x 4096 weights in bfloat16 take
 an H200 30 to 38 us, a copy of the bytes 29.  The constants are fitted to 1 to 4 rows with 117 MB and 1.05 GB
@@ -8,7 +8,7 @@ of weights in bf16, and with 59 MB in int8, on an H200 (suite ``contractions``).
 from dataclasses import dataclass
 
 from ...base.hardware import Hardware
-from .product import FLOATS, Product
+from .product import Product
 
 #: Issue slots for each weight, beside those for each row of it.
 _WEIGHT_SLOTS, _ROW_SLOTS = 4.0, 3.4
@@ -17,11 +17,13 @@ _WEIGHT_SLOTS, _ROW_SLOTS = 4.0, 3.4
 _KERNEL, _KERNEL_ROW, _LIBRARY = 0.92, 0.04, 0.944
 #: Microseconds that each takes beside its bytes and a launch.
 _KERNEL_STARTS, _LIBRARY_STARTS = 2.2, 7.3
+#: Types that were measured.
+_FLOATS = ("bf16", "f16", "f32")
 
 
 @dataclass(frozen=True)
 class NotFewRows:
-    """Why a product stays the library's: the name of a rule, and a sentence."""
+    """Why a product is none of few rows: the name of a rule, and a sentence."""
 
     rule: str
     message: str
@@ -39,18 +41,15 @@ class FewRows:
 
     @staticmethod
     def of(product: Product, most: int) -> "FewRows | NotFewRows":
-        """The product as one of at most ``most`` rows, or why it is none."""
-        left, right, result = product.specs
-        elsewhere = next((s.device for s in (left, right, result) if s.device is not None), None)
-        if elsewhere is not None:
-            return NotFewRows("device", f"a tensor is on {elsewhere}, not on the module's device")
-        if not (left.is_static and right.is_static and result.is_static):
+        """The product of two matrices as one of at most ``most`` rows, or why it is none."""
+        left, right = product.specs["left"], product.specs["right"]
+        if product.dims["left"] != "mk" or product.dims["right"] != "kn" or len(product.values) > 3:
+            return NotFewRows("form", "kernels of other products than that of two matrices were not measured")
+        if not all(spec.is_static for spec in product.specs.values()):
             return NotFewRows("sizes", "sizes that are known when compiling only")
-        if {left.element, right.element, result.element} - set(FLOATS) or left.element != right.element:
-            return NotFewRows(
-                "dtype", f"{left.element} and {right.element} are not multiplied by kernels yet"
-            )
-        m, k, n = (int(e.constant or 0) for e in (*left.sizes, right.sizes[1]))
+        if left.element not in _FLOATS:
+            return NotFewRows("dtype", f"kernels that multiply {left.element} were not measured")
+        m, n, k = (product.size(role).constant or 0 for role in ("left", "right", "summed"))
         rows = min(m, n)
         if not 1 <= rows <= most or k < 2 or max(m, n) < 2:
             return NotFewRows(

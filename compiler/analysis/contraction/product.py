@@ -1,86 +1,209 @@
 """What a call of torch's libraries multiplies, as data."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from ...base.products import product_op
+from ...base.product_forms import TENSORS, Form, product_form
+from ...index import Expr, const
+from ...ir.contractions import ACCUMULATORS
 from ...ir.dialects import fuse
 from ...ir.kernel import attribute_items, string
 from ...ir.layout import TensorSpec
 from ...ir.storage import operand_number
 from ...mlir import ir
 
-#: Element types whose products a kernel adds up in f32.
-FLOATS = ("bf16", "f16", "f32")
-#: The ops of ``base/products.py`` that multiply two matrices and do no more than add a third tensor.
-_OPS = ("aten.mm.default", "aten.addmm.default")
+#: The name of a dim of size 1.
+UNIT = "1"
 
 
 @dataclass(frozen=True)
 class Product:
-    """``alpha * left @ right + beta * added``: values of ``@main``.
+    """``activation(left_scale * right_scale * alpha * sum(left * right) + beta * added)``, of values of
+    ``@main``.
 
-    left is [m, k], right [k, n], the result [m, n], and ``added`` broadcasts to it.
+    values:     by role (``base/product_forms.py``), the tensors that are there, left and right at least.
+    dims:       by role and for ``result``, a letter for each dim of the tensor, ``1`` for dims that are not
+                walked.
+    activation: "", "relu" or "gelu".
+    precision:  of the products of f32, see ``fuse.dot``.
     """
 
-    left: ir.Value
-    right: ir.Value
+    values: Mapping[str, ir.Value]
+    dims: Mapping[str, str]
     result: ir.Value
-    added: ir.Value | None = None
     alpha: float = 1.0
     beta: float = 1.0
+    activation: str = ""
+    precision: str = "ieee"
+    specs: Mapping[str, TensorSpec] = field(init=False)
+
+    def __post_init__(self) -> None:
+        specs = {role: TensorSpec.of(v.type) for role, v in self.values.items()}
+        object.__setattr__(self, "specs", {**specs, "result": TensorSpec.of(self.result.type)})
+
+    @cached_property
+    def extents(self) -> dict[str, Expr]:
+        """The extent of each dim: those of the result in order, then those that are summed."""
+        sizes = {
+            d: s for role in ("right", "left") for d, s in zip(self.dims[role], self.specs[role].sizes, strict=True)
+        }
+        order = dict.fromkeys(self.dims["result"] + self.dims["left"] + self.dims["right"])
+        return {d: sizes.get(d, const(1)) for d in order if d != UNIT}
 
     @property
-    def specs(self) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
-        """Of left, right and the result."""
-        left, right, result = (TensorSpec.of(v.type) for v in (self.left, self.right, self.result))
-        return left, right, result
+    def summed(self) -> str:
+        """The dims that are summed."""
+        return "".join(d for d in self.extents if d not in self.dims["result"])
+
+    def size(self, role: str) -> Expr:
+        """How many points the dims have that only ``left`` has (rows), or only ``right`` (columns); those that
+        both have and the result keeps (``batch``), or does not (``summed``)."""
+        left, right, made = (set(self.dims[r]) for r in ("left", "right", "result"))
+        both = left & right
+        found = {"left": left - right, "right": right - left, "batch": both & made, "summed": both - made}[role]
+        return math.prod((e for d, e in self.extents.items() if d in found), start=const(1))
+
+    @property
+    def operands(self) -> list[ir.Value]:
+        """The tensors that are read, each once."""
+        return list(dict.fromkeys(self.values[role] for role in TENSORS if role in self.values))
+
+    @property
+    def accumulator(self) -> str:
+        """The element type in which products are added up."""
+        return ACCUMULATORS[self.specs["left"].element]
 
     def problem(self) -> str | None:
         """What is wrong with the shapes, as a sentence; None where they match."""
-        left, right, made = (spec.sizes for spec in self.specs)
-        if not len(left) == len(right) == len(made) == 2:
-            return f"expected matrices, got {len(left)} and {len(right)} dims"
-        if left[1] != right[0] or made != (left[0], right[1]):
-            shapes = (" x ".join(map(str, sizes)) for sizes in (left, right, made))
-            return "expected m x k times k x n to be m x n, got {} times {} to be {}".format(*shapes)
-        if self.added is not None:
-            sizes = TensorSpec.of(self.added.type).sizes
-            matches = all(
-                s.constant == 1 or s == o for s, o in zip(reversed(sizes), reversed(made), strict=False)
-            )
-            if len(sizes) > 2 or not matches:
+        shapes = {role: self.specs[role].sizes for role in ("left", "right", "result")}
+        extents: dict[str, Expr] = {UNIT: const(1)}
+        for role, sizes in shapes.items():
+            dims = self.dims[role]
+            if len(sizes) != len(dims) or any(extents.setdefault(d, s) != s for d, s in zip(dims, sizes, strict=True)):
+                form = (" x ".join(self.dims[r]) or "a number" for r in shapes)
+                found = (" x ".join(map(str, s)) or "a number" for s in shapes.values())
+                expected = "expected {} times {} to be {}".format(*form)
+                return "{}, got {} times {} to be {}".format(expected, *found)
+        if "added" in self.values:
+            sizes, dims = self.specs["added"].sizes, self.dims["added"]
+            if len(sizes) > len(dims) or any(
+                s.constant != 1 and s != extents[d] for s, d in zip(sizes[::-1], dims[::-1], strict=False)
+            ):
                 return f"expected what is added to broadcast to the result, got {' x '.join(map(str, sizes))}"
+        return None
+
+    def unsupported(self) -> tuple[str, str] | None:
+        """Why no kernel computes the product: the name of a rule, and a sentence."""
+        elsewhere = next((s.device for s in self.specs.values() if s.device is not None), None)
+        if elsewhere is not None:
+            return "device", f"a tensor is on {elsewhere}, not on the module's device"
+        left, right, made = (self.specs[role].element for role in ("left", "right", "result"))
+        if left != right or left not in ACCUMULATORS or made not in _RESULTS[ACCUMULATORS[left]]:
+            return "dtype", f"{left} and {right} are not multiplied to {made} by kernels"
         return None
 
     @staticmethod
     def of(call: ir.Operation, callee: ir.Operation) -> "Product | None":
-        """What a call of an extern op multiplies; None where it is no product of two matrices, or one with
-        arguments other than those above."""
-        name = string(callee.attributes["fuse.extern"])
-        op = product_op(name)
-        if name not in _OPS or op is None or op.factors is None or len(call.results) != 1:
+        """What a call of an extern op multiplies; None where it is no product, or has arguments with which it
+        is no sum of products of two tensors (a convolution that is not 1x1)."""
+        form = product_form(string(callee.attributes["fuse.extern"]))
+        if form is None or len(call.results) != 1:
             return None
-        positions = (*op.factors, op.added)
-        arguments = list(ir.ArrayAttr(callee.attributes["fuse.args"]))
-        scales = {key: _number(value) for key, value in attribute_items(callee.attributes["fuse.kwargs"])}
-        if scales.keys() - {"alpha", "beta"} or None in scales.values():
+        given = _arguments(callee, form)
+        if given is None:
             return None
-        left, right, added = (None if p is None else _operand(call, arguments[p]) for p in positions)
-        if left is None or right is None or (added is None) != (op.added is None):
+        values = {r: call.operands[operand_number(a)] for r, a in given.items() if isinstance(a, fuse.Arg)}
+        numbers = {role: _number(given[role]) for role in ("alpha", "beta") if role in given}
+        if None in numbers.values() or not {"left", "right"} <= values.keys() <= set(TENSORS):
             return None
-        if len(arguments) > sum(p is not None for p in positions):
-            return None
-        alpha, beta = (scales.get(name, 1.0) for name in ("alpha", "beta"))
-        assert alpha is not None and beta is not None
+        alpha, beta = (numbers.get(role) for role in ("alpha", "beta"))
         if beta == 0:  # torch does not read what is added then, not even its NaNs
-            added = None
-        return Product(left, right, call.results[0], added, alpha, beta)
+            values.pop("added", None)
+        dims = _dims(form, values, call.results[0])
+        if dims is None:
+            return None
+        activation = ""
+        if "gelu" in form.roles.values():
+            activation = "gelu" if "gelu" in given and ir.BoolAttr(given["gelu"]).value else "relu"
+        tf32 = "fuse.precision" in callee.attributes and TensorSpec.of(values["left"].type).element == "f32"
+        precision = string(callee.attributes["fuse.precision"]) if tf32 else "ieee"
+        scales = (1.0 if alpha is None else alpha, 1.0 if beta is None else beta)
+        return Product(values, dims, call.results[0], *scales, activation, precision)
 
 
-def _operand(call: ir.Operation, argument: ir.Attribute) -> ir.Value | None:
-    if not isinstance(argument, fuse.Arg):
+#: By the type of a sum, the element types that it is stored in.
+_RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",)}
+
+
+def _arguments(callee: ir.Operation, form: Form) -> dict[str, ir.Attribute] | None:
+    """The arguments of a call by their roles, without those that are None or free; None where one has a value
+    with which the op does not have the form."""
+    positional = list(ir.ArrayAttr(callee.attributes["fuse.args"]))
+    named = dict(attribute_items(callee.attributes["fuse.kwargs"]))
+    names = list(form.roles)
+    if len(positional) > len(names) or named.keys() - set(names[len(positional) :]):
         return None
-    return call.operands[operand_number(argument)]
+    found: dict[str, ir.Attribute] = {}
+    for name, attribute in [*zip(names, positional, strict=False), *named.items()]:
+        role = form.roles[name]
+        if role in _VALUES:
+            if not _VALUES[role](attribute):
+                return None
+        elif role != "free" and not isinstance(attribute, ir.UnitAttr):
+            found[role] = attribute
+    return found
+
+
+def _all(attribute: ir.Attribute, value: int) -> bool:
+    return isinstance(attribute, ir.ArrayAttr) and all(_number(a) == value for a in attribute)
+
+
+#: Roles of arguments that must have one value, and whether an attribute is that.
+_VALUES = {
+    "none": lambda a: isinstance(a, ir.UnitAttr),
+    "false": lambda a: isinstance(a, ir.BoolAttr) and not a.value,
+    "zeros": lambda a: _all(a, 0),
+    "ones": lambda a: _all(a, 1),
+    "one": lambda a: _number(a) == 1,
+}
+
+
+def _dims(form: Form, values: Mapping[str, ir.Value], result: ir.Value) -> dict[str, str] | None:
+    """The dims of each tensor and of the result; None where a tensor has other dims than the form."""
+    specs = {role: TensorSpec.of(v.type) for role, v in values.items()}
+    left, right, made = form.spelled(specs["left"].rank)
+    found = {"left": left, "right": right, "result": made}
+    if UNIT in right and not _are_one(specs["right"].sizes, right):
+        return None
+    if "added" in specs:
+        found["added"] = form.added or made
+    for role, row in (("left_scale", left), ("right_scale", right)):
+        if role in specs:
+            dims = _scale_dims(specs[role], specs[role.removesuffix("_scale")], row, made)
+            if dims is None:
+                return None
+            found[role] = dims
+    return found
+
+
+def _are_one(sizes: Sequence[Expr], dims: str) -> bool:
+    """Whether the dims of size 1 are that."""
+    return len(sizes) == len(dims) and all(s.constant == 1 for s, d in zip(sizes, dims, strict=True) if d == UNIT)
+
+
+def _scale_dims(scale: TensorSpec, factor: TensorSpec, dims: str, made: str) -> str | None:
+    """The dims of a scale of f32: of one element, or of one for each row or column; else None."""
+    if scale.element != "f32":
+        return None
+    if all(s.constant == 1 for s in scale.sizes):
+        return UNIT * scale.rank
+    if scale.rank != factor.rank:
+        return None
+    kept = [UNIT if s.constant == 1 else d for s, d in zip(scale.sizes, dims, strict=True)]
+    matches = all(d == UNIT or (d in made and s == f) for d, s, f in zip(kept, scale.sizes, factor.sizes, strict=True))
+    return "".join(kept) if matches else None
 
 
 def _number(attribute: ir.Attribute) -> float | None:

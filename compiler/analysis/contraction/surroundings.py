@@ -39,9 +39,7 @@ class Surroundings:
         """Of a product.  Its kernel computes an operand that pointwise kernels make for nothing else."""
         result = self._bytes(product.result)
         fused, call, launches = result, result, 1
-        for operand in dict.fromkeys(
-            v for v in (product.left, product.right, product.added) if v is not None
-        ):
+        for operand in product.operands:
             sources: dict[ir.Value, None] = {}
             made = self._sources(operand, sources)
             read = sum(map(self._bytes, sources))

@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=library})" --split-input-file | FileCheck %s --check-prefix=LIBRARY
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=generated max-rows=8})" --split-input-file | FileCheck %s --check-prefix=GENERATED
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=generated})" --split-input-file | FileCheck %s --check-prefix=GENERATED
 
 // One row: both read the weights once, and the kernel nearer to the bandwidth.
 // CHECK-LABEL: func.func @main
@@ -47,9 +47,9 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: more rows than kernels multiply.
 // CHECK: call @many_rows(
-// SAID: missed: choose-libraries: rows: @many_rows is the library's: 64 rows and 256 columns: kernels multiply 1 to 4 of one of them [many_rows]
+// SAID: missed: choose-libraries: rows, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @many_rows is the library's: 64 rows and 256 columns: kernels multiply 1 to 4 of one of them [many_rows]
 // LIBRARY: call @many_rows(
-// GENERATED: call @many_rows(
+// GENERATED: call @many_rows_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<64x4096xbf16>, %w: tensor<4096x256xbf16, #fuse.layout<"4096,256", "1,4096", "0", "">>) -> tensor<64x256xbf16> {
     %y = call @many_rows(%x, %w) : (tensor<64x4096xbf16>, tensor<4096x256xbf16, #fuse.layout<"4096,256", "1,4096", "0", "">>) -> tensor<64x256xbf16>
@@ -62,9 +62,9 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: neighbours in memory are different columns of the weights.
 // CHECK: call @across(
-// SAID: missed: choose-libraries: strides: @across is the library's: the weights do not lie along the dim that is summed [across]
+// SAID: missed: choose-libraries: strides, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @across is the library's: the weights do not lie along the dim that is summed [across]
 // LIBRARY: call @across(
-// GENERATED: call @across(
+// GENERATED: call @across_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<1x4096xbf16>, %w: tensor<4096x14336xbf16>) -> tensor<1x14336xbf16> {
     %y = call @across(%x, %w) : (tensor<1x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<1x14336xbf16>

@@ -1,0 +1,85 @@
+"""Torch ops as sums of products: which of their arguments is a factor, which is added, which scales.
+
+    result = activation(left_scale * right_scale * alpha * sum(left * right) + beta * added)
+
+``FORMS`` says it of each op, in torch's order of the arguments and by torch's names.  To add an op, add a line;
+``base/products.py`` has what else is known of such ops.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+#: Roles of tensors, in the order in which a kernel takes them.
+TENSORS = ("added", "left", "right", "left_scale", "right_scale")
+
+#: All roles.  ``alpha`` and ``beta`` are numbers, 1 where they are missing.  ``gelu`` says of an op that computes
+#: an activation which: GELU where it is true, otherwise ReLU.  ``free`` changes nothing about the numbers, or
+#: nothing that the type of the result does not say.  An argument of the others must have the value that is their
+#: name; with any other value the op has no form.
+ROLES = (*TENSORS, "alpha", "beta", "gelu", "free", "none", "false", "zeros", "ones", "one")
+
+
+@dataclass(frozen=True)
+class Form:
+    """An op of torch's ``aten``, overload ``default``.
+
+    dims:  of left, right and the result, as einsum writes them.  Dims of left and right that the result lacks are
+           summed.  A dot stands for the dims of an image (one to three), ``1`` for as many dims of size 1.
+    added: the dims of ``added``; "" where it broadcasts to the result as torch's operands do.
+    roles: by the name of each argument, in order.
+    """
+
+    dims: str
+    roles: Mapping[str, str]
+    added: str = ""
+
+    def spelled(self, rank: int) -> tuple[str, str, str]:
+        """The dims of left, right and the result, for a left operand of so many dims."""
+        image = "xyz"[: max(0, rank - 2)]
+        left, right, result = (
+            part.replace(".", image).replace("1", "1" * len(image)) for part in self.dims.replace("->", ",").split(",")
+        )
+        return left, right, result
+
+
+def _form(dims: str, added: str = "", **roles: str) -> Form:
+    assert not set(roles.values()) - set(ROLES), f"roles are {', '.join(ROLES)}"
+    return Form(dims, MappingProxyType(roles), added)
+
+
+_MATRICES, _BATCHES = "mk,kn->mn", "bmk,bkn->bmn"
+_SCALED = {"beta": "beta", "alpha": "alpha"}
+
+#: By the op's name in ``base/products.py``.
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        "mm": _form(_MATRICES, self="left", mat2="right"),
+        "bmm": _form(_BATCHES, self="left", mat2="right"),
+        "addmm": _form(_MATRICES, self="added", mat1="left", mat2="right", **_SCALED),
+        "baddbmm": _form(_BATCHES, self="added", batch1="left", batch2="right", **_SCALED),
+        "addbmm": _form("bmk,bkn->mn", self="added", batch1="left", batch2="right", **_SCALED),
+        "mv": _form("mk,k->m", self="left", vec="right"),
+        "addmv": _form("mk,k->m", self="added", mat="left", vec="right", **_SCALED),
+        "dot": _form("k,k->", self="left", tensor="right"),
+        "_int_mm": _form(_MATRICES, self="left", mat2="right"),
+        "_addmm_activation": _form(
+            _MATRICES, self="added", mat1="left", mat2="right", **_SCALED, use_gelu="gelu"
+        ),
+        "_scaled_mm": _form(
+            _MATRICES, self="left", mat2="right", scale_a="left_scale", scale_b="right_scale", bias="added",
+            scale_result="none", out_dtype="free", use_fast_accum="free",
+        ),
+        "convolution": _form(
+            "bk.,nk1->bn.", "n", input="left", weight="right", bias="added", stride="ones", padding="zeros",
+            dilation="free", transposed="false", output_padding="free", groups="one",
+        ),
+    }
+)  # fmt: skip
+
+
+def product_form(name: str) -> Form | None:
+    """The form of an op as the IR names it (``aten.mm.default``); None for other ops and overloads."""
+    space, _, rest = name.partition(".")
+    op, _, overload = rest.partition(".")
+    return FORMS.get(op) if space == "aten" and overload == "default" else None

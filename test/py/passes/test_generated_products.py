@@ -1,0 +1,145 @@
+"""Every product that has a form, as a kernel: its numbers against float64, at the level of scalar code."""
+
+import pytest
+import torch
+from compiling import Compiled, check
+from torch.nn import functional as F
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
+
+GENERATED = {"products": "generated", "interpret_level": "scheduled"}
+
+
+def made(function, *args, **options):
+    """Compiles and compares; the graphs have no call of torch's libraries."""
+    compiled = check(function, *args, **GENERATED, **options)
+    assert [graph.externs for graph in compiled.graphs] == [0]
+    return compiled.graphs[0]
+
+
+def tensors(*shapes, dtype=torch.float32):
+    return [torch.randn(shape, dtype=dtype) for shape in shapes]
+
+
+PRODUCTS = {
+    "mm": (torch.mm, ((5, 7), (7, 6))),
+    "bmm": (torch.bmm, ((3, 5, 7), (3, 7, 6))),
+    "addmm": (lambda c, x, w: torch.addmm(c, x, w, beta=0.5, alpha=2), ((6,), (5, 7), (7, 6))),
+    "addmm of a column": (torch.addmm, ((5, 1), (5, 7), (7, 6))),
+    "baddbmm": (lambda c, x, w: torch.baddbmm(c, x, w, beta=2, alpha=0.5), ((5, 1), (3, 5, 7), (3, 7, 6))),
+    "addbmm": (lambda c, x, w: torch.addbmm(c, x, w, beta=2, alpha=3), ((5, 6), (3, 5, 7), (3, 7, 6))),
+    "mv": (torch.mv, ((5, 7), (7,))),
+    "addmv": (lambda c, x, w: torch.addmv(c, x, w, beta=2, alpha=3), ((5,), (5, 7), (7,))),
+    "dot": (torch.dot, ((7,), (7,))),
+    "linear": (F.linear, ((2, 3, 7), (6, 7), (6,))),
+    "einsum": (lambda x, y: torch.einsum("bik,bjk->bij", x, y), ((2, 5, 7), (2, 6, 7))),
+    "of an expanded factor": (lambda x, w: x @ w, ((3, 5, 7), (7, 6))),
+    "of transposed factors": (lambda x, w: x.t() @ w.t(), ((7, 5), (6, 7))),
+    "of a reshaped factor": (lambda x, w: x.view(5, 7) @ w, ((35,), (7, 6))),
+    "of every second row": (lambda x, w: x[::2] @ w[:, 1:], ((9, 7), (7, 6))),
+    "gated": (lambda x, w: F.silu(x @ w) * (x @ w.flip(0)), ((5, 7), (7, 6))),
+    "of a sum": (lambda x, w: (x + 1) @ w.relu(), ((5, 7), (7, 6))),
+    "conv1d": (F.conv1d, ((2, 7, 5), (6, 7, 1), (6,))),
+    "conv2d": (F.conv2d, ((2, 7, 5, 4), (6, 7, 1, 1), (6,))),
+    "conv2d without a bias": (F.conv2d, ((2, 7, 5, 4), (6, 7, 1, 1))),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_numbers(name):
+    function, shapes = PRODUCTS[name]
+    made(function, *tensors(*shapes, dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16], ids=str)
+def test_other_types(dtype):
+    """float64 is added up in float64."""
+    function, shapes = PRODUCTS["addbmm"]
+    given = tensors(*shapes, dtype=dtype)
+    compiled = Compiled(function, GENERATED)
+    found, expected = compiled(*given), function(*(t.double() for t in given))
+    assert [graph.externs for graph in compiled.graphs] == [0]
+    eps = torch.finfo(dtype).eps
+    torch.testing.assert_close(found.double(), expected, rtol=8 * eps, atol=64 * eps)
+
+
+@pytest.mark.parametrize("name", ["bmm", "addmm", "conv2d", "of a sum"])
+def test_symbolic_sizes(name):
+    function, shapes = PRODUCTS[name]
+    made(function, *tensors(*shapes), dynamic=True)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(2, 0, 4, 3), (2, 2, 0, 3), (0, 2, 4, 3), (1, 2, 4, 1), (1, 1, 1, 1), (2, 1, 1, 3)]
+)
+@pytest.mark.parametrize("name", ["bmm", "addbmm"])
+def test_sizes_of_zero_and_one(name, sizes):
+    batch, m, k, n = sizes
+    added = ((m, n),) if name == "addbmm" else ()
+    made(PRODUCTS[name][0], *tensors(*added, (batch, m, k), (batch, k, n)))
+
+
+def test_images_with_channels_last():
+    x, w = torch.randn(2, 7, 5, 4).to(memory_format=torch.channels_last), torch.randn(6, 7, 1, 1)
+    made(lambda x, w: F.conv2d(x, w).relu(), x, w)
+
+
+@pytest.mark.parametrize(
+    "options", [{"stride": 2}, {"padding": 1}, {"groups": 7}, {"size": 3}], ids=lambda o: next(iter(o))
+)
+def test_other_convolutions_are_the_librarys(options):
+    size, groups = options.pop("size", 1), options.get("groups", 1)
+    x, w = torch.randn(2, 7, 5, 4), torch.randn(7, 7 // groups, size, size)
+    compiled = check(lambda x, w: F.conv2d(x, w, **options), x, w, **GENERATED)
+    assert [graph.externs for graph in compiled.graphs] == [1]
+
+
+def test_integers():
+    x, w = (torch.randint(-128, 128, shape, dtype=torch.int8) for shape in ((32, 16), (16, 24)))
+    found = Compiled(torch._int_mm, GENERATED)(x, w)
+    assert torch.equal(found, (x.long() @ w.long()).int())
+
+
+@pytest.mark.parametrize("gelu", [False, True])
+def test_activations_of_the_library(gelu):
+    """On a CPU torch computes GELU by erf."""
+
+    def function(c, x, w):
+        return torch._addmm_activation(c, x, w, use_gelu=gelu, beta=2)
+
+    made(function, *tensors((6,), (5, 7), (7, 6)))
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["tensor", "rows"])
+def test_scaled_bytes(rows):
+    """fp8 with a scale of f32 for each tensor, or for each row and column; the bias is not scaled."""
+    x, w = (torch.randn(shape).to(torch.float8_e4m3fn) for shape in ((16, 32), (16, 32)))
+    a, b = (torch.rand(16, 1), torch.rand(1, 16)) if rows else (torch.rand(1), torch.rand(1))
+    bias = torch.randn(16).to(torch.bfloat16)
+
+    def function(x, w, a, b, bias):
+        return torch._scaled_mm(x, w.t(), a, b, bias=bias, out_dtype=torch.bfloat16)
+
+    compiled = Compiled(function, GENERATED)
+    found = compiled(x, w, a, b, bias)
+    assert [graph.externs for graph in compiled.graphs] == [0]
+    expected = x.double() @ w.double().t() * a.double() * b.double() + bias.double()
+    torch.testing.assert_close(found.double(), expected, rtol=2**-8, atol=1e-3)
+
+
+def test_a_type_without_a_kernel_is_the_librarys():
+    compiled = Compiled(torch.mm, GENERATED)
+    x, w = (torch.randint(-9, 9, shape) for shape in ((5, 7), (7, 6)))
+    assert torch.equal(compiled(x, w), x @ w)
+    [graph] = compiled.graphs
+    said = [r.message for r in graph.remarks.items if r.pass_name == "choose-libraries"]
+    assert said == ["@mm is the library's: i64 and i64 are not multiplied to i64 by kernels"]
+
+
+def test_products_of_training():
+    def function(x, w, c):
+        return F.gelu(torch.addmm(c, x, w)).square().sum()
+
+    given = [t.requires_grad_() for t in tensors((5, 7), (7, 6), (6,))]
+    compiled = check(function, *given, **GENERATED)
+    assert [graph.externs for graph in compiled.graphs] == [0, 0]
