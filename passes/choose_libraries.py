@@ -31,8 +31,8 @@ class _Choice:
 
 @dataclass(frozen=True)
 class ChooseLibraries(AnalysisPass):
-    """A call of ``aten.mm`` or ``aten.addmm`` whose product has few rows becomes a kernel with a ``fuse.dot``
-    where the kernel is estimated to take less time.
+    """A call of torch's libraries that sums products becomes a kernel with a ``fuse.dot`` where the kernel is
+    estimated to take less time.
 
     Before::
 
@@ -47,20 +47,28 @@ class ChooseLibraries(AnalysisPass):
           ...
           %s = "fuse.dot"(%a, %b) {over = ["d1"]} : (bf16, bf16) -> f32
 
+    ``FORMS`` in ``compiler/base/product_forms.py`` lists the ops and says what each of their arguments is:
+    ``mm``, ``bmm``, ``addmm``, ``_scaled_mm``, convolutions of 1x1 and others.  A kernel reads its operands
+    in any strides.  ``fuse.precision`` of the call becomes ``precision`` of the ``fuse.dot``.
+
     The kernel fuses with what makes its operands (weights of 8 or 4 bits that are widened) and with what
-    reads its result, which a call cannot.  Both are estimated with that in mind, by a roofline
-    (``compiler/analysis/contraction/few_rows.py``): the kernel moves what the pointwise kernels in front of
-    the product read; the call moves, beside that, its operands, and they are launched apart.  Each decision
-    is a remark with both figures.
+    reads its result, which a call cannot.  Both are estimated with that in mind, by a roofline: the kernel
+    moves what the pointwise kernels in front of the product read; the call moves, beside that, its operands,
+    and they are launched apart.  Each decision is a remark with both figures.
 
-    ``products``: ``auto`` chooses so for a GPU and keeps the calls of a module for the CPU; ``library`` keeps
-    all; ``generated`` makes kernels of all products that have one.
+    ``products``: ``library`` keeps all calls, and ``auto`` keeps those of a module for the CPU.
+    ``generated`` makes kernels of all products that can be one.  For a GPU, ``auto`` chooses by the estimate
+    between the two for products of two matrices with at most ``max_rows`` rows or columns
+    (``compiler/analysis/contraction/few_rows.py``), and keeps the calls of others, whose estimate
+    (``roofline.py``) is not fitted to measurements yet: those of other forms, of sizes that are not known
+    when compiling, of weights that do not lie along the dim that is summed, and of other types than bf16, f16
+    and f32.
 
-    Does not fire on more than ``max_rows`` rows (and columns), on sizes that are not known when
-    compiling, on weights that do not lie along the dim that is summed, on other types than bf16, f16 and
-    f32, on tensors of another device than the module's, and not where memory or tiles are chosen already.
-    Raises PassError on an unknown ``products`` or ``hardware``, and on a product whose shapes do not
-    match.
+    Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
+    module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
+
+    Raises PassError on an unknown ``products`` or ``hardware``, on a product whose shapes do not match, and
+    on ``fuse.precision = "tf32"`` of other types than f32.
     """
 
     name: ClassVar[str] = "choose-libraries"

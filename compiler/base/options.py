@@ -69,10 +69,11 @@ class Options:
         torch makes other results from, are never padded.
     epilogues: ``library`` lets the library's matrix products compute the tanh-GELU or ReLU behind them, and
         add to residual sums in place; ``generated`` leaves both to generated kernels, ``auto`` is ``library``
-        on a GPU.
+        on a GPU, unless ``products`` is ``generated``.
     products: ``auto`` makes a kernel of a matrix product of at most 4 rows where the cost model says that the
         kernel is faster (pass ``choose-libraries``); on a CPU it makes none.  ``library`` leaves all products
-        to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU too.
+        to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU too:
+        batched products, 1x1 convolutions and those of ``base/product_forms.py``, with any sizes and strides.
     flex_attention: ``inductor`` lets Inductor compile ``torch.nn.attention.flex_attention`` and its gradient;
         where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``auto`` is
         ``inductor`` on a GPU, and ``eager`` elsewhere and with ``deterministic``.
@@ -204,7 +205,8 @@ class Options:
 
     def library_epilogues(self, on_gpu: bool) -> bool:
         """Whether products compute what follows them."""
-        return on_gpu if self.epilogues == "auto" else self.epilogues == "library"
+        auto = on_gpu and self.products != "generated"
+        return auto if self.epilogues == "auto" else self.epilogues == "library"
 
     def free_layouts(self, on_gpu: bool) -> bool:
         """Whether values inside a graph may get other strides than eager mode gives them."""

@@ -2,8 +2,8 @@
 
     result = activation(left_scale * right_scale * alpha * sum(left * right) + beta * added)
 
-``FORMS`` says it of each op, in torch's order of the arguments and by torch's names.  To add an op, add a line;
-``base/products.py`` has what else is known of such ops.
+``FORMS`` says it of each op, in torch's order of the arguments and by torch's names.  To add an op, add a
+line; ``base/products.py`` has what else is known of such ops.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from types import MappingProxyType
 #: Roles of tensors, in the order in which a kernel takes them.
 TENSORS = ("added", "left", "right", "left_scale", "right_scale")
 
-#: All roles.  ``alpha`` and ``beta`` are numbers, 1 where they are missing.  ``gelu`` says of an op that computes
-#: an activation which: GELU where it is true, otherwise ReLU.  ``free`` changes nothing about the numbers, or
-#: nothing that the type of the result does not say.  An argument of the others must have the value that is their
-#: name; with any other value the op has no form.
+#: All roles.  ``alpha`` and ``beta`` are numbers, 1 where they are missing.  ``gelu`` says of an op that
+#: computes an activation which: GELU where it is true, otherwise ReLU.  ``free`` changes nothing about the
+#: numbers, or nothing that the type of the result does not say.  An argument of the others must have the
+#: value that is their name; with any other value the op has no form.
 ROLES = (*TENSORS, "alpha", "beta", "gelu", "free", "none", "false", "zeros", "ones", "one")
 
 
@@ -24,8 +24,9 @@ ROLES = (*TENSORS, "alpha", "beta", "gelu", "free", "none", "false", "zeros", "o
 class Form:
     """An op of torch's ``aten``, overload ``default``.
 
-    dims:  of left, right and the result, as einsum writes them.  Dims of left and right that the result lacks are
-           summed.  A dot stands for the dims of an image (one to three), ``1`` for as many dims of size 1.
+    dims:  of left, right and the result, as einsum writes them.  Dims of left and right that the result lacks
+           are summed.  A dot stands for the dims of an image (one to three), ``1`` for as many dims of size
+           1.
     added: the dims of ``added``; "" where it broadcasts to the result as torch's operands do.
     roles: by the name of each argument, in order.
     """
@@ -38,7 +39,8 @@ class Form:
         """The dims of left, right and the result, for a left operand of so many dims."""
         image = "xyz"[: max(0, rank - 2)]
         left, right, result = (
-            part.replace(".", image).replace("1", "1" * len(image)) for part in self.dims.replace("->", ",").split(",")
+            part.replace(".", image).replace("1", "1" * len(image))
+            for part in self.dims.replace("->", ",").split(",")
         )
         return left, right, result
 

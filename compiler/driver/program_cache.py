@@ -27,7 +27,7 @@ from ..frontend.autograd.stand_in import TrainingStep
 from ..fx.captured_text import captured_text
 from ..fx.graph_text import NotCacheable, graph_text
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
-from ..fx.torch_state import torch_state
+from ..fx.torch_state import product_switches, torch_state
 from ..runtime.cache.places import cache_folder
 from ..runtime.gpu.load import PlanKernel, kernel_cache
 from ..runtime.kernels.triton_version import triton_fingerprint
@@ -98,6 +98,7 @@ def _surroundings(options: Options, device: str) -> tuple[str, ...]:
         f"{options.text()} autotune_seconds={options.autotune_seconds}",  # more time, another search
         f"{device} {torch.cuda.get_device_name(index)} {torch.cuda.get_device_capability(index)}",
         str(torch.are_deterministic_algorithms_enabled()),
+        product_switches(),
         toolchain(),
     )
 

@@ -20,7 +20,7 @@ def torch_state() -> str:
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),
         torch.utils.deterministic.fill_uninitialized_memory,
-        cuda.matmul.fp32_precision,
+        product_switches(),
         cuda.flash_sdp_enabled(),
         cuda.mem_efficient_sdp_enabled(),
         cuda.math_sdp_enabled(),
@@ -36,3 +36,25 @@ def torch_state() -> str:
         [type(mode).__qualname__ for mode in torch.overrides._get_current_function_mode_stack()],
     )
     return " ".join(map(str, settings))
+
+
+def product_switches() -> str:
+    """What torch's libraries may do in matrix products and convolutions on a GPU: round float32 to TF32, and
+    add up in 16 bits.  One line.
+    """
+    matmul = torch.backends.cuda.matmul
+    names = (
+        "fp32_precision",
+        "allow_fp16_reduced_precision_reduction",
+        "allow_bf16_reduced_precision_reduction",
+        "allow_fp16_accumulation",
+    )
+    switches = (str(getattr(matmul, name, None)) for name in names)
+    return " ".join((*switches, torch.backends.cudnn.conv.fp32_precision))
+
+
+def rounds_float32(convolution: bool) -> bool:
+    """Whether torch lets matrix products, or convolutions, round operands of float32 to TF32 on a GPU
+    (``set_float32_matmul_precision``, ``allow_tf32``, ``fp32_precision``)."""
+    backend = torch.backends.cudnn.conv if convolution else torch.backends.cuda.matmul
+    return backend.fp32_precision == "tf32"

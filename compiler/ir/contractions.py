@@ -1,4 +1,4 @@
-"""Two tables of ``fuse.dot``: the type in which products of each element type are added up, and precisions."""
+"""Two tables of ``fuse.dot``: the type in which products of an element type are added up, and precisions."""
 
 #: Element type of the operands -> type of the sum.  Other types have no ``fuse.dot``.
 ACCUMULATORS = {

@@ -52,6 +52,7 @@ class Switch(Enum):
     SUMS = "option `epilogues`, but not in forward graphs of training"
     LAYOUTS = "option `layouts`"
     FLEX = "option `flex_attention`"
+    CALLS = "where option `products` is not `generated`"
 
 
 def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switch]:
@@ -65,6 +66,7 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.SUMS: library and kind != "forward",  # a forward graph saves its sums for the backward graph
         Switch.LAYOUTS: options.free_layouts(on_gpu),
         Switch.FLEX: options.inductor_flex_attention(on_gpu),
+        Switch.CALLS: options.products != "generated",
     }
     return frozenset(switch for switch, on in holds.items() if on)
 
@@ -156,7 +158,7 @@ IMPORTED = Stage(
     (
         Step(spell_out_batch_norms, Switch.ALWAYS, "their strides are chosen now"),
         Step(add_products_in_place, Switch.SUMS, "a product that is padded is a slice, and stays"),
-        Step(write_products_into_concats, Switch.ALWAYS, "products that were not added to a sum"),
+        Step(write_products_into_concats, Switch.CALLS, "products that were not added to a sum"),
         Step(compile_flex_attention, Switch.FLEX, "Inductor generates code for strides that are final"),
         Step(write_calls_in_place, Switch.ALWAYS, "last: the graph is not functional afterwards"),
     ),

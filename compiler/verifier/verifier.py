@@ -12,10 +12,11 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from ..analysis.program.dependences import check_order
+from ..ir.contractions import PRECISIONS
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
 from ..mlir import ir
-from .rules import Broken, Report, expressions_of, integers_of, items_of, text_of, texts_of
+from .rules import Broken, Report, expressions_of, integers_of, items_of, one_of, text_of, texts_of
 from .verify_control_flow import verify_control_flow, verify_subgraph
 from .verify_extern import verify_extern
 from .verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
@@ -185,7 +186,7 @@ def _named(op: ir.Operation) -> tuple[str, ir.Attribute]:
 _DECLARED = (
     "sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs",
     "fuse.extern", "fuse.args", "fuse.kwargs", "fuse.held", "fuse.mutated", "fuse.aliases",
-    "fuse.effect", "fuse.ranks",
+    "fuse.effect", "fuse.precision", "fuse.ranks",
 )  # fmt: skip
 
 #: How attributes of functions are read, whatever the function is.
@@ -197,6 +198,7 @@ _READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
     "fuse.kwargs": items_of,
     "fuse.mutated": integers_of,
     "fuse.params": texts_of,
+    "fuse.precision": lambda attribute, name: one_of(text_of(attribute, name), PRECISIONS, name),
     "fuse.ties": integers_of,
 }
 

@@ -45,7 +45,12 @@ def product_kernel(
 
 
 def _function(
-    program: Program, name: str, types: list[ir.Type], made: int, symbols: tuple[str, ...], callee: ir.Operation
+    program: Program,
+    name: str,
+    types: list[ir.Type],
+    made: int,
+    symbols: tuple[str, ...],
+    callee: ir.Operation,
 ) -> ir.Operation:
     """An empty kernel in front of the function that it replaces.  ``made``: the position of its destination,
     behind which are the sizes ``symbols``."""

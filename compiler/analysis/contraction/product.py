@@ -7,7 +7,7 @@ from functools import cached_property
 
 from ...base.product_forms import TENSORS, Form, product_form
 from ...index import Expr, const
-from ...ir.contractions import ACCUMULATORS
+from ...ir.contractions import ACCUMULATORS, PRECISIONS
 from ...ir.dialects import fuse
 from ...ir.kernel import attribute_items, string
 from ...ir.layout import TensorSpec
@@ -47,7 +47,9 @@ class Product:
     def extents(self) -> dict[str, Expr]:
         """The extent of each dim: those of the result in order, then those that are summed."""
         sizes = {
-            d: s for role in ("right", "left") for d, s in zip(self.dims[role], self.specs[role].sizes, strict=True)
+            d: s
+            for role in ("right", "left")
+            for d, s in zip(self.dims[role], self.specs[role].sizes, strict=True)
         }
         order = dict.fromkeys(self.dims["result"] + self.dims["left"] + self.dims["right"])
         return {d: sizes.get(d, const(1)) for d in order if d != UNIT}
@@ -58,11 +60,13 @@ class Product:
         return "".join(d for d in self.extents if d not in self.dims["result"])
 
     def size(self, role: str) -> Expr:
-        """How many points the dims have that only ``left`` has (rows), or only ``right`` (columns); those that
-        both have and the result keeps (``batch``), or does not (``summed``)."""
+        """How many points the dims have that only ``left`` has (rows), or only ``right`` (columns); those
+        that both have and the result keeps (``batch``), or does not (``summed``)."""
         left, right, made = (set(self.dims[r]) for r in ("left", "right", "result"))
         both = left & right
-        found = {"left": left - right, "right": right - left, "batch": both & made, "summed": both - made}[role]
+        found = {"left": left - right, "right": right - left, "batch": both & made, "summed": both - made}[
+            role
+        ]
         return math.prod((e for d, e in self.extents.items() if d in found), start=const(1))
 
     @property
@@ -76,12 +80,18 @@ class Product:
         return ACCUMULATORS[self.specs["left"].element]
 
     def problem(self) -> str | None:
-        """What is wrong with the shapes, as a sentence; None where they match."""
+        """What is wrong with the shapes or types, as a sentence; None where they match."""
+        if self.precision != PRECISIONS[0] and self.specs["left"].element != "f32":
+            return (
+                f"expected fuse.precision '{self.precision}' on f32 alone, got {self.specs['left'].element}"
+            )
         shapes = {role: self.specs[role].sizes for role in ("left", "right", "result")}
         extents: dict[str, Expr] = {UNIT: const(1)}
         for role, sizes in shapes.items():
             dims = self.dims[role]
-            if len(sizes) != len(dims) or any(extents.setdefault(d, s) != s for d, s in zip(dims, sizes, strict=True)):
+            if len(sizes) != len(dims) or any(
+                extents.setdefault(d, s) != s for d, s in zip(dims, sizes, strict=True)
+            ):
                 form = (" x ".join(self.dims[r]) or "a number" for r in shapes)
                 found = (" x ".join(map(str, s)) or "a number" for s in shapes.values())
                 expected = "expected {} times {} to be {}".format(*form)
@@ -127,8 +137,9 @@ class Product:
         activation = ""
         if "gelu" in form.roles.values():
             activation = "gelu" if "gelu" in given and ir.BoolAttr(given["gelu"]).value else "relu"
-        tf32 = "fuse.precision" in callee.attributes and TensorSpec.of(values["left"].type).element == "f32"
-        precision = string(callee.attributes["fuse.precision"]) if tf32 else "ieee"
+        attributes = callee.attributes
+        stated = "fuse.precision" in attributes
+        precision = string(attributes["fuse.precision"]) if stated else PRECISIONS[0]
         scales = (1.0 if alpha is None else alpha, 1.0 if beta is None else beta)
         return Product(values, dims, call.results[0], *scales, activation, precision)
 
@@ -190,7 +201,9 @@ def _dims(form: Form, values: Mapping[str, ir.Value], result: ir.Value) -> dict[
 
 def _are_one(sizes: Sequence[Expr], dims: str) -> bool:
     """Whether the dims of size 1 are that."""
-    return len(sizes) == len(dims) and all(s.constant == 1 for s, d in zip(sizes, dims, strict=True) if d == UNIT)
+    return len(sizes) == len(dims) and all(
+        s.constant == 1 for s, d in zip(sizes, dims, strict=True) if d == UNIT
+    )
 
 
 def _scale_dims(scale: TensorSpec, factor: TensorSpec, dims: str, made: str) -> str | None:
@@ -202,7 +215,9 @@ def _scale_dims(scale: TensorSpec, factor: TensorSpec, dims: str, made: str) -> 
     if scale.rank != factor.rank:
         return None
     kept = [UNIT if s.constant == 1 else d for s, d in zip(scale.sizes, dims, strict=True)]
-    matches = all(d == UNIT or (d in made and s == f) for d, s, f in zip(kept, scale.sizes, factor.sizes, strict=True))
+    matches = all(
+        d == UNIT or (d in made and s == f) for d, s, f in zip(kept, scale.sizes, factor.sizes, strict=True)
+    )
     return "".join(kept) if matches else None
 
 

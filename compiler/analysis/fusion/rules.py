@@ -277,7 +277,8 @@ def recompute(t: FusionTrial) -> Refusal | None:
 
 
 def _visits(t: FusionTrial, own: frozenset[str], over: frozenset[str], blocks: bool) -> int:
-    """How often a kernel that varies along the dims ``own`` is computed where the space has the dims ``over``.
+    """How often a kernel that varies along the dims ``own`` is computed where the space has the dims
+    ``over``.
 
     A program of a product (``blocks``) computes an operand once for its block of the dims that the operand
     lacks.

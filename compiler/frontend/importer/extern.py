@@ -18,11 +18,14 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from ...base.errors import UnsupportedSize, UnsupportedValue
+from ...base.product_forms import product_form
+from ...base.products import product_op
 from ...fx.collectives import ranks_of
 from ...fx.frames import describe
 from ...fx.in_flight import InFlight, is_collective, is_wait
 from ...fx.new_node import WRITES
 from ...fx.ordered_groups import ordered_graph
+from ...fx.torch_state import rounds_float32
 from ...index import Expr
 from ...ir.dialects import fuse
 from ...ir.layout import TensorSpec
@@ -130,9 +133,21 @@ def call_extern(state: ImportState, node: fx.Node, name: str, location: ir.Locat
         if len(results.kept) != len(results.leaves):
             attributes["fuse.returns"] = builder.int64s(results.kept)
         attributes |= _effects(node, encoder, results.kept)
+        attributes |= _precision(state, name, encoder)
         callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)
         values = builder.call(callee, encoder.operands, types, location)
     return results.accept(callee, values, location)
+
+
+def _precision(state: ImportState, name: str, encoder: Encoder) -> dict[str, ir.Attribute]:
+    """``fuse.precision`` of a product of float32 that torch may compute in TF32."""
+    op = product_op(name)
+    if product_form(name) is None or op is None or state.device == "cpu":
+        return {}
+    float32 = all(TensorSpec.of(t.value.type).element == "f32" for t in encoder.tensors.values())
+    if not float32 or not rounds_float32(op.kind == "convolution"):
+        return {}
+    return {"fuse.precision": state.builder.string("tf32")}
 
 
 def _counts_from_storage(node: fx.Node) -> bool:

@@ -264,6 +264,15 @@ ATTRIBUTES = (
         "the verifier; other passes see ordinary operands, which count as uses",
     ),
     DiscardableAttribute(
+        "fuse.precision",
+        "an extern declaration",
+        'fuse.precision = "tf32"',
+        "On a GPU torch may round the operands of this product of f32 to TF32. The kernel that takes its "
+        "place gets it as `precision` of `fuse.dot`. Without it the product is exact in f32.",
+        "the importer, from torch's switches",
+        "`choose-libraries`",
+    ),
+    DiscardableAttribute(
         "fuse.effect",
         "a declaration of an extern op or sub-graph, a control-flow function, a user's kernel or its launch",
         "fuse.effect",

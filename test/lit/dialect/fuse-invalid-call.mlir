@@ -50,6 +50,13 @@ func.func private @e(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// precision: an unknown one
+// expected-error@+1 {{'func.func' op expected fuse.precision to be one of ieee, tf32, got 'fast'}}
+func.func private @e(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.precision = "fast"}
+
+// -----
+
 // held: an operand that the op takes
 // expected-error@+1 {{'func.func' op expected fuse.held to name operands that are no arguments, got 0}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>

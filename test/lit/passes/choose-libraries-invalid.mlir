@@ -23,3 +23,39 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @added(tensor<3xbf16>, tensor<1x8xbf16>, tensor<8x4xbf16>) -> tensor<1x4xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Bad input: numbers of 16 bits have no TF32.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x8xbf16>, %w: tensor<8x4xbf16>) -> tensor<1x4xbf16> {
+    // expected-error@+1 {{choose-libraries: expected fuse.precision 'tf32' on f32 alone, got bf16}}
+    %y = call @mm(%x, %w) : (tensor<1x8xbf16>, tensor<8x4xbf16>) -> tensor<1x4xbf16>
+    return %y : tensor<1x4xbf16>
+  }
+  func.func private @mm(tensor<1x8xbf16>, tensor<8x4xbf16>) -> tensor<1x4xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}, fuse.precision = "tf32"}
+}
+
+// -----
+
+// Bad input: batches of different lengths.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<3x1x8xbf16>, %w: tensor<2x8x4xbf16>) -> tensor<3x1x4xbf16> {
+    // expected-error@+1 {{choose-libraries: expected b x m x k times b x k x n to be b x m x n, got 3 x 1 x 8 times 2 x 8 x 4 to be 3 x 1 x 4}}
+    %y = call @bmm(%x, %w) : (tensor<3x1x8xbf16>, tensor<2x8x4xbf16>) -> tensor<3x1x4xbf16>
+    return %y : tensor<3x1x4xbf16>
+  }
+  func.func private @bmm(tensor<3x1x8xbf16>, tensor<2x8x4xbf16>) -> tensor<3x1x4xbf16> attributes {fuse.extern = "aten.bmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Bad input: a factor that is no matrix.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<8xbf16>, %w: tensor<8x4xbf16>) -> tensor<4xbf16> {
+    // expected-error@+1 {{choose-libraries: expected m x k times k x n to be m x n, got 8 times 8 x 4 to be 4}}
+    %y = call @mm(%x, %w) : (tensor<8xbf16>, tensor<8x4xbf16>) -> tensor<4xbf16>
+    return %y : tensor<4xbf16>
+  }
+  func.func private @mm(tensor<8xbf16>, tensor<8x4xbf16>) -> tensor<4xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

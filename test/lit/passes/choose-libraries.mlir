@@ -134,3 +134,87 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @on_the_host(tensor<1x64xf32, #fuse.layout<"1,64", "64,1", "0", "cpu">>, tensor<64x8xf32, #fuse.layout<"64,8", "1,64", "0", "cpu">>) -> tensor<1x8xf32, #fuse.layout<"1,8", "8,1", "0", "cpu">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// What torch's switch allows goes to the kernel.  Many rows: only where all products are generated.
+// CHECK: call @in_tf32(
+// SAID: missed: choose-libraries: rows, {{.*}}: @in_tf32 is the library's: 64 rows and 48 columns
+// LIBRARY: call @in_tf32(
+// GENERATED: call @in_tf32_kernel(
+// GENERATED: "fuse.dot"(%{{.*}}, %{{.*}}) {over = ["d2"], precision = "tf32"} : (f32, f32) -> f32
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x48xf32>) -> tensor<64x48xf32> {
+    %y = call @in_tf32(%x, %w) : (tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xf32>
+    return %y : tensor<64x48xf32>
+  }
+  func.func private @in_tf32(tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}, fuse.precision = "tf32"}
+}
+
+// -----
+
+// A batch is one more dim, and both dims that the result lacks are summed.
+// CHECK: call @batches(
+// SAID: missed: choose-libraries: form, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @batches is the library's: kernels of other products than that of two matrices were not measured
+// LIBRARY: call @batches(
+// GENERATED: call @batches_kernel(
+// GENERATED: func.func private @batches_kernel
+// GENERATED-SAME: fuse.dims = {d0 = "4", d1 = "5", d2 = "3", d3 = "8"}
+// GENERATED: "fuse.load"(%arg1, %true, %{{.*}}) {at = ["d2", "d0", "d3"]}
+// GENERATED: "fuse.load"(%arg2, %true, %{{.*}}) {at = ["d2", "d3", "d1"]}
+// GENERATED: "fuse.dot"(%{{.*}}, %{{.*}}) {over = ["d2", "d3"]} : (f16, f16) -> f32
+// GENERATED: "fuse.load"(%arg0, %true, %{{.*}}) {at = ["d1"]}
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%c: tensor<5xf16>, %x: tensor<3x4x8xf16>, %w: tensor<3x8x5xf16>) -> tensor<4x5xf16> {
+    %y = call @batches(%c, %x, %w) : (tensor<5xf16>, tensor<3x4x8xf16>, tensor<3x8x5xf16>) -> tensor<4x5xf16>
+    return %y : tensor<4x5xf16>
+  }
+  func.func private @batches(tensor<5xf16>, tensor<3x4x8xf16>, tensor<3x8x5xf16>) -> tensor<4x5xf16> attributes {fuse.extern = "aten.addbmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {beta = 2.0 : f64}}
+}
+
+// -----
+
+// A convolution of 1x1 sums over the channels.
+// CHECK: call @pixels(
+// SAID: missed: choose-libraries: form, {{.*}}@pixels is the library's
+// LIBRARY: call @pixels(
+// GENERATED: call @pixels_kernel(
+// GENERATED: "fuse.load"(%arg0, %true, %{{.*}}) {at = ["d0", "d4", "d2", "d3"]}
+// GENERATED: "fuse.load"(%arg1, %true, %{{.*}}) {at = ["d1", "d4", "0", "0"]}
+// GENERATED: "fuse.dot"(%{{.*}}, %{{.*}}) {over = ["d4"]}
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<2x16x7x9xbf16>, %w: tensor<8x16x1x1xbf16>) -> tensor<2x8x7x9xbf16> {
+    %y = call @pixels(%x, %w) : (tensor<2x16x7x9xbf16>, tensor<8x16x1x1xbf16>) -> tensor<2x8x7x9xbf16>
+    return %y : tensor<2x8x7x9xbf16>
+  }
+  func.func private @pixels(tensor<2x16x7x9xbf16>, tensor<8x16x1x1xbf16>) -> tensor<2x8x7x9xbf16> attributes {fuse.extern = "aten.convolution.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, unit, [1 : i64, 1 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: of a convolution with strides nothing is said, it is no sum of products of two tensors.
+// CHECK: call @strided(
+// LIBRARY: call @strided(
+// GENERATED: call @strided(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<2x16x7x9xbf16>, %w: tensor<8x16x1x1xbf16>) -> tensor<2x8x4x5xbf16> {
+    %y = call @strided(%x, %w) : (tensor<2x16x7x9xbf16>, tensor<8x16x1x1xbf16>) -> tensor<2x8x4x5xbf16>
+    return %y : tensor<2x8x4x5xbf16>
+  }
+  func.func private @strided(tensor<2x16x7x9xbf16>, tensor<8x16x1x1xbf16>) -> tensor<2x8x4x5xbf16> attributes {fuse.extern = "aten.convolution.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, unit, [2 : i64, 2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: integers of 64 bits have no product that kernels add up.
+// CHECK: call @integers_of_64(
+// SAID: missed: choose-libraries: dtype: @integers_of_64 is the library's: i64 and i64 are not multiplied to i64 by kernels
+// LIBRARY: call @integers_of_64(
+// GENERATED: call @integers_of_64(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<4x8xi64>, %w: tensor<8x5xi64>) -> tensor<4x5xi64> {
+    %y = call @integers_of_64(%x, %w) : (tensor<4x8xi64>, tensor<8x5xi64>) -> tensor<4x5xi64>
+    return %y : tensor<4x5xi64>
+  }
+  func.func private @integers_of_64(tensor<4x8xi64>, tensor<8x5xi64>) -> tensor<4x5xi64> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

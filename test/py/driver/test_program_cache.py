@@ -187,6 +187,20 @@ def test_another_compiler_has_other_programs(monkeypatch: Any) -> None:
         assert program_key(gm, (), Options(), "cuda:0") != before
 
 
+def test_products_that_may_round_float32_have_other_programs() -> None:
+    gm = traced(normed, torch.ones(6, 24), torch.ones(24))
+    matmul, keys = torch.backends.cuda.matmul, set()
+    before = matmul.fp32_precision
+    try:
+        for precision in ("ieee", "tf32"):
+            matmul.fp32_precision = precision
+            with made_up_gpu():
+                keys.add(program_key(gm, (), Options(), "cuda:0"))
+    finally:
+        matmul.fp32_precision = before
+    assert len(keys) == 2
+
+
 # ---- options -----------------------------------------------------------------------------------------------
 
 

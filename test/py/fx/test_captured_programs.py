@@ -264,7 +264,12 @@ def changed(read: Callable[[], Any], write: Callable[[Any], Any], value: Any) ->
         write(before)
 
 
-CUDA = torch.backends.cuda
+def switched(backend: Any, name: str, value: Any) -> Any:
+    """One of torch's switches, for as long as the context lasts."""
+    return changed(lambda: getattr(backend, name), lambda v: setattr(backend, name, v), value)
+
+
+CUDA, MATMUL = torch.backends.cuda, torch.backends.cuda.matmul
 STATES: dict[str, Callable[[], Any]] = {
     "no grad": torch.no_grad,
     "default dtype": lambda: changed(torch.get_default_dtype, torch.set_default_dtype, torch.float64),
@@ -273,6 +278,9 @@ STATES: dict[str, Callable[[], Any]] = {
     "cudnn attention": lambda: changed(CUDA.cudnn_sdp_enabled, CUDA.enable_cudnn_sdp, False),
     "math": lambda: changed(CUDA.math_sdp_enabled, CUDA.enable_math_sdp, False),
     "cudnn": lambda: torch.backends.cudnn.flags(enabled=False),
+    "products in TF32": lambda: switched(MATMUL, "fp32_precision", "tf32"),
+    "convolutions in TF32": lambda: switched(torch.backends.cudnn.conv, "fp32_precision", "ieee"),
+    "16-bit sums": lambda: switched(MATMUL, "allow_bf16_reduced_precision_reduction", False),
     "functorch": lambda: torch._functorch.config.patch(functionalize_rng_ops=True),
     "inductor": lambda: torch._inductor.config.patch(fallback_random=True),
     "deterministic": lambda: changed(
