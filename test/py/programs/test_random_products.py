@@ -1,0 +1,27 @@
+"""Random products with what is around them as kernels, against float64.
+
+Examples derive from the test's name, so every run tries the same ones; the test marked `slow` tries more.
+"""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from random_products import Contraction, check_contraction, contractions
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
+
+
+def examples(count: int) -> settings:
+    return settings(max_examples=count, suppress_health_check=[*HealthCheck])
+
+
+@examples(12)
+@given(contractions())
+def test_products(contraction: Contraction) -> None:
+    check_contraction(contraction)
+
+
+@pytest.mark.slow
+@examples(600)
+@given(contractions())
+def test_many_products(contraction: Contraction) -> None:
+    check_contraction(contraction)
