@@ -134,9 +134,11 @@ class Body:
         if not name.startswith(WITHOUT_DIMS):
             dims |= self.place(new, instance, known)
         if name in REDUCTIONS or name == "fuse.scan":
-            for i in range(len(new.operands)):
-                if name != "fuse.dot":
-                    new.operands[i] = self.spread(new, new.operands[i], over(new))
+            crossed = set(over(new))
+            if name == "fuse.dot":  # one of its operands may lack a dim, which repeats it
+                crossed -= self.dims.get(new.operands[1], NO_DIMS)
+            for i in range(1 if name == "fuse.dot" else len(new.operands)):
+                new.operands[i] = self.spread(new, new.operands[i], crossed)
             return self.note(new)
         if name == "fuse.store" and string(op.attributes["mode"]) != "set":
             self.repeat(op, new, instance)

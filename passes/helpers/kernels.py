@@ -167,9 +167,11 @@ def keep_dims(func: ir.Operation, adding: Sequence[frozenset[str]]) -> None:
     wanted = dict(zip(_adding_stores(func), adding, strict=True))
     kernel: Kernel | None = None  # read again where something was put in front of an operation
     for op in kernel_body(func):
-        if "over" in op.attributes and op.name != "fuse.dot":
+        if "over" in op.attributes:
             kernel = kernel or Kernel.of(func)
             present = [kernel.value_dims.get(operand, frozenset()) for operand in op.operands]
+            if op.name == "fuse.dot":  # one of its operands may lack a dim, which repeats it
+                present = [present[0] | present[1]]
             missing = {i: set(over(op)) - dims for i, dims in enumerate(present)}
         elif op in wanted:
             kernel = kernel or Kernel.of(func)

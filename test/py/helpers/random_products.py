@@ -152,7 +152,7 @@ def check_contraction(c: Contraction) -> None:
     eager = c.result(*cloned(inputs))
     compiled = Compiled(c.result, LEVELS[c.level], c.dynamic)
     found = compiled(*cloned(inputs))
-    assert [graph.externs for graph in compiled.graphs] == [0]
+    assert all('fuse.extern = "aten.' not in str(graph.module) for graph in compiled.graphs)
     assert (found.shape, found.dtype) == (eager.shape, eager.dtype)
     if not found.numel():
         return

@@ -4,7 +4,8 @@ Examples derive from the test's name, so every run tries the same ones; the test
 """
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+import torch
+from hypothesis import HealthCheck, example, given, settings
 from random_products import Contraction, check_contraction, contractions
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
@@ -14,8 +15,23 @@ def examples(count: int) -> settings:
     return settings(max_examples=count, suppress_health_check=[*HealthCheck])
 
 
+#: Neither factor has a dim of no points along which both are summed.
+NO_POINTS = Contraction(
+    "bmm",
+    (3, 5, 0, 0),
+    torch.float16,
+    ("transposed", "strided", "plain"),
+    ("itself",) * 2,
+    (),
+    True,
+    "scheduled",
+    0,
+)
+
+
 @examples(12)
 @given(contractions())
+@example(NO_POINTS)
 def test_products(contraction: Contraction) -> None:
     check_contraction(contraction)
 
