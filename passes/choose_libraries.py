@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, get_args
 
-from ..compiler.analysis.contraction.few_rows import FewRows, NotFewRows
+from ..compiler.analysis.contraction.few_rows import FewRows
 from ..compiler.analysis.contraction.product import Product
-from ..compiler.analysis.contraction.roofline import roofline
+from ..compiler.analysis.contraction.roofline import MARGIN, roofline, unmeasured
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
@@ -57,12 +57,12 @@ class ChooseLibraries(AnalysisPass):
     and they are launched apart.  Each decision is a remark with both figures.
 
     ``products``: ``library`` keeps all calls, and ``auto`` keeps those of a module for the CPU.
-    ``generated`` makes kernels of all products that can be one.  For a GPU, ``auto`` chooses by the estimate
-    between the two for products of two matrices with at most ``max_rows`` rows or columns
-    (``compiler/analysis/contraction/few_rows.py``), and keeps the calls of others, whose estimate
-    (``roofline.py``) is not fitted to measurements yet: those of other forms, of sizes that are not known
-    when compiling, of weights that do not lie along the dim that is summed, and of other types than bf16, f16
-    and f32.
+    ``generated`` makes kernels of all products that can be one.  For a GPU, ``auto`` chooses by the estimates
+    of products of two matrices with at most ``max_rows`` rows or columns, in bf16, f16 or f32, where the
+    weights lie along the dim that is summed (``compiler/analysis/contraction/few_rows.py``).  It keeps the
+    calls of others, unless ``tensor_cores`` is true: then products of more rows are kernels where the kernel
+    is estimated to take at most 0.85 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
+    known when compiling.
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
@@ -77,6 +77,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: str = "auto"
     max_rows: Count = 4
+    tensor_cores: bool = False
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -117,17 +118,20 @@ class ChooseLibraries(AnalysisPass):
             return _Choice(False, *unsupported)
         cost, few = around.cost(product), FewRows.of(product, self.max_rows)
         if isinstance(few, FewRows):
+            reason, margin = None, 1.0
             kernel = few.kernel_microseconds(hardware, cost.fused_bytes)
             library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
         else:
+            reason, margin = unmeasured(product) if self.tensor_cores else few, MARGIN
             kernel, library = roofline(product, cost, around.hints, hardware)
         numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
         if isinstance(few, FewRows):
             numbers["rows"] = few.rows
         if self.products == "generated":
             return _Choice(True, "kernel", "", numbers)
-        if isinstance(few, NotFewRows):
-            return _Choice(False, few.rule, few.message, numbers)
-        if kernel > library:
-            return _Choice(False, "library", "a kernel is estimated to take longer", numbers)
+        if reason is not None:
+            return _Choice(False, reason.rule, reason.message, numbers)
+        if kernel > margin * library:
+            enough = "" if margin == 1.0 else f", or at least {margin} of that time"
+            return _Choice(False, "library", f"a kernel is estimated to take longer{enough}", numbers)
         return _Choice(True, "kernel", "", numbers)

@@ -22,8 +22,8 @@ _FLOATS = ("bf16", "f16", "f32")
 
 
 @dataclass(frozen=True)
-class NotFewRows:
-    """Why a product is none of few rows: the name of a rule, and a sentence."""
+class Unmeasured:
+    """Why no measurement says what a product costs: the name of a rule, and a sentence."""
 
     rule: str
     message: str
@@ -40,24 +40,24 @@ class FewRows:
     weights: int
 
     @staticmethod
-    def of(product: Product, most: int) -> "FewRows | NotFewRows":
+    def of(product: Product, most: int) -> "FewRows | Unmeasured":
         """The product of two matrices as one of at most ``most`` rows, or why it is none."""
         left, right = product.specs["left"], product.specs["right"]
         if product.dims["left"] != "mk" or product.dims["right"] != "kn" or len(product.values) > 3:
-            return NotFewRows("form", "kernels of other products than that of two matrices were not measured")
+            return Unmeasured("form", "kernels of other products than that of two matrices were not measured")
         if not all(spec.is_static for spec in product.specs.values()):
-            return NotFewRows("sizes", "sizes that are known when compiling only")
+            return Unmeasured("sizes", "sizes that are known when compiling only")
         if left.element not in _FLOATS:
-            return NotFewRows("dtype", f"kernels that multiply {left.element} were not measured")
+            return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
         m, n, k = (product.size(role).constant or 0 for role in ("left", "right", "summed"))
         rows = min(m, n)
         if not 1 <= rows <= most or k < 2 or max(m, n) < 2:
-            return NotFewRows(
+            return Unmeasured(
                 "rows", f"{m} rows and {n} columns: kernels multiply 1 to {most} of one of them"
             )
         weights, along = (left, 1) if n < m else (right, 0)
         if weights.strides[along].constant != 1:
-            return NotFewRows("strides", "the weights do not lie along the dim that is summed")
+            return Unmeasured("strides", "the weights do not lie along the dim that is summed")
         return FewRows(rows, k * max(m, n))
 
     def kernel_microseconds(self, hardware: Hardware, moved: int) -> float:

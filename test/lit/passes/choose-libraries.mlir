@@ -2,6 +2,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=library})" --split-input-file | FileCheck %s --check-prefix=LIBRARY
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=generated})" --split-input-file | FileCheck %s --check-prefix=GENERATED
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=true})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=CORES
 
 // One row: both read the weights once, and the kernel nearer to the bandwidth.
 // CHECK-LABEL: func.func @main
@@ -50,6 +51,7 @@ module attributes {fuse.device = "cuda:0"} {
 // SAID: missed: choose-libraries: rows, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @many_rows is the library's: 64 rows and 256 columns: kernels multiply 1 to 4 of one of them [many_rows]
 // LIBRARY: call @many_rows(
 // GENERATED: call @many_rows_kernel(
+// CORES: missed: choose-libraries: library, {{.*}}@many_rows is the library's
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<64x4096xbf16>, %w: tensor<4096x256xbf16, #fuse.layout<"4096,256", "1,4096", "0", "">>) -> tensor<64x256xbf16> {
     %y = call @many_rows(%x, %w) : (tensor<64x4096xbf16>, tensor<4096x256xbf16, #fuse.layout<"4096,256", "1,4096", "0", "">>) -> tensor<64x256xbf16>
@@ -139,6 +141,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // What torch's switch allows goes to the kernel.  Many rows: only where all products are generated.
 // CHECK: call @in_tf32(
+// CORES: missed: choose-libraries: dtype, {{.*}}@in_tf32 is the library's: kernels that multiply f32 were not measured
 // SAID: missed: choose-libraries: rows, {{.*}}: @in_tf32 is the library's: 64 rows and 48 columns
 // LIBRARY: call @in_tf32(
 // GENERATED: call @in_tf32_kernel(
@@ -155,6 +158,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // A batch is one more dim, and both dims that the result lacks are summed.
 // CHECK: call @batches(
+// CORES: missed: choose-libraries: strides, {{.*}}@batches is the library's: rows of a factor do not start at multiples of 16 bytes
 // SAID: missed: choose-libraries: form, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @batches is the library's: kernels of other products than that of two matrices were not measured
 // LIBRARY: call @batches(
 // GENERATED: call @batches_kernel(
@@ -176,6 +180,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // A convolution of 1x1 sums over the channels.
 // CHECK: call @pixels(
+// CORES: missed: choose-libraries: form, {{.*}}@pixels is the library's: kernels of other products than of matrices were not measured
 // SAID: missed: choose-libraries: form, {{.*}}@pixels is the library's
 // LIBRARY: call @pixels(
 // GENERATED: call @pixels_kernel(
@@ -217,4 +222,55 @@ module attributes {fuse.device = "cuda:0"} {
     return %y : tensor<4x5xi64>
   }
   func.func private @integers_of_64(tensor<4x8xi64>, tensor<8x5xi64>) -> tensor<4x5xi64> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// On tensor cores, 64 rows of int8 weights: the kernel reads a byte for each weight, the call and what is in front of
+// it five.
+// CHECK: call @mm(
+// LIBRARY: call @mm(
+// GENERATED: call @mm_kernel(
+// CORES: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @mm becomes a kernel
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x4096xbf16>, %q: tensor<4096x8192xi8>) -> tensor<64x8192xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096x8192xbf16>
+    %w = call @widen(%q, %e) : (tensor<4096x8192xi8>, tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16>
+    %y = call @mm(%x, %w) : (tensor<64x4096xbf16>, tensor<4096x8192xbf16>) -> tensor<64x8192xbf16>
+    return %y : tensor<64x8192xbf16>
+  }
+  func.func private @widen(%x: tensor<4096x8192xi8>, %o: tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "8192"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i8
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x8192xi8>, i1, i8) -> i8
+    %w = arith.sitofp %v : i8 to bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x8192xbf16>, bf16, i1) -> tensor<4096x8192xbf16>
+    return %r : tensor<4096x8192xbf16>
+  }
+  func.func private @mm(tensor<64x4096xbf16>, tensor<4096x8192xbf16>) -> tensor<64x8192xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: 4096 rows of the same weights take so long to multiply that the widened weights cost little.
+// CHECK: call @mm(
+// LIBRARY: call @mm(
+// GENERATED: call @mm_kernel(
+// CORES: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @mm is the library's: a kernel is estimated to take longer, or at least 0.85 of that time
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<4096x4096xbf16>, %q: tensor<4096x8192xi8>) -> tensor<4096x8192xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096x8192xbf16>
+    %w = call @widen(%q, %e) : (tensor<4096x8192xi8>, tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16>
+    %y = call @mm(%x, %w) : (tensor<4096x4096xbf16>, tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16>
+    return %y : tensor<4096x8192xbf16>
+  }
+  func.func private @widen(%x: tensor<4096x8192xi8>, %o: tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "8192"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i8
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x8192xi8>, i1, i8) -> i8
+    %w = arith.sitofp %v : i8 to bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x8192xbf16>, bf16, i1) -> tensor<4096x8192xbf16>
+    return %r : tensor<4096x8192xbf16>
+  }
+  func.func private @mm(tensor<4096x4096xbf16>, tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }

@@ -1,0 +1,54 @@
+"""The estimates of products beside times measured on an H200, and what they follow from."""
+
+import pytest
+
+from fuse_mlir.compiler.analysis.contraction.roofline import KERNEL, LIBRARY, microseconds
+from fuse_mlir.compiler.base.hardware import PRESETS
+
+H200 = PRESETS["h200"]
+
+#: (batch, rows, columns, summed) in bf16 -> microseconds of the library and of a kernel of tile code, each with
+#: its launch; medians on an H200.
+MEASURED = {
+    (1, 1024, 4096, 14336): (149.2, 151.0),
+    (128, 1024, 128, 64): (17.4, 18.8),
+    (16, 512, 512, 512): (12.8, 12.4),
+    (1, 256, 4096, 4096): (18.0, 19.5),
+    (1, 4096, 4096, 4096): (175.0, 180.4),
+    (1, 64, 4096, 4096): (14.4, 13.7),
+    (1, 8192, 8192, 8192): (1385.3, 1475.7),
+}
+
+
+def moved(sizes: tuple[int, ...]) -> int:
+    batch, rows, columns, summed = sizes
+    return 2 * batch * (rows * summed + summed * columns + rows * columns)
+
+
+@pytest.mark.parametrize("sizes", MEASURED, ids=str)
+def test_estimates_are_within_a_tenth(sizes: tuple[int, ...]) -> None:
+    for peak, measured in zip((LIBRARY, KERNEL), MEASURED[sizes], strict=True):
+        estimated = microseconds(peak, sizes, "bf16", moved(sizes), H200) + H200.launch
+        assert estimated == pytest.approx(measured, rel=0.1)
+
+
+def compute(*sizes: int, element: str = "bf16") -> float:
+    """Without bytes, and without what it takes to start."""
+    return microseconds(LIBRARY, sizes, element, 0, H200) - LIBRARY.starts
+
+
+def test_a_block_that_is_cut_costs_as_much_as_a_whole_one() -> None:
+    assert compute(1, 4096, 4096, 4096) == compute(1, 4096, 4000, 4096)
+    assert compute(1, 4096, 4096, 4096) == compute(1, 4096, 4096, 4095)
+    assert compute(1, 4096, 4096, 4096) < compute(1, 4096, 4096, 4097)
+
+
+def test_multiprocessors_that_idle_in_the_last_wave_cost_as_much_as_others() -> None:
+    """132 programs run at once."""
+    assert compute(132, 128, 256, 1024) == compute(131, 128, 256, 1024) < compute(133, 128, 256, 1024)
+
+
+def test_batches_and_elements() -> None:
+    assert compute(1, 4096, 4096, 4096) == compute(16, 1024, 1024, 4096)
+    assert compute(1, 4096, 4096, 4096, element="f8E4M3FN") == compute(1, 4096, 4096, 4096) / 2
+    assert compute(0, 4096, 4096, 4096) == compute(1, 4096, 4096, 0) == 0
