@@ -274,3 +274,23 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @mm(tensor<4096x4096xbf16>, tensor<4096x8192xbf16>) -> tensor<4096x8192xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// The library's GELU on a GPU is the one by tanh, of the sum in f32.
+// CHECK: call @activated(
+// LIBRARY: call @activated(
+// GENERATED: call @activated_kernel(
+// GENERATED: "fuse.dot"
+// GENERATED: %[[S:.*]] = arith.addf
+// GENERATED: math.tanh
+// GENERATED-NOT: math.erf
+// GENERATED: %[[R:.*]] = arith.truncf %{{.*}} : f32 to bf16
+// GENERATED: "fuse.store"(%arg3, %[[R]], %true)
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%c: tensor<48xbf16>, %x: tensor<64x32xbf16>, %w: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
+    %y = call @activated(%c, %x, %w) : (tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @activated(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = true}}
+}

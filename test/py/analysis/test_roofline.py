@@ -7,8 +7,8 @@ from fuse_mlir.compiler.base.hardware import PRESETS
 
 H200 = PRESETS["h200"]
 
-#: (batch, rows, columns, summed) in bf16 -> microseconds of the library and of a kernel of tile code, each with
-#: its launch; medians on an H200.
+#: (batch, rows, columns, summed) in bf16 -> microseconds of the library and of a kernel of tile code, medians
+#: on an H200.
 MEASURED = {
     (1, 1024, 4096, 14336): (149.2, 151.0),
     (128, 1024, 128, 64): (17.4, 18.8),
