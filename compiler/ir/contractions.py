@@ -9,6 +9,9 @@ ACCUMULATORS = {
     "f8E4M3FN": "f32",
     "f8E5M2": "f32",
     "i8": "i32",
+    "i16": "i32",
+    "i32": "i32",
+    "i64": "i64",
 }
 
 #: Values of the attribute ``precision``; the first holds where there is none.

@@ -145,7 +145,7 @@ class Product:
 
 
 #: By the type of a sum, the element types that it is stored in.
-_RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",)}
+_RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",), "i64": ("i64",)}
 
 
 def _arguments(callee: ir.Operation, form: Form) -> dict[str, ir.Attribute] | None:

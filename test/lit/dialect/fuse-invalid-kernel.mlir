@@ -362,14 +362,14 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 // -----
 
 // dot: a type without a product
-func.func private @k(%x: tensor<8x4xi64>, %o: tensor<8xf32>) -> tensor<8xf32>
+func.func private @k(%x: tensor<8x4xi1>, %o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
-  %zero = arith.constant 0 : i64
+  %zero = arith.constant 0 : i1
   %total = arith.constant 0.0 : f32
-  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xi64>, i1, i64) -> i64
-  // expected-error@+1 {{'fuse.dot' op expected operands of a type that is multiplied (bf16, f16, f32, f64, f8E4M3FN, f8E5M2, i8), got i64}}
-  %m = "fuse.dot"(%v, %v) {over = ["d1"]} : (i64, i64) -> i64
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xi1>, i1, i1) -> i1
+  // expected-error@+1 {{'fuse.dot' op expected operands of a type that is multiplied (bf16, f16, f32, f64, f8E4M3FN, f8E5M2, i8, i16, i32, i64), got i1}}
+  %m = "fuse.dot"(%v, %v) {over = ["d1"]} : (i1, i1) -> i1
   %r = "fuse.store"(%o, %total, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }

@@ -211,17 +211,17 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
-// Must not fire: integers of 64 bits have no product that kernels add up.
-// CHECK: call @integers_of_64(
-// SAID: missed: choose-libraries: dtype: @integers_of_64 is the library's: i64 and i64 are not multiplied to i64 by kernels
-// LIBRARY: call @integers_of_64(
-// GENERATED: call @integers_of_64(
+// Must not fire: products of 16 bits are added up in 32, and the call stores 16.
+// CHECK: call @integers_of_16(
+// SAID: missed: choose-libraries: dtype: @integers_of_16 is the library's: i16 and i16 are not multiplied to i16 by kernels
+// LIBRARY: call @integers_of_16(
+// GENERATED: call @integers_of_16(
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<4x8xi64>, %w: tensor<8x5xi64>) -> tensor<4x5xi64> {
-    %y = call @integers_of_64(%x, %w) : (tensor<4x8xi64>, tensor<8x5xi64>) -> tensor<4x5xi64>
-    return %y : tensor<4x5xi64>
+  func.func @main(%x: tensor<4x8xi16>, %w: tensor<8x5xi16>) -> tensor<4x5xi16> {
+    %y = call @integers_of_16(%x, %w) : (tensor<4x8xi16>, tensor<8x5xi16>) -> tensor<4x5xi16>
+    return %y : tensor<4x5xi16>
   }
-  func.func private @integers_of_64(tensor<4x8xi64>, tensor<8x5xi64>) -> tensor<4x5xi64> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @integers_of_16(tensor<4x8xi16>, tensor<8x5xi16>) -> tensor<4x5xi16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
 // -----

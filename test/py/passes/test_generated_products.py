@@ -96,10 +96,15 @@ def test_other_convolutions_are_the_librarys(options):
     assert [graph.externs for graph in compiled.graphs] == [1]
 
 
-def test_integers():
-    x, w = (torch.randint(-128, 128, shape, dtype=torch.int8) for shape in ((32, 16), (16, 24)))
-    found = Compiled(torch._int_mm, GENERATED)(x, w)
-    assert torch.equal(found, (x.long() @ w.long()).int())
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64], ids=str)
+def test_integers(dtype):
+    """Sums of int8 are of int32, others wrap around as torch's."""
+    info = torch.iinfo(dtype)
+    x, w = (torch.randint(info.min, info.max, shape, dtype=dtype) for shape in ((32, 16), (16, 24)))
+    compiled = Compiled(torch._int_mm if dtype == torch.int8 else torch.mm, GENERATED)
+    found = compiled(x, w)
+    assert [graph.externs for graph in compiled.graphs] == [0]
+    assert torch.equal(found, (x.long() @ w.long()).to(found.dtype))
 
 
 @pytest.mark.parametrize("gelu", [False, True])
@@ -131,11 +136,11 @@ def test_scaled_bytes(rows):
 
 def test_a_type_without_a_kernel_is_the_librarys():
     compiled = Compiled(torch.mm, GENERATED)
-    x, w = (torch.randint(-9, 9, shape) for shape in ((5, 7), (7, 6)))
+    x, w = (torch.randint(-9, 9, shape, dtype=torch.int16) for shape in ((5, 7), (7, 6)))
     assert torch.equal(compiled(x, w), x @ w)
     [graph] = compiled.graphs
     said = [r.message for r in graph.remarks.items if r.pass_name == "choose-libraries"]
-    assert said == ["@mm is the library's: i64 and i64 are not multiplied to i64 by kernels"]
+    assert said == ["@mm is the library's: i16 and i16 are not multiplied to i16 by kernels"]
 
 
 def test_products_of_training():
