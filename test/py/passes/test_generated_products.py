@@ -1,4 +1,4 @@
-"""Every product that has a form, as a kernel of scalar code (`product_kernel`): its numbers against float64."""
+"""Every product that has a form, as a scalar kernel (`product_kernel`): its numbers against float64."""
 
 import pytest
 import torch
