@@ -3,7 +3,7 @@
 Before::
 
     y = aten.addmm(bias, x, w)
-    z = aten.gelu(y, approximate="tanh")                     # or aten.relu(y), or tanh-GELU spelled out
+    z = aten.gelu(y, approximate="tanh")                     # or aten.relu(y), or GELU by tanh spelled out
 
 After::
 
@@ -14,8 +14,9 @@ is made.  A product without a bias gets a bias of zeros, which all products of i
 with x [4096, 768] and w [768, 3072] in bfloat16, the product takes 34 us instead of 30 with GELU and 30.5
 with ReLU, and the kernels that are gone took 12 to 19.
 
-It fires where the activation is the only reader of the product, with views between at most.  A copy of the
-result, as dropout that does nothing makes one, is left out.
+It fires where the activation is the only reader of the product, with views between at most, or a cast to a
+wider type that is cast back behind it.  ``activations.py`` finds activations, however they are spelled.  A
+copy of the result, as dropout that does nothing makes one, is left out.
 
 In the joint graph of training it fires on ReLU alone, whose gradient can read the activation: that is then
 saved instead of the product.  The gradient of GELU reads the product.
@@ -29,9 +30,6 @@ computes.
 """
 
 import logging
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -43,6 +41,7 @@ from ...fx.new_node import new_node
 from ...fx.products import overloads
 from ...fx.views import RESHAPES, may_share_storage
 from ..rewriting import rewrite
+from .activations import Activation, activation_of
 
 log = logging.getLogger(__name__)
 
@@ -54,26 +53,6 @@ _ACTIVATED = {p: getattr(_aten, op.activated).default for p, op in overloads(lam
 
 #: Elements of 16 bytes.
 VECTOR = 8
-#: Constants of GELU by tanh: of the inner sum, and of its cube (Hendrycks and Gimpel 2016).
-_SLOPE, _CUBE = math.sqrt(2 / math.pi), 0.044715
-
-
-@dataclass(frozen=True)
-class _Activation:
-    """``function(source)`` as nodes, its result the last of them."""
-
-    source: Node
-    nodes: tuple[Node, ...]
-    gelu: bool
-
-    @property
-    def result(self) -> Node:
-        return self.nodes[-1]
-
-    def is_private(self) -> bool:
-        """Whether the source and all that is computed from it, but the result, have no other reader."""
-        inside = set(self.nodes)
-        return all(user in inside for n in (self.source, *self.nodes[:-1]) for user in n.users)
 
 
 @rewrite("product-epilogues", "a matrix product computes the activation behind it in its own kernel")
@@ -82,7 +61,7 @@ def fuse_epilogues(gm: GraphModule) -> int:
     count = 0
     zeros: dict[tuple[int, torch.dtype, torch.device], Node] = {}
     for node in list(gm.graph.nodes):
-        found = _activation(node)
+        found = activation_of(node)
         if found is None or not found.is_private():
             continue
         product, views = _behind_reshapes(found.source)
@@ -122,7 +101,7 @@ def _refusal(product: Node, views: tuple[Node, ...]) -> str | None:
     return None if bias.dtype == values[2].dtype else "the bias has another dtype"  # type: ignore[union-attr]
 
 
-def _fuse(product: Node, found: _Activation, zeros: dict[Any, Node]) -> None:
+def _fuse(product: Node, found: Activation, zeros: dict[Any, Node]) -> None:
     graph, value = product.graph, product.meta["val"]
     operands = product.args
     if product.target is _aten.mm.default:
@@ -183,84 +162,6 @@ def _behind_reshapes(node: Node) -> tuple[Node, tuple[Node, ...]]:
         views.append(node)
         node = node.args[0]
     return node, tuple(reversed(views))
-
-
-# --- activations
-def _activation(node: Node) -> _Activation | None:
-    """The activation that a node is the result of, if a product's kernel has it."""
-    if node.target is _aten.relu.default:
-        return _Activation(node.args[0], (node,), gelu=False)  # type: ignore[arg-type]
-    if node.target is _aten.gelu.default:
-        tanh = node.kwargs.get("approximate") == "tanh"
-        return _Activation(node.args[0], (node,), gelu=True) if tanh else None  # type: ignore[arg-type]
-    return _spelled_out(node)
-
-
-@dataclass
-class _Match:
-    """Nodes matched on the way up from a result, last first."""
-
-    nodes: list[Node] = field(default_factory=list)
-
-    def one(self, node: Any, target: Any, number: float | None = None) -> Node | None:
-        """The operand of a call of the target on a tensor and that number, if it has one."""
-        if not isinstance(node, Node) or node.target is not target or node.kwargs:
-            return None
-        wanted = 1 if number is None else 2
-        if len(node.args) != wanted or not isinstance(node.args[0], Node):
-            return None
-        if number is not None and not _is(node.args[1], number):
-            return None
-        self.nodes.append(node)
-        return node.args[0]
-
-    def two(self, node: Any, target: Any, match: Callable[[Any, Any], Node | None]) -> Node | None:
-        """What ``match`` finds in the two operands, in either order."""
-        if not isinstance(node, Node) or node.target is not target or node.kwargs or len(node.args) != 2:
-            return None
-        self.nodes.append(node)
-        for left, right in (node.args, node.args[::-1]):
-            before = len(self.nodes)
-            found = match(left, right)
-            if found is not None:
-                return found
-            del self.nodes[before:]
-        return None
-
-
-def _spelled_out(node: Node) -> _Activation | None:
-    """``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))``, with the products in any order."""
-    if node.target is not _aten.mul.Tensor:
-        return None
-    match = _Match()
-
-    def cube(y: Any) -> Node | None:
-        power = match.one(y, _aten.pow.Tensor_Scalar, 3)
-        if power is not None:
-            return power
-        return match.two(y, _aten.mul.Tensor, lambda s, x: x if _square_of(s) is x else None)
-
-    def _square_of(s: Any) -> Node | None:
-        return match.two(s, _aten.mul.Tensor, lambda a, b: a if a is b else None)
-
-    def inner(x: Any, scaled: Any) -> Node | None:
-        cubed = match.one(scaled, _aten.mul.Tensor, _CUBE)
-        return x if cubed is not None and cube(cubed) is x else None
-
-    def halves(half: Any, tanh: Any) -> Node | None:
-        x = match.one(half, _aten.mul.Tensor, 0.5)
-        bend = match.one(match.one(tanh, _aten.add.Tensor, 1), _aten.tanh.default)
-        total = match.one(bend, _aten.mul.Tensor, _SLOPE)
-        return x if x is not None and match.two(total, _aten.add.Tensor, inner) is x else None
-
-    source = match.two(node, _aten.mul.Tensor, halves)
-    if source is None:
-        return None
-    return _Activation(source, tuple(reversed(match.nodes)), gelu=True)
-
-
-def _is(value: Any, number: float) -> bool:
-    return isinstance(value, int | float) and math.isclose(value, number, rel_tol=1e-6)
 
 
 __all__ = ["DTYPES", "VECTOR", "fuse_epilogues"]

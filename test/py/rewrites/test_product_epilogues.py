@@ -78,6 +78,47 @@ def test_a_product_computes_the_activation_behind_it(activation, bias, views):
     assert launches[0] == launches[1] - (1 if bias else 0)  # one more makes the zeros
 
 
+def in_float32(x):
+    return tanh_gelu(x.float()).to(x.dtype)
+
+
+def relu_in_float32(x):
+    return F.relu(x.float()).to(x.dtype)
+
+
+def spelled_out_in_float32(x):
+    return spelled_out(x.float()).to(x.dtype)
+
+
+def fast(x):
+    """As another library spells it."""
+    return 0.5 * x * (1.0 + torch.tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x)))
+
+
+def distributed(x):
+    return x / 2 - 0.5 * -torch.tanh(SLOPE * x + SLOPE * 0.044715 * x**2 * x) * x
+
+
+def clamped(x):
+    return x.clamp_min(0)
+
+
+SPELLINGS = [in_float32, relu_in_float32, spelled_out_in_float32, fast, distributed, clamped]
+
+
+@pytest.mark.parametrize("activation", SPELLINGS, ids=lambda f: f.__name__)
+def test_an_activation_is_what_it_computes(activation):
+    function, args = behind(activation), operands()
+    count, gm = fused(function, *args)
+    assert count == 1
+    assert [t for t in targets(gm) if t not in (aten.view.default, aten.t.default)] == [
+        aten._addmm_activation.default
+    ]
+    exact = function(*(a.double() for a in args))
+    limit = (function(*args).double() - exact).norm()
+    assert (gm(*args).double() - exact).norm() <= 1.05 * limit + 1e-2 * exact.norm()
+
+
 def test_a_copy_behind_the_activation_is_none():
     def function(b, x, w):
         return torch.addmm(b, x, w).view(2, 8, 24).relu().clone().clone().view(16, 24).t()
@@ -162,6 +203,31 @@ def read_inside(x):
     return 0.5 * x * (1.0 + bend), bend
 
 
+def by_sigmoid(x):
+    return x * torch.sigmoid(1.702 * x)
+
+
+def silu_spelled_out(x):
+    return x / (1 + torch.exp(0.0 - x))
+
+
+def half_more(x):
+    return 0.5 * x * (1.5 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0))))
+
+
+def read_in_float32(x):
+    wide = x.float()
+    return F.relu(wide).to(x.dtype), wide + 1
+
+
+def left_in_float32(x):
+    return spelled_out(x.float())
+
+
+def clamped_on_both_sides(x):
+    return x.clamp(0, 6)
+
+
 def read_before(x):
     return F.relu(x), x + 1
 
@@ -183,6 +249,8 @@ def biased_by_rows(b, x, w):
     ("function", "args"),
     [
         *((behind(a), {}) for a in (F.gelu, F.silu, wrong_slope, wrong_power, of_two_values, read_inside)),
+        *((behind(a), {}) for a in (by_sigmoid, silu_spelled_out, half_more, torch.tanh, torch.sigmoid)),
+        *((behind(a), {}) for a in (read_in_float32, left_in_float32, clamped_on_both_sides)),
         (behind(read_before), {}),
         (scaled, {}),
         (read_as_a_matrix, {}),
