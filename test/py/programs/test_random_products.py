@@ -29,7 +29,7 @@ NO_POINTS = Contraction(
 )
 
 
-@examples(12)
+@examples(8)
 @given(contractions())
 @example(NO_POINTS)
 def test_products(contraction: Contraction) -> None:
