@@ -1,9 +1,9 @@
-"""What a product costs as a kernel on tensor cores and as a call of the library, by one roofline.
+"""What a product costs as a kernel on tensor cores and as a call of the library.
 
-A program computes a block of the result, so a result whose rows or columns are no multiple of the block is
+The kernel's time is that of the blocks that tiling will choose (``tiles.py``).  The library's is a roofline:
+a program computes a block of the result, so a result whose rows or columns are no multiple of the block is
 computed in part for nothing, and so are the multiprocessors that the last wave of programs leaves idle.
-Beside that, bytes bound it.  Both sides have the same model; they differ in constants, in the blocks to
-choose from, and in what is moved around the product (``surroundings.py``).
+Beside that, bytes bound it.  What is moved around the product (``surroundings.py``) differs, too.
 
 The constants are fitted to fifteen shapes of products in bf16 on an H200, 64 to 65536 rows, 64 to 14336
 summed elements.  Estimates are within 10% of most.  Both are too low by up to a third where few elements are
@@ -11,26 +11,23 @@ summed and the result is large (8192 x 8192 x 512), since its stores are not hid
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import lru_cache
 
 from ...base.hardware import Hardware
 from ...ir.sizes import estimate
 from .few_rows import Unmeasured
 from .product import Product
 from .surroundings import Moved
+from .tiles import ProductForm, blocks_for, microseconds
 
 
-@dataclass(frozen=True)
-class Peak:
-    """What one side reaches: the part of the tensor cores' peak in a wave of full blocks, the part of the
-    device's bandwidth, and how many microseconds it takes beside a launch."""
-
-    compute: float
-    bandwidth: float
-    starts: float
-
-
-KERNEL, LIBRARY = Peak(0.79, 0.88, 4.3), Peak(0.82, 0.944, 4.3)
+#: What the library reaches of the tensor cores' peak in a wave of full blocks.
+_COMPUTE = 0.82
+#: The part of the device's bandwidth that a kernel reaches, and the library.
+_KERNEL, _LIBRARY = 0.88, 0.944
+#: Microseconds that either takes beside a launch.
+STARTS = 4.3
 
 #: Blocks of rows and columns.
 _BLOCKS = ((128, 256), (256, 128), (128, 128), (128, 64), (64, 128), (64, 64), (16, 128), (128, 16))
@@ -71,26 +68,38 @@ def roofline(
 ) -> tuple[float, float]:
     """Microseconds of a product as a kernel with what is around it, and as a call of the library beside
     that."""
-    sizes = tuple(estimate(product.size(role), hints) for role in ("batch", "left", "right", "summed"))
-    element = product.specs["left"].element
-    beside = (moved.call_bytes - moved.own_bytes) / (hardware.bandwidth * KERNEL.bandwidth * 1e3)
+    batch, rows, columns, summed = (
+        estimate(product.size(role), hints) for role in ("batch", "left", "right", "summed")
+    )
+    element, exact = product.specs["left"].element, product.precision == "ieee"
+    form = ProductForm(rows, columns, summed, batch, element, exact)
+    beside = (moved.call_bytes - moved.own_bytes) / (hardware.bandwidth * _KERNEL * 1e3)
     return (
-        microseconds(KERNEL, sizes, element, moved.fused_bytes, hardware) + hardware.launch,
-        microseconds(LIBRARY, sizes, element, moved.own_bytes, hardware)
+        kernel_microseconds(form, moved.fused_bytes, hardware) + hardware.launch,
+        library_microseconds(form, moved.own_bytes, hardware)
         + beside
         + moved.call_launches * hardware.launch,
     )
 
 
-def microseconds(peak: Peak, sizes: tuple[int, ...], element: str, moved: int, hardware: Hardware) -> float:
-    """The larger one of compute and bytes, and what it takes to start.  ``sizes``: batch, rows, columns,
-    summed."""
-    batch, rows, columns, summed = sizes
-    flops = hardware.flops_per_second(element) * peak.compute / hardware.sm_count * 1e-6
-    depth = -(-summed // _STEP) * _STEP
+@lru_cache(maxsize=1 << 10)
+def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
+    """As a kernel of the blocks that tiling chooses, beside its launch."""
+    if not form.batch * form.m * form.n:
+        return 0.0
+    blocks = blocks_for(form, hardware)
+    if blocks.swap:
+        form, blocks = form.transposed, replace(blocks, m=blocks.n, n=blocks.m)
+    return max(microseconds(form, blocks, hardware), moved / (hardware.bandwidth * _KERNEL * 1e3)) + STARTS
+
+
+def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
+    """As a call of the library, beside its launch: the larger one of compute and bytes."""
+    flops = hardware.flops_per_second(form.element) * _COMPUTE / hardware.sm_count * 1e-6
+    depth = -(-form.k // _STEP) * _STEP
     compute = min(
-        -(-batch * -(-rows // m) * -(-columns // n) // hardware.sm_count)
+        -(-form.batch * -(-form.m // m) * -(-form.n // n) // hardware.sm_count)
         * (2 * m * n * depth / (flops * min(1.0, m * n / (m + n) / _REUSE)))
         for m, n in _BLOCKS
     )
-    return max(compute, moved / (hardware.bandwidth * peak.bandwidth * 1e3)) + peak.starts
+    return max(compute, moved / (hardware.bandwidth * _LIBRARY * 1e3)) + STARTS
