@@ -193,7 +193,9 @@ class Integers:
         if start is None:
             return None
         hole = f"@{loop.turn}.{number}"
-        before = dict(self._known), dict(self._masks)
+        before = self._known, self._masks
+        self._known = {one: known for one, known in self._known.items() if known is not None}
+        self._masks = {}
         self._known[value] = Address(start.argument, sym(hole)) if isinstance(start, Address) else sym(hole)
         body = op.regions[0].blocks[0]
         after = self._of(body.operations[len(body.operations) - 1].operands[number - 1])

@@ -203,6 +203,25 @@ def test_an_address_of_a_number_is_unknown_memory():
             }}""",
             "None",
         ),
+        # what a pointer is in the next turn
+        (
+            f"""%p = scf.for %k = %zero to %n step %one iter_args(%a = %x) -> ({P}) : i32 {{
+              %next = "tt.addptr"(%a, %n) : ({P}, i32) -> {P}
+              {STORE.format("next")}
+              scf.yield %next : {P}
+            }}""",
+            "a3 + a3*t0",
+        ),
+        # two numbers that depend on each other
+        (
+            f"""%p:2 = scf.for %k = %zero to %n step %one
+                iter_args(%i = %one, %j = %zero) -> (i32, i32) : i32 {{
+              %at = "tt.addptr"(%x, %i) : ({P}, i32) -> {P}
+              {STORE.format("at")}
+              scf.yield %j, %i : i32, i32
+            }}""",
+            "x1",
+        ),
         # a number and a pointer that move together
         (
             f"""%p:2 = scf.for %k = %zero to %n step %one iter_args(%a = %x, %i = %one) -> ({P}, i32) : i32 {{

@@ -12,6 +12,7 @@ from effectful_kernels import triton
 from user_kernels import opaque_kernels
 
 from fuse_mlir.compiler.frontend.user_kernels.facts import facts_of
+from fuse_mlir.compiler.frontend.user_kernels.tracing import user_kernel_facts
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import UserKernelError, ttir_of
 
 X = torch.linspace(-1, 1, 64)
@@ -155,6 +156,24 @@ def said_op(x: torch.Tensor) -> torch.Tensor:
 def test_a_kernel_inside_a_triton_op_stays(launches):
     assert torch.equal(Compiled(lambda x: said_op(x * 2))(X), X * 2 + 1)
     assert launches == ["print_kernel"]
+
+
+def test_other_backends_get_torchs_answer():
+    asked, triton_kernel_wrap = [], torch._higher_order_ops.triton_kernel_wrap
+
+    def torch_finds(kernel, *args):
+        asked.append(kernel)
+        raise NotImplementedError
+
+    table = triton_kernel_wrap.kernel_side_table
+    numbers = table.add_kernel(kernels.pure_kernel), table.add_constant_args({"n": 64, "block": 64})
+    with mock.patch.object(triton_kernel_wrap, "identify_accessed_tensors", torch_finds):
+        with user_kernel_facts():
+            assert triton_kernel_wrap.get_mutated_tensors(*numbers, {"x": X}, {}) == []
+        assert asked == []
+        with pytest.raises(NotImplementedError):
+            triton_kernel_wrap.get_mutated_tensors(*numbers, {"x": X}, {})
+    assert asked == [kernels.pure_kernel]
 
 
 def test_facts_are_for_all_configurations():
