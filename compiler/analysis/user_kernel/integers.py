@@ -203,9 +203,7 @@ class Integers:
         if after is None or type(after) is not type(start):
             return None
         offset = after.offset if isinstance(after, Address) else after
-        growth = offset - sym(hole)
-        if isinstance(after, Address) and isinstance(start, Address) and after.argument != start.argument:
-            return None
+        growth = offset - sym(hole)  # of another argument's address it would keep the hole
         if any(not self._is_outside(symbol, op, loop.turn) for symbol in growth.symbols()):
             return None
         return start + sym(loop.turn) * growth
