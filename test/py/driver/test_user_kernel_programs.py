@@ -6,8 +6,19 @@ from unittest import mock
 
 import pytest
 import torch
+from compiling import Compiled
+from interpreted_gpu import interpreted_gpu
 from made_up_gpu import made_up_gpu
-from user_kernels import add_kernel, halve_kernel, normed, triton, triton_without_a_gpu
+from user_kernels import (
+    CASES,
+    add_kernel,
+    doubled_argument,
+    halve_kernel,
+    halves,
+    normed,
+    triton,
+    triton_without_a_gpu,
+)
 
 import fuse_mlir
 from fuse_mlir.compiler.base.remarks import Remarks
@@ -30,6 +41,18 @@ def stored(folder: Path, function, *inputs, dynamic=False):
     with made_up_gpu(), triton_without_a_gpu(), torch.no_grad():
         torch.compile(function, backend=fuse_mlir.backend, options=given, dynamic=dynamic)(*inputs)
     return graphs[0]
+
+
+@pytest.mark.parametrize("function", [normed, doubled_argument, halves], ids=lambda f: f.__name__)
+def test_a_plan_launches_kernels(function):
+    """With addresses inside tensors, and with an argument that is written."""
+    exactly, *shapes = CASES[function]
+    inputs = [torch.randn(shape) for shape in shapes]
+    expected = exactly(*(x.clone() for x in inputs))
+    with interpreted_gpu() as plans, triton_without_a_gpu(), torch.no_grad():
+        found = Compiled(function)(*inputs)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    assert len(plans) == 1 and not plans[0].externs
 
 
 def test_a_stored_program_needs_no_front_end(tmp_path):
