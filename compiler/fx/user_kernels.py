@@ -131,20 +131,30 @@ def is_narrow(value: Any) -> bool:
     return bool(-(2**31) <= value) and bool(value < 2**31)
 
 
+def is_multiple(value: Any) -> bool:
+    """Whether 16 divides a SymInt or a node of one, as Triton asks of an integer at each launch.  Where it
+    divides the example, the size is asked for a guard that it does.
+    """
+    value = value.meta.get("val") if isinstance(value, Node) else value
+    if not isinstance(value, SymInt) or not value.node.has_hint() or value.node.hint % 16:
+        return False
+    return bool(value % 16 == 0)
+
+
 def key_of(node: Node) -> str:
     """What of a launch the node's arguments do not say, as text that is equal in every process: the source
-    of the function and of all that it calls, the options, the constants, and which sizes are passed in 32
-    bits.  Raises Opaque.
+    of the function and of all that it calls, the options, the constants, which sizes are passed in 32
+    bits, and which 16 divides.  Raises Opaque.
     """
     launch = launch_of(node)
-    narrow = [is_narrow(value) for value in launch.given.values() if _is_size(value)]
+    sizes = [(is_narrow(v), is_multiple(v)) for v in launch.given.values() if _is_size(v)]
     texts = {name: _constant_text(value) for name, value in launch.constants.items()}
     parameters = [(p.name, p.do_not_specialize, p.annotation) for p in launch.function.params]
     _, constants = _entries(node)
     numbers = {n: _constant_text(v) for n, v in constants.items() if n not in texts}
     return (
         f"{launch.function.cache_key} {launch.line} {launch.num_warps} {launch.num_stages} {launch.written} "
-        f"{parameters} {texts} {numbers} {narrow} {_debug(launch.function)}"
+        f"{parameters} {texts} {numbers} {sizes} {_debug(launch.function)}"
     )
 
 
@@ -194,4 +204,4 @@ def _written(node: Node) -> tuple[str, ...] | None:
     return tuple(name for name, value in given.items() if value in node.meta[WRITES])
 
 
-__all__ = ["LAUNCHES", "Opaque", "UserLaunch", "is_launch", "is_narrow", "key_of", "launch_of"]
+__all__ = ["LAUNCHES", "Opaque", "UserLaunch", "is_launch", "is_multiple", "is_narrow", "key_of", "launch_of"]

@@ -90,6 +90,18 @@ def test_a_size_that_16_divides_says_so():
     assert kernel.count("tt.divisibility = 16") == 4, "three addresses and a number of elements"
 
 
+def test_sizes_that_16_divides_are_guarded():
+    """As Triton compiles a kernel again; one for other sizes serves all."""
+    compiled = Compiled(softmaxed, {"interpret_level": "planned"}, dynamic=True)
+    graphs = []
+    for shape in ((5, 96), (3, 77), (6, 64), (7, 50)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), x.softmax(1).exp())
+        graphs.append(len(compiled.graphs))
+    assert graphs == [1, 2, 2, 2]
+    assert [str(g.module).count("fuse.multiple = 16") > 0 for g in compiled.graphs] == [True, False]
+
+
 def test_bfloat16():
     check(normed, given(normed, torch.bfloat16))
 

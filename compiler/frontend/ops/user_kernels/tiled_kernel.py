@@ -12,7 +12,7 @@ import torch
 
 from ....analysis.user_kernel.effects import kernel_effects
 from ....base.errors import UserKernelGrid, UserKernelRefused
-from ....fx.user_kernels import Opaque, UserLaunch, is_narrow
+from ....fx.user_kernels import Opaque, UserLaunch, is_multiple, is_narrow
 from ....index import Expr
 from ....mlir import arith, ir
 from ....verifier.verify_tiled import is_tile_code
@@ -20,9 +20,6 @@ from ...importer.call import Call
 from ...importer.values import Number, Tensor
 from ...user_kernels.ttir_of import NumberKind, UserKernelError, described, ttir_of
 from .early_returns import make_one_block
-
-#: What Triton asks of integers whether it divides them.
-_VECTOR = 16
 
 
 class TiledKernel:
@@ -73,13 +70,13 @@ class TiledKernel:
         builder, launch = self.builder, self.launch
         with builder.context:
             plain = ir.DictAttr.get({})
-            multiples = {n for e, n in self.names.items() if e.mod(_VECTOR).constant == 0}
+            multiples = {n for e, n in self.names.items() if e.mod(16).constant == 0} | self._multiples()
             named = [
                 ir.DictAttr.get(
                     {
                         "fuse.sym": builder.string(n),
                         **builder.symbol_attributes[n],
-                        **({"fuse.multiple": builder.int64(_VECTOR)} if n in multiples else {}),
+                        **({"fuse.multiple": builder.int64(16)} if n in multiples else {}),
                     }
                 )
                 for n in sizes
@@ -106,6 +103,17 @@ class TiledKernel:
                 attributes["fuse.effect"] = builder.unit
             for key, attribute in attributes.items():
                 kernel.attributes[key] = attribute
+
+    def _multiples(self) -> set[str]:
+        """The names of the sizes that 16 divides by a guard."""
+        return {
+            self.names[value]
+            for param in self.launch.function.params
+            if isinstance(value := self.given[param.name], Expr)
+            and value in self.names
+            and not (param.do_not_specialize or param.do_not_specialize_on_alignment)
+            and is_multiple(self.launch.given[param.name])
+        }
 
     def _fill(self, block: ir.Block, arguments: Mapping[ir.Value, ir.Value]) -> None:
         """Moves the body into ``block``: a parameter becomes what the argument or the constant is in it."""
