@@ -297,6 +297,14 @@ def test_an_operand_that_is_the_same_along_the_sum() -> None:
     assert torch.equal(got[0], torch.full((N,), float("inf")))
 
 
+def test_an_operand_that_is_loaded_as_something_else_behind_the_sum() -> None:
+    body = f"""%inf = arith.constant 0x7F80 : bf16
+%a = "fuse.load"(%x, %true, %inf) {{at = ["d0", "d2"]}} : ({bf16(M, K)}, i1, bf16) -> bf16
+load w[d2, d1] -> b
+"""
+    check(planned(product(body + DOT + STORE).text()), [X, W], LEFT @ RIGHT)
+
+
 def test_a_value_that_both_operands_and_the_result_need() -> None:
     body = """load x[d0, d2] -> a0
 load w[d2, d1] -> b0
@@ -366,6 +374,22 @@ def test_two_products_and_a_gate(operands: str) -> None:
     case = product(LOADS + DOT + GATE.replace("OPERANDS", operands), inputs={"u": bf16(K, N)})
     wanted = torch.nn.functional.silu(LEFT @ RIGHT) * (LEFT @ u.double())
     check(planned(case.text()), [X, W, u], wanted, tolerance=1e-4)
+
+
+def test_products_with_different_rows() -> None:
+    """The rows of the first product are d0 and d3, those of the second d0 alone."""
+    body = """load x[d0, d3, d2] -> a
+load w[d2, d1] -> b
+load y[d0, d2] -> a2
+%c2 = "fuse.dot"(%a2, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+%s = arith.addf %c, %c2 : f32
+store s -> o[d0, d3, d1]"""
+    lines = body.splitlines()
+    body = "\n".join([*lines[:2], DOT.strip(), *lines[2:]])
+    x = values((M, 20, K), "bf16", 5)
+    inputs = {"x": bf16(M, 20, K), "w": bf16(K, N), "y": bf16(M, K)}
+    case = Case({**DIMS, "d3": "20"}, inputs, {"o": tensor(M, 20, N)}, body)
+    check(planned(case.text()), [x, W, X], x.double() @ RIGHT + (LEFT @ RIGHT)[:, None])
 
 
 def test_products_over_different_dims() -> None:
