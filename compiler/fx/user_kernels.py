@@ -128,7 +128,7 @@ def is_narrow(value: Any) -> bool:
     value = value.meta.get("val") if isinstance(value, Node) else value
     if isinstance(value, SymInt) and not value.node.has_hint():
         return False
-    return bool(-(2**31) <= value) and bool(value < 2**31)
+    return bool(value >= -(2**31)) and bool(value < 2**31)
 
 
 def is_multiple(value: Any) -> bool:

@@ -120,8 +120,8 @@ class Fuser:
         return False
 
     def _slower(self, a: int, b: int, work: int) -> Refusal | None:
-        """The rule ``slower``: a merge whose estimate is negative.  One kernel that spends ``work`` issue slots,
-        some of them again, is estimated beside two, which store and load what is between them.
+        """The rule ``slower``: a merge whose estimate is negative.  One kernel that spends ``work`` issue
+        slots, some of them again, is estimated beside two, which store and load what is between them.
         """
         graph, apart = self.graph, 0.0
         for group in (a, b):

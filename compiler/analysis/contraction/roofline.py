@@ -21,7 +21,6 @@ from .product import Product
 from .surroundings import Moved
 from .tiles import ProductForm, blocks_for, microseconds
 
-
 #: What the library reaches of the tensor cores' peak in a wave of full blocks.
 _COMPUTE = 0.82
 #: The part of the device's bandwidth that a kernel reaches, and the library.

@@ -1,7 +1,7 @@
-"""The rule ``slower``: what a merge computes again is charged to that merge, once for each block of a product."""
+"""The rule ``slower``: a merge that computes something again is estimated as a whole."""
 
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
