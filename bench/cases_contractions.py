@@ -17,7 +17,9 @@ GROUP = 128
 SHAPES = ((14336, 4096), (4096, 14336), (128256, 4096))
 
 
-def _plain(source: Source, rows: int, outputs: int, inputs: int) -> Built:
+def silu_linear(source: Source, rows: int, outputs: int, inputs: int) -> Built:
+    """SiLU of a product: x[rows, inputs], w[outputs, inputs]."""
+
     def plain(x: Tensor, w: Tensor) -> Tensor:
         return F.silu(F.linear(x, w))
 
@@ -25,7 +27,9 @@ def _plain(source: Source, rows: int, outputs: int, inputs: int) -> Built:
     return Built(plain, args, (outputs * inputs + rows * (inputs + outputs)) * source.size)
 
 
-def _int8(source: Source, rows: int, outputs: int, inputs: int) -> Built:
+def int8_linear(source: Source, rows: int, outputs: int, inputs: int) -> Built:
+    """A product with int8 weights, which have a scale for each output."""
+
     def int8(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
         return F.linear(x, w.to(x.dtype)) * scale
 
@@ -57,5 +61,5 @@ CONTRACTIONS = graph_table(
     )
     for outputs, inputs in SHAPES
     for rows in (1, 2, 4)
-    for name, build in (("linear_silu", _plain), ("linear_int8", _int8), ("linear_int4", _int4))
+    for name, build in (("linear_silu", silu_linear), ("linear_int8", int8_linear), ("linear_int4", _int4))
 )

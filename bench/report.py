@@ -34,6 +34,7 @@ TITLES = {
     "kernels": "Memory-bound graphs",
     "further": "Further memory-bound graphs",
     "contractions": "Products of few rows",
+    "products": "Products with what is around them",
     "wild": "Workloads from outside",
     "models": "Models",
     "accuracy": "Accuracy",
@@ -48,6 +49,7 @@ LEGENDS = {
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
     "further": "As above, of graphs and shapes that no rule was written for.",
     "contractions": "As above, of products of few rows with the weights of Llama 3 8B.",
+    "products": "As above, of products of more rows, and of short sums.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
@@ -64,11 +66,12 @@ LEGENDS = {
     "memory in a steady step. `vs`: the last compiler over each of the others.",
 }
 #: Suites whose figures are times.
-TIMED = ("kernels", "further", "contractions", "wild", "models", "host", "compile")
+TIMED = ("kernels", "further", "contractions", "products", "wild", "models", "host", "compile")
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "further": kernel_rows,
     "contractions": kernel_rows,
+    "products": kernel_rows,
     "wild": wild_rows,
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
@@ -107,7 +110,7 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "further", "contractions", "wild", "models"):
+    if suite in ("kernels", "further", "contractions", "products", "wild", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite == "compile":
         lines += [f"- {line}" for line in compile_summary(records)]

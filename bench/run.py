@@ -28,6 +28,7 @@ TASK_LIMIT = {
     "kernels": 120.0,
     "further": 120.0,
     "contractions": 120.0,
+    "products": 180.0,
     "wild": 180.0,
     "models": 400.0,
     "accuracy": 120.0,
