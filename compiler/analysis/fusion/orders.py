@@ -20,7 +20,8 @@ def both_orders(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> b
 
     They can if all of this holds.  The two together are all dims.  Memory is contiguous along one of them
     (the row), which fits in registers.  The other one has enough rows, of a static number that divides into
-    equal shares.  Nothing that runs at every point depends on a column's sum.
+    equal shares.  Nothing that runs at every point depends on a column's sum, and no reduction along rows
+    does.
     """
     plan = t.planned
     if one & other or plan.parallel or any(e.constant is None for e in plan.extents.values()):
@@ -91,14 +92,17 @@ def _offsets(t: FusionTrial) -> Iterator[tuple[frozenset[str], Expr]]:
 
 def _ends_with(plan: FusionPlan, column: frozenset[str]) -> bool:
     """Whether everything that depends on a column's sum runs and stores along columns only, so that no point
-    is visited again.
+    is visited again, and reduces nothing along them.
+
+    A share of the rows has a part of each column's sum.  The norm of all column sums needs whole sums, so a
+    kernel that computes both could only share out the columns: each program would walk down all rows.
     """
     after: set[int] = set()
     for number, instance in enumerate(plan.instances):  # producers come before their readers
         summary = plan.members[instance.member].summary
         sums = any(plan.image(instance, x.over) & column for x in summary.crossings)
         waits = not after.isdisjoint(instance.sources.values())
-        if waits and plan.image(instance, instance.dims) & column:
+        if waits and (plan.image(instance, instance.dims) & column or summary.crossings):
             return False
         if sums and _stores_along(plan, instance, column):
             return False

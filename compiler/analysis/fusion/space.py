@@ -141,7 +141,9 @@ class Spaces:
         free: Sequence[str],
     ) -> dict[str, str]:
         """Member dim -> cluster dim of the same extent.  Of all pairings, one with the most pairs; of these,
-        the first with the most loads that coincide.
+        the first with the most loads that coincide.  None where the best pairing only looks right: the member
+        would read its tensors across the rows of the cluster's (sums of two differences of an image: 512 rows
+        of 511, and 511 rows of 512).
         """
 
         def score(pairing: dict[str, str]) -> PairingScore:
@@ -149,7 +151,11 @@ class Spaces:
             return PairingScore(len(pairing), self.coinciding(number, cluster, trial))
 
         pairings = _pairings(list(loose), loose, free, self.clusters[cluster], self.facts)
-        return max(islice(pairings, MAX_PAIRINGS), key=score)
+        best = max(islice(pairings, MAX_PAIRINGS), key=score)
+        placing = {**dims, **{d: sym(n) for d, n in best.items()}}
+        if len(best) > 1 and self.turned(number, cluster, placing):
+            return {}
+        return best
 
     def join_pieces(
         self,
@@ -214,6 +220,23 @@ class Spaces:
             for r in member.summary.reads
             if all(n in dims for c in r.coords for n in c.symbols() if n in member.summary.dims)
         )
+
+    def turned(self, number: int, cluster: int, dims: Mapping[str, Expr]) -> bool:
+        """Whether a member would step along other dims in the last dims of its tensors than the cluster's
+        members do in theirs, judged by the reads over the most dims of each.
+        """
+        member = self.members[number]
+        placing = Instance(number, cluster, {d: dims.get(d, const(0)) for d in member.summary.dims})
+        own = self.inner_dims(placing)
+        theirs = {d for i in self.instances if i.cluster == cluster for d in self.inner_dims(i)}
+        return bool(own and theirs) and own.isdisjoint(theirs)
+
+    def inner_dims(self, instance: Instance) -> frozenset[str]:
+        """The dims of the space that the last coordinates of an instance's widest reads step along."""
+        reads = [r for r in self.members[instance.member].summary.reads if r.coords and not r.indirect]
+        most = max((len(r.dims) for r in reads), default=0)
+        last = [r.coords[-1:] for r in reads if len(r.dims) == most]
+        return frozenset(s for coords in last for e in self.over(instance, coords) for s in e.symbols())
 
     def relate(self, first: int, other: int) -> bool:
         """Unites two clusters by a tensor that both read at corresponding points; False if there is none."""

@@ -3,7 +3,7 @@ names, and which of them runs innermost is decided by tiling, after all fusion.
 """
 
 import pytest
-from fusion_checks import SCHEDULED, check, kernel_names, softmax
+from fusion_checks import SCHEDULED, check, kernel_names, run_passes, softmax
 from fusion_modules import Graph
 
 from fuse_mlir.passes.fold_views import FoldViews
@@ -84,6 +84,37 @@ def test_a_norm_of_groups_joins_what_has_one_of_its_dims_in_pieces_and_two_as_on
         (120, 20, 5, 1),
     )
     check(g, g.pointwise("exp", g.pointwise("mul", images, w)), kernels=1)
+
+
+@pytest.mark.parametrize("height", [5, 6])
+def test_sums_that_only_look_alike_stay_apart(height: int) -> None:
+    """Two tensors of as many points, one of them with rows of the other's number of rows: to fuse their sums,
+    one would be read across its rows.
+    """
+    g = Graph()
+    x, y = g.input(2, 5, 6), g.input(2, *((6, 5) if height == 6 else (5, 6)))
+    sums = [g.reduce("sum", g.pointwise("exp", t), (1, 2)) for t in (x, y)]
+    after, _ = check(g, g.pointwise("add", *sums))
+    assert len(kernel_names(after)) == (2 if height == 6 else 1)
+
+
+def test_sums_in_two_orders_of_one_tensor_still_share_its_read() -> None:
+    g = Graph()
+    x = g.input(5, 6)
+    sums = [g.reduce("sum", x, (0, 1)), g.reduce("max", g.transpose(x, 0, 1), (0, 1))]
+    check(g, g.pointwise("add", *sums), kernels=1)
+
+
+@pytest.mark.parametrize(("first", "together"), [(0, False), (1, True)])
+def test_a_sum_of_sums_of_columns_waits_for_all_rows(first: int, together: bool) -> None:
+    """A program that walks down its share of the rows has a part of each column's sum, and whole sums of its
+    rows.
+    """
+    g = Graph()
+    sums = g.reduce("sum", g.input(2112, 256), (first,))
+    total = g.reduce("sum", g.pointwise("mul", sums, sums), (1 - first,))
+    after, _ = run_passes(g.text(sums, total))
+    assert len(kernel_names(after)) == (1 if together else 2)
 
 
 def test_a_long_chain_with_turns_is_one_kernel() -> None:
