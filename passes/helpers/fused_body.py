@@ -75,7 +75,10 @@ class Body:
                     taken = [values[o] for o in operands]
                     self.results[number] = self.copy(op, name, instance, taken, known).results[0]
             else:
-                new = self.copy(op, name, instance, [values[o] for o in operands], known)
+                taken = [values[o] for o in operands]
+                if name == "fuse.device_assert" and guard is not None:
+                    taken[1] = self.binary("arith.andi", taken[1], guard, op.location)
+                new = self.copy(op, name, instance, taken, known)
                 values.update(zip(op.results, new.results, strict=True))
 
     def load(

@@ -287,10 +287,10 @@ class _Planner:
                 f"{name} reduces, and its readers need it at other points than it computes",
                 reads="; ".join(reads),
             )
-        if member.summary.asserts:
+        if member.summary.asserts and not self.visited(member, cluster, mappings):
             raise FusionRefused(
                 "index-mismatch",
-                f"{name} asserts at each of its points, and its readers would not visit each point once",
+                f"{name} asserts at each of its points, and its readers do not visit each of them",
                 reads="; ".join(reads),
             )
         if not self.escaping.isdisjoint(member.results):
@@ -315,6 +315,30 @@ class _Planner:
             )
             for reader, _ in found:
                 self.spaces.instances[reader.instance].sources[reader.position] = index
+
+    def visited(self, member: Member, cluster: int, mappings: Iterable[tuple]) -> bool:
+        """Whether one read visits every point of a member, as that of a piece which is concatenated does.
+
+        Each dim of the member is another dim of the cluster, less where the piece begins.  Elsewhere in the
+        cluster the guard of the read is false, and nothing is asserted.
+        """
+        extents = self.spaces.clusters[cluster]
+        sizes = {d: e for d, e in member.summary.dims.items() if e.constant != 1}
+
+        def covers(mapping: Mapping[str, Expr]) -> bool:
+            named = (mapping[d].symbols() & extents.keys() for d in sizes if d in mapping)
+            names = [next(iter(found)) for found in named if found]
+            if len(set(names)) < len(sizes):
+                return False
+            starts = [sym(n) - mapping[d] for d, n in zip(sizes, names, strict=True)]
+            return all(
+                not start.symbols() & extents.keys()
+                and self.facts.nonnegative(start)
+                and self.facts.nonnegative(extents[n] - size - start)
+                for n, size, start in zip(names, sizes.values(), starts, strict=True)
+            )
+
+        return any(covers(dict(pairs)) for pairs, _ in mappings)
 
     def connect(self, number: int, readers: Sequence[_Reader]) -> int:
         """Unites the clusters of a member's readers by what they read of it; returns the cluster."""

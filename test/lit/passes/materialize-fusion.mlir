@@ -204,3 +204,43 @@ module attributes {fuse.device = "cpu"} {
     return %out : tensor<1x1xf32>
   }
 }
+
+// -----
+
+// A piece of a concatenation asserts something of what it reads: beside the piece nothing is read, nor asserted.
+// CHECK-LABEL: func.func private @fused_check_cat_0
+// CHECK: %[[IN:.*]] = arith.cmpi sge, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[V:.*]] = "fuse.load"(%{{.*}}, %[[IN]], %{{.*}}) {at = ["d0 - 3"]}
+// CHECK: %[[OK:.*]] = arith.cmpf ogt, %[[V]], %{{.*}} : f32
+// CHECK: "fuse.device_assert"(%[[OK]], %[[IN]]) {message = "not positive"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<7xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %a = call @check(%x, %e) {fuse.group = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<7xf32>
+    %r = call @cat(%y, %a, %o) {fuse.group = 0 : i64} : (tensor<3xf32>, tensor<4xf32>, tensor<7xf32>) -> tensor<7xf32>
+    return %r : tensor<7xf32>
+  }
+  func.func private @check(%x: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4xf32>, i1, f32) -> f32
+    %c = arith.cmpf ogt, %v, %zero : f32
+    "fuse.device_assert"(%c, %true) {message = "not positive"} : (i1, i1) -> ()
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %r : tensor<4xf32>
+  }
+  func.func private @cat(%y: tensor<3xf32>, %x: tensor<4xf32>, %o: tensor<7xf32>) -> tensor<7xf32> attributes {fuse.kernel, fuse.dims = {d0 = "7"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d0 - 3"} : () -> i64
+    %low = arith.cmpi slt, %i, %c0 : i64
+    %high = arith.cmpi sge, %i, %c0 : i64
+    %v = "fuse.load"(%y, %low, %zero) {at = ["d0"]} : (tensor<3xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %high, %zero) {at = ["d0 - 3"]} : (tensor<4xf32>, i1, f32) -> f32
+    %s = arith.select %low, %v, %w : f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<7xf32>, f32, i1) -> tensor<7xf32>
+    return %r : tensor<7xf32>
+  }
+}

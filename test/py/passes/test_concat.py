@@ -4,7 +4,7 @@ read through views.
 
 import pytest
 import torch
-from compiling import check
+from compiling import Compiled, check
 from torch import Tensor
 
 F = torch.nn.functional
@@ -49,3 +49,22 @@ def test_nothing_is_copied(function, kernels, externs):
     assert (graph.launches_after, graph.externs) == (kernels, externs)
     made = str(graph.module).count('"fuse.empty"')
     assert made == kernels, "every kernel writes a result: there is no buffer between"
+
+
+def looked_up(table: Tensor, rows: Tensor, other: Tensor) -> Tensor:
+    return torch.cat([other, table[rows].exp()], 1)
+
+
+def cut_off(table: Tensor, rows: Tensor, other: Tensor) -> Tensor:
+    return torch.cat([other, table[rows].exp()], 1)[:, :5] * 2
+
+
+@pytest.mark.parametrize(("function", "kernels"), [(looked_up, 1), (cut_off, 2)])
+def test_rows_of_a_table_are_looked_up_where_they_are_concatenated(function, kernels):
+    """The look-up asserts its indices: the concatenation does so if it reads every row that is looked up."""
+    rows = torch.tensor([[3, -1, 0, 4]] * 6)
+    (graph,) = check(function, torch.randn(5, 16), rows, torch.randn(6, 3, 16)).graphs
+    assert graph.launches_after == kernels
+    assert "index out of bounds" in str(graph.module)
+    with pytest.raises(Exception, match="index out of bounds"):
+        Compiled(function)(torch.randn(4, 16), rows, torch.randn(6, 3, 16))
