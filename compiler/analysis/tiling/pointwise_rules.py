@@ -118,11 +118,16 @@ def _elements(shape: KernelShape) -> int:
     """Elements of a program: two of a thread where most reads step over elements from one point to the next,
     as those of a window with a stride do.  A thread reads one element at a time then, however many it has,
     and what a warp reads at once spans as many lines as a thread has elements.
+
+    A last dim of a few points that a read steps over (one of the images that a pixel shuffle weaves together)
+    does not count: a thread's elements go through it and on, and lie together in each of these images.
     """
+    elements = elements_per_program(shape)
+    if shape.size(shape.order[-1]) * 2 * THREADS_OF_FOUR_WARPS <= elements:
+        return elements
     reads = [a for a in full_accesses(shape) if a in shape.kernel.loads]
     steps = [shape.steps(a).get(shape.order[-1]) for a in reads]
     skips = sum(step is not None and abs(step) > 1 for step in steps)
-    elements = elements_per_program(shape)
     return min(elements, 2 * THREADS_OF_FOUR_WARPS) if 2 * skips > len(reads) else elements
 
 

@@ -54,6 +54,8 @@ _FEW_PROGRAMS = 4
 _SHARING_ROWS, _SHARING_BLOCK, _SHARING_WARPS, _SHARING_STAGES = 4, 512, 2, 3
 #: Most products in such a block.
 _SHARED_POINTS = 4096
+#: Of rows that share all that is read along them: rows, elements and warps of a block.
+_CROSS_ROWS, _CROSS_BLOCK, _CROSS_WARPS = 8, 256, 4
 #: Bytes of a thread's loads that are in flight at once: 16 of 16 bytes, 64 registers.
 THREAD_BYTES = 256
 
@@ -130,6 +132,8 @@ def products_share_a_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
     shared = [a for a in loads if not shape.kernel.op_dims[a.op] & set(shape.parallel)]
     if not shared or len(shared) == len(loads) or shape.kernel.scans or shape.rereads:
         return None
+    if any(set(row.dims) & shape.kernel.op_dims[a.op] for a in shape.kernel.stores):
+        return None
     if shape.points(shape.parallel) < _SHARING_ROWS * hardware.full_grid:
         return None
     if not all(map(is_sum_of_products, shape.kernel.reductions)):
@@ -141,6 +145,30 @@ def products_share_a_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
         rows //= 2
     tile = row.looped(min(block, ceil_power(row.length)), _SHARING_WARPS, rows)
     return Tile(tile.axes, tile.num_warps, _SHARING_STAGES)
+
+
+def rows_share_operands(row: ReducedRow, hardware: Hardware) -> Tile | None:
+    """Eight rows a program, in blocks of 256 elements: 16 of a thread.
+
+    When: what is read along a row is the same for all rows (every box of one list beside every box of
+    another), a loop goes through a row once, registers hold the values that live at once, and there are rows
+    for the whole chip.  Why: a program of one row reads all of it from the cache and uses each element once;
+    here each serves four elements of a thread.
+    """
+    shape = row.shape
+    loads = [shape.kernel.op_dims[a.op] for a in shape.kernel.loads]
+    if not shape.parallel or shape.rereads or shape.kernel.scans or row.length < 2 * _CROSS_BLOCK:
+        return None
+    if not any(dims & set(row.dims) for dims in loads) or any(
+        dims & set(row.dims) and dims & set(shape.parallel) for dims in loads
+    ):
+        return None
+    if shape.points(shape.parallel) < _CROSS_ROWS * hardware.full_grid:
+        return None
+    elements = _CROSS_ROWS * _CROSS_BLOCK // (_CROSS_WARPS * hardware.warp)
+    if elements * shape.live_values > LARGE_REGISTERS:
+        return None
+    return row.looped(_CROSS_BLOCK, _CROSS_WARPS, _CROSS_ROWS)
 
 
 # --- rows in registers ------------------------------------------------------------------------------------

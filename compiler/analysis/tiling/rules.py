@@ -65,6 +65,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         subject=row_rules.ReducedRow.of,
         rules=(
             TilingRule("products-share-a-row", row_rules.products_share_a_row),
+            TilingRule("rows-share-operands", row_rules.rows_share_operands),
             TilingRule("crossed-rows", row_rules.crossed_rows),
             TilingRule("short-rows", row_rules.short_rows),
             TilingRule("row-of-two-warps", row_rules.row_of_two_warps),

@@ -106,6 +106,28 @@ def matmul(m, n, k, behind="store c -> o[d0, d1]", sizes=None, **inputs):
 
 COLUMN_MAXIMA = "fold max c[d1] -> m : f32\n%s = arith.subf %c, %m : f32\nstore s -> o[d0, d1]"
 
+
+def pairs(m, n, more=""):
+    """The largest difference of each of m numbers and all of n others; all differences are stored, too."""
+    return Case(
+        {"d0": str(m), "d1": str(n)},
+        {"x": tensor(m), "y": tensor(n)},
+        {"o": tensor(m, n), "a": tensor(m)},
+        "load x[d0] -> v\nload y[d1] -> w\n%s = arith.subf %v, %w : f32\nstore s -> o[d0, d1]\n"
+        f"fold max s[d1] -> m : f32\n{more}store m -> a[d0]",
+    )
+
+
+def woven(parts, element="bf16"):
+    """Images woven together along rows, as a pixel shuffle does."""
+    return Case(
+        {"d0": "4096", "d1": "512", "d2": str(parts)},
+        {"x": tensor(parts, 4096, 512, element=element)},
+        {"o": tensor(4096, 512, parts, element=element)},
+        "load x[d2, d0, d1] -> v\nstore v -> o[d0, d1, d2]",
+    )
+
+
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {
     "held-columns": (
@@ -130,6 +152,7 @@ KERNELS = {
         "d0 looped 1, d1 resident 4096; 8 warps, 3 stages",
     ),
     "products-share-a-row": (product("x"), "d0 grid 4, d1 looped 512; 2 warps, 3 stages"),
+    "rows-share-operands": (pairs(8192, 4096), "d0 grid 8, d1 looped 256; 4 warps, 1 stages"),
     "crossed-rows": (
         matrix(65536, 256, SOFTMAX, "bf16", strides="1,65536"),
         "d0 grid 32, d1 resident 256; 2 warps, 1 stages",
@@ -197,6 +220,34 @@ MORE = {
         product("a", "b", "c", "d"),
         "d0 grid 4, d1 looped 256; 2 warps, 3 stages",
     ),
+    "products that are stored themselves": (
+        "row-resident",
+        Case(
+            {"d0": "4096", "d1": "4096"},
+            {"x": tensor(4096, 4096), "y": tensor(4096)},
+            {"o": tensor(4096, 4096), "a": tensor(4096)},
+            LOAD + "load y[d1] -> w\n%p = arith.mulf %v, %w : f32\nfold sum p[d1] -> m : f32\n"
+            "store p -> o[d0, d1]\nstore m -> a[d0]",
+        ),
+        "d0 grid 1, d1 resident 4096; 8 warps, 1 stages",
+    ),
+    "pairs of too few rows for the chip": (
+        "row-resident",
+        pairs(2048, 4096),
+        "d0 grid 1, d1 resident 4096; 8 warps, 1 stages",
+    ),
+    "pairs whose rows are short": (
+        "short-rows",
+        pairs(65536, 511),
+        "d0 grid 2, d1 resident 512; 2 warps, 1 stages",
+    ),
+    "pairs that keep many values": (
+        "row-looped",
+        pairs(8192, 4096, MANY.replace("%v", "%s") + SUM.replace("y0 = arith.addf %m", "y0 = arith.addf %w")),
+        "d0 grid 1, d1 looped 1024; 8 warps, 1 stages",
+    ),
+    "two images woven together": ("flat", woven(2), "d0*d1*d2 grid 2048; 4 warps, 1 stages"),
+    "twelve images woven together": ("flat", woven(12), "d0*d1*d2 grid 256; 4 warps, 1 stages"),
     "eight rows share weights": (
         "products-share-a-row",
         product(*"abcdefgh"),
