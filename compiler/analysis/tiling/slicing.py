@@ -84,6 +84,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     )
     extent = kernel.dims[dim]
     count = min(wanted, shape.size(dim))
+    if extent.constant is not None and _worth_points(shape, crossed, dim, wanted):
+        count = extent.constant
     exact = extent.constant is not None
     if exact:
         divisor = _divisor(extent.constant or 1, count)
@@ -95,6 +97,25 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         return NotSliced("uneven", f"the extent {extent} of {dim} has no divisor near {count}")
     count = floor_power(count)
     return Slicing(dim, count, (extent + (count - 1)).floordiv(count), False, crossed, reductions, programs)
+
+
+def _worth_points(shape: KernelShape, crossed: tuple[str, ...], dim: str, wanted: int) -> bool:
+    """Whether slices of one point each, less than twice as many as wanted, are better.
+
+    Something that varies along ``dim`` alone of the crossed dims is then computed once a program.  In a slice
+    of several points it is computed again at each of the other dims' points.
+    """
+    few = shape.size(dim) < 2 * wanted
+    others = set(crossed) - {dim}
+    long = shape.points(tuple(others)) * _bytes_per_point(shape, crossed) >= SLICE_BYTES
+    return (
+        few
+        and long
+        and any(
+            dim in shape.kernel.op_dims[a.op] and not shape.kernel.op_dims[a.op] & others
+            for a in shape.kernel.loads
+        )
+    )
 
 
 def _reads_again_from_cache(shape: KernelShape, crossed: tuple[str, ...], hardware: Hardware) -> bool:

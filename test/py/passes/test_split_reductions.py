@@ -45,6 +45,19 @@ def test_long_rows(kind: str, n: int) -> None:
     compare(text, [rows(2, n)], *ALL, rtol=1e-4, atol=1e-2)
 
 
+@pytest.mark.parametrize(("operand", "at", "slices"), [(1536, "d0", 1536), (8192, "d1", 768)])
+def test_slices_of_a_point_compute_what_varies_along_it_once(operand: int, at: str, slices: int) -> None:
+    """A sum of a scaled matrix: where each row has a factor of its own, a slice is a row."""
+    body = f"""load x[d0, d1] -> v
+load y[{at}] -> w
+%p = arith.mulf %v, %w : f32
+fold sum p[d0, d1] -> s : f32
+store s -> o[]"""
+    inputs = {"x": tensor(1536, 8192), "y": tensor(operand)}
+    case = Case({"d0": "1536", "d1": "8192"}, inputs, {"o": tensor()}, body)
+    assert f"tensor<{slices}xf32>" in str(lowered(case.text(), SplitReductions(hardware="h200")))
+
+
 @pytest.mark.parametrize("kind", ["any", "all"])
 def test_booleans(kind: str) -> None:
     x = torch.full((3, 65539), kind == "all")
