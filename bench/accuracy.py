@@ -275,15 +275,15 @@ def _autocast(device: torch.device, dtype: torch.dtype | None) -> contextlib.Abs
 @contextlib.contextmanager
 def _exact_matmul() -> Iterator[None]:
     """float32 means float32: no TF32 in matrix products or convolutions, in any of the runs."""
-    libraries = (torch.backends.cuda.matmul, torch.backends.cudnn)
-    allowed = [library.allow_tf32 for library in libraries]
-    for library in libraries:
-        library.allow_tf32 = False
+    backends = (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn)
+    before = [backend.fp32_precision for backend in backends]
+    for backend in backends:
+        backend.fp32_precision = "ieee"
     try:
         yield
     finally:
-        for library, value in zip(libraries, allowed, strict=True):
-            library.allow_tf32 = value
+        for backend, value in zip(backends, before, strict=True):
+            backend.fp32_precision = value
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -18,6 +18,7 @@ from ...base.hardware import Hardware
 from ...ir.sizes import estimate
 from .few_rows import Unmeasured
 from .product import Product
+from .tensor_cores import FEW
 from .surroundings import Moved
 from .tiles import ProductForm, blocks_for, microseconds
 
@@ -51,6 +52,8 @@ def unmeasured(product: Product) -> Unmeasured | None:
     if not all(spec.is_static for spec in product.specs.values()):
         return Unmeasured("sizes", "sizes that are known when compiling only")
     left, right = product.specs["left"], product.specs["right"]
+    if min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
+        return Unmeasured("few-rows", f"at most {FEW} rows or columns are not multiplied on tensor cores")
     if left.element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
     if not product.dims["left"].endswith("mk") or not product.dims["right"].endswith("kn"):

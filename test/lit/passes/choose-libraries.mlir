@@ -294,3 +294,18 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @activated(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = true}}
 }
+
+// -----
+
+// Must not fire: rows of weights so short that most of a warp would idle.
+// CHECK: call @short_sums(
+// SAID: missed: choose-libraries: short: @short_sums is the library's: sums of 31 elements: a kernel is worth it from 32 on [short_sums]
+// LIBRARY: call @short_sums(
+// GENERATED: call @short_sums_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<800000x31xf32>, %w: tensor<31x4xf32, #fuse.layout<"31,4", "1,31", "0", "">>) -> tensor<800000x4xf32> {
+    %y = call @short_sums(%x, %w) : (tensor<800000x31xf32>, tensor<31x4xf32, #fuse.layout<"31,4", "1,31", "0", "">>) -> tensor<800000x4xf32>
+    return %y : tensor<800000x4xf32>
+  }
+  func.func private @short_sums(tensor<800000x31xf32>, tensor<31x4xf32, #fuse.layout<"31,4", "1,31", "0", "">>) -> tensor<800000x4xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

@@ -283,7 +283,8 @@ def test_modes_that_cannot_be_compared_are_refused():
 
 def test_compare_leaves_no_trace():
     def settings():
-        tf32 = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32)
+        cudnn = torch.backends.cudnn
+        tf32 = [b.fp32_precision for b in (torch.backends.cuda.matmul, cudnn.conv, cudnn.rnn)]
         return (*tf32, torch.backends.cudnn.enabled, torch.get_default_dtype(), torch.is_grad_enabled())
 
     before = settings()
