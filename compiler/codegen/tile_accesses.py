@@ -24,7 +24,7 @@ from .tile_builder import TileBuilder, shape_of
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, memory_element, to_memory
-from .tile_plan import KernelPlan
+from .tile_plan import ASSERTS, KernelPlan
 from .tile_shift import elements, shifted_words, widened
 
 #: A thread reads an operand of the columns again for each row that it has points in, up to this many rows.
@@ -264,7 +264,11 @@ class TileAccesses:
         return "first" if self.stage == self.loops[-1] or op.name == "fuse.store" else "last"
 
     def _active(self, op: ir.Operation, axes: Sequence[int] | None = None) -> ir.Value | None:
-        """A mask of the lanes (along ``axes``, or all) and programs in which a store or assert happens."""
+        """A mask of the lanes (along ``axes``, or all) and programs in which a store or assert happens.
+
+        A store happens once where other dims share its axis.  An assert may hold again at each of their
+        points: to leave lanes out would take more instructions.
+        """
         builder = self.builder
         mask = self.index.mask(self.plan.axes[op] if axes is None else axes)
         for axis in self.plan.missing_grid_axes(op):
@@ -273,6 +277,6 @@ class TileAccesses:
                     mask, builder.cmpi("eq", self.index.blocks[axis], builder.constant(0, "i32"))
                 )
         for dim in self.plan.missing_dims(op):
-            if self.kernel.dims[dim].constant != 1:
+            if self.kernel.dims[dim].constant != 1 and op.name not in ASSERTS:
                 mask = builder.both(mask, self.index.is_zero(sym(dim)))
         return mask
