@@ -15,6 +15,7 @@ from .deduplicate_results import DeduplicateResults
 from .duplicate_cheap import DuplicateCheap
 from .eliminate_dead import EliminateDead
 from .expand_dots import ExpandDots
+from .fold_ranges import FoldRanges
 from .fold_views import FoldViews
 from .fuse_horizontal import FuseHorizontal
 from .fuse_vertical import FuseVertical
@@ -84,6 +85,7 @@ def default_pipeline(
             ExpandDots(),  # what holds for sums holds for products
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
             NarrowStores(),  # write only the part that changes, once fusion of the whole is over
+            FoldRanges(),  # what extents decide needs no code
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition

@@ -1,0 +1,153 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-ranges)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-ranges,fold-ranges)" --split-input-file --verify-diagnostics | FileCheck %s
+
+// The row is computed and lies inside: its assert and its index go.  The column is loaded: its own stay.
+// CHECK-LABEL: func.func private @k
+// CHECK: %[[J:.*]] = "fuse.load"(%arg1
+// CHECK: %[[L:.*]] = arith.cmpi slt, %[[J]], %{{.*}} : i64
+// CHECK: "fuse.device_assert"(%[[L]], %true) {message = "column"}
+// CHECK-NOT: device_assert
+// CHECK: "fuse.load"(%arg0, %[[L]], %{{.*}}, %[[J]]) {at = ["d0", "i0"]} : (tensor<4x8xf32>, i1, f32, i64) -> f32
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x8xf32>, %j: tensor<4xi64>) -> tensor<4xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %y = call @k(%x, %j, %o) : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<4x8xf32>, %j: tensor<4xi64>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c4 = arith.constant 4 : i64
+    %c8 = arith.constant 8 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %negative = arith.cmpi slt, %i, %c0 : i64
+    %wrapped = arith.addi %i, %c4 : i64
+    %row = arith.select %negative, %wrapped, %i : i64
+    %low = arith.cmpi sge, %row, %c0 : i64
+    %high = arith.cmpi slt, %row, %c4 : i64
+    %inside = arith.andi %low, %high : i1
+    "fuse.device_assert"(%inside, %true) {message = "row"} : (i1, i1) -> ()
+    %column = "fuse.load"(%j, %true, %c0) {at = ["d0"]} : (tensor<4xi64>, i1, i64) -> i64
+    %fits = arith.cmpi slt, %column, %c8 : i64
+    "fuse.device_assert"(%fits, %true) {message = "column"} : (i1, i1) -> ()
+    %both = arith.andi %inside, %fits : i1
+    %v = "fuse.load"(%x, %both, %zero, %row, %column) {at = ["i0", "i1"]} : (tensor<4x8xf32>, i1, f32, i64, i64) -> f32
+    %s = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Each predicate, decided both ways; d0 is 0 to 3.
+// CHECK-LABEL: func.func private @k
+// CHECK-NOT: cmpi
+// CHECK: "fuse.load"(%arg0, %true, %{{.*}}) {at = ["d0", "7"]}
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x8xf32>, %j: tensor<4xi64>) -> tensor<4xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %y = call @k(%x, %j, %o) : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<4x8xf32>, %j: tensor<4xi64>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c4 = arith.constant 4 : i64
+    %c8 = arith.constant 8 : i64
+    %c3 = arith.constant 3 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %k = "fuse.index"() {expr = "d0 + 4"} : () -> i64
+    %back = arith.subi %i, %k : i64
+    %a = arith.cmpi slt, %i, %k : i64
+    %b = arith.cmpi sle, %i, %c3 : i64
+    %c = arith.cmpi sgt, %c4, %i : i64
+    %d = arith.cmpi sge, %i, %c0 : i64
+    %e = arith.cmpi slt, %i, %c0 : i64
+    %f = arith.cmpi sle, %k, %c3 : i64
+    %g = arith.cmpi sgt, %i, %c3 : i64
+    %h = arith.cmpi sge, %c3, %k : i64
+    %n = arith.cmpi slt, %back, %c0 : i64
+    %ab = arith.andi %a, %b : i1
+    %cd = arith.andi %c, %d : i1
+    %ef = arith.ori %e, %f : i1
+    %gh = arith.ori %g, %h : i1
+    %yes = arith.andi %ab, %cd : i1
+    %no = arith.ori %ef, %gh : i1
+    %not = arith.xori %no, %true : i1
+    %most = arith.andi %yes, %not : i1
+    %all = arith.andi %most, %n : i1
+    %v = "fuse.load"(%x, %all, %zero) {at = ["d0", "7"]} : (tensor<4x8xf32>, i1, f32) -> f32
+    %s = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Must not fire: each comparison holds for some points only, the index is a sum, or a sum might wrap around.
+// CHECK-LABEL: func.func private @k
+// CHECK-COUNT-7: arith.cmpi
+// CHECK: "fuse.load"(%arg0, %{{.*}}, %{{.*}}, %{{.*}}) {at = ["i0", "0"]}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x8xf32>, %j: tensor<4xi64>) -> tensor<4xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %y = call @k(%x, %j, %o) : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<4x8xf32>, %j: tensor<4xi64>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c4 = arith.constant 4 : i64
+    %c8 = arith.constant 8 : i64
+    %c1 = arith.constant 1 : i64
+    %c3 = arith.constant 3 : i64
+    %huge = arith.constant 9223372036854775806 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %sum = arith.addi %i, %huge : i64
+    %a = arith.cmpi slt, %i, %c3 : i64
+    %b = arith.cmpi sle, %c1, %i : i64
+    %c = arith.cmpi sgt, %i, %c0 : i64
+    %d = arith.cmpi sge, %i, %c3 : i64
+    %e = arith.cmpi sgt, %sum, %c0 : i64
+    %f = arith.cmpi ne, %i, %c1 : i64
+    %column = "fuse.load"(%j, %true, %c0) {at = ["d0"]} : (tensor<4xi64>, i1, i64) -> i64
+    %picked = arith.select %a, %column, %i : i64
+    %g = arith.cmpi sge, %picked, %c0 : i64
+    %ab = arith.xori %a, %b : i1
+    %cd = arith.xori %c, %d : i1
+    %ef = arith.xori %e, %f : i1
+    %abcd = arith.xori %ab, %cd : i1
+    %efg = arith.xori %ef, %g : i1
+    %all = arith.xori %abcd, %efg : i1
+    %v = "fuse.load"(%x, %all, %zero, %picked) {at = ["i0", "0"]} : (tensor<4x8xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Bad input: a load that names an index which it does not take.
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x8xf32>, %j: tensor<4xi64>) -> tensor<4xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %y = call @k(%x, %j, %o) : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<4x8xf32>, %j: tensor<4xi64>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c4 = arith.constant 4 : i64
+    %c8 = arith.constant 8 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    // expected-error@+1 {{expected coordinates over the dims d0, the sizes none and 1 indices, got i1}}
+    %v = "fuse.load"(%x, %true, %zero, %i) {at = ["d0", "i1"]} : (tensor<4x8xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
