@@ -60,9 +60,9 @@ class ChooseLibraries(AnalysisPass):
     ``generated`` makes kernels of all products that can be one.  For a GPU, ``auto`` chooses by the estimates
     of products of two matrices with at most ``max_rows`` rows or columns, in bf16, f16 or f32, where the
     weights lie along the dim that is summed and sums have at least 32 elements
-    (``compiler/analysis/contraction/few_rows.py``).  It keeps the calls of others, unless ``tensor_cores`` is true: then products of more rows are kernels where the kernel
-    is estimated to take at most 0.85 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
-    known when compiling.
+    (``compiler/analysis/contraction/few_rows.py``).  It keeps the calls of others, unless ``tensor_cores`` is
+    true: then products of more rows are kernels where the kernel is estimated to take at most 0.85 of the
+    call's time (``roofline.py``), in bf16 and f16, of sizes that are known when compiling.
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, nor on a convolution that is not 1x1, or has strides, padding or groups.

@@ -21,7 +21,7 @@ ROLES = (*TENSORS, "alpha", "beta", "gelu", "free", "none", "false", "zeros", "o
 
 
 @dataclass(frozen=True)
-class Form:
+class EinsumForm:
     """An op of torch's ``aten``, overload ``default``.
 
     dims:  of left, right and the result, as einsum writes them.  Dims of left and right that the result lacks
@@ -45,16 +45,16 @@ class Form:
         return left, right, result
 
 
-def _form(dims: str, added: str = "", **roles: str) -> Form:
+def _form(dims: str, added: str = "", **roles: str) -> EinsumForm:
     assert not set(roles.values()) - set(ROLES), f"roles are {', '.join(ROLES)}"
-    return Form(dims, MappingProxyType(roles), added)
+    return EinsumForm(dims, MappingProxyType(roles), added)
 
 
 _MATRICES, _BATCHES = "mk,kn->mn", "bmk,bkn->bmn"
 _SCALED = {"beta": "beta", "alpha": "alpha"}
 
 #: By the op's name in ``base/products.py``.
-FORMS: Mapping[str, Form] = MappingProxyType(
+FORMS: Mapping[str, EinsumForm] = MappingProxyType(
     {
         "mm": _form(_MATRICES, self="left", mat2="right"),
         "bmm": _form(_BATCHES, self="left", mat2="right"),
@@ -80,7 +80,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 )  # fmt: skip
 
 
-def product_form(name: str) -> Form | None:
+def product_form(name: str) -> EinsumForm | None:
     """The form of an op as the IR names it (``aten.mm.default``); None for other ops and overloads."""
     space, _, rest = name.partition(".")
     op, _, overload = rest.partition(".")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ...base.product_forms import TENSORS, Form, product_form
+from ...base.product_forms import TENSORS, EinsumForm, product_form
 from ...index import Expr, const
 from ...ir.contractions import ACCUMULATORS, PRECISIONS
 from ...ir.dialects import fuse
@@ -148,7 +148,7 @@ class Product:
 _RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",), "i64": ("i64",)}
 
 
-def _arguments(callee: ir.Operation, form: Form) -> dict[str, ir.Attribute] | None:
+def _arguments(callee: ir.Operation, form: EinsumForm) -> dict[str, ir.Attribute] | None:
     """The arguments of a call by their roles, without those that are None or free; None where one has a value
     with which the op does not have the form."""
     positional = list(ir.ArrayAttr(callee.attributes["fuse.args"]))
@@ -181,7 +181,7 @@ _VALUES = {
 }
 
 
-def _dims(form: Form, values: Mapping[str, ir.Value], result: ir.Value) -> dict[str, str] | None:
+def _dims(form: EinsumForm, values: Mapping[str, ir.Value], result: ir.Value) -> dict[str, str] | None:
     """The dims of each tensor and of the result; None where a tensor has other dims than the form."""
     specs = {role: TensorSpec.of(v.type) for role, v in values.items()}
     left, right, made = form.spelled(specs["left"].rank)

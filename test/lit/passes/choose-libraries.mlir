@@ -299,7 +299,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: rows of weights so short that most of a warp would idle.
 // CHECK: call @short_sums(
-// SAID: missed: choose-libraries: short: @short_sums is the library's: sums of 31 elements: a kernel is worth it from 32 on [short_sums]
+// SAID: missed: choose-libraries: short, kernel_us={{.*}}, library_us={{.*}}: @short_sums is the library's: sums of 31 elements: a kernel is worth it from 32 on [short_sums]
 // LIBRARY: call @short_sums(
 // GENERATED: call @short_sums_kernel(
 module attributes {fuse.device = "cuda:0"} {

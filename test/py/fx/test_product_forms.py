@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fuse_mlir.compiler.base.product_forms import FORMS, ROLES, TENSORS, Form, product_form
+from fuse_mlir.compiler.base.product_forms import FORMS, ROLES, TENSORS, EinsumForm, product_form
 from fuse_mlir.compiler.base.products import product_op
 
 aten = torch.ops.aten
@@ -25,7 +25,7 @@ def test_roles_are_known() -> None:
 
 @pytest.mark.parametrize("name", ["mm", "bmm", "mv", "dot"])
 def test_dims_are_those_of_einsum(name: str) -> None:
-    form: Form = FORMS[name]
+    form: EinsumForm = FORMS[name]
     extent = dict(zip("bmkn", (2, 3, 4, 5), strict=True))
     dims = form.dims.split("->")[0].split(",")
     left, right = (torch.randn([extent[d] for d in side]) for side in dims)
