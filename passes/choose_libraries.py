@@ -59,10 +59,10 @@ class ChooseLibraries(AnalysisPass):
     ``products``: ``library`` keeps all calls, and ``auto`` keeps those of a module for the CPU.
     ``generated`` makes kernels of all products that can be one.  For a GPU, ``auto`` chooses by the estimates
     of products of two matrices with at most ``max_rows`` rows or columns, in bf16, f16 or f32, where the
-    weights lie along the dim that is summed and sums have at least 32 elements
-    (``compiler/analysis/contraction/few_rows.py``).  It keeps the calls of others, unless ``tensor_cores`` is
-    true: then products of more rows are kernels where the kernel is estimated to take at most 0.85 of the
-    call's time (``roofline.py``), in bf16 and f16, of sizes that are known when compiling.
+    weights lie along the dim that is summed and sums have at least 256 elements
+    (``compiler/analysis/contraction/few_rows.py``).  Products of more rows become kernels where the kernel is
+    estimated to take at most 0.87 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
+    known when compiling; with ``tensor_cores`` false they stay calls.
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
@@ -77,7 +77,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: str = "auto"
     max_rows: Count = 4
-    tensor_cores: bool = False
+    tensor_cores: bool = True
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)

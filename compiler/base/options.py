@@ -70,10 +70,11 @@ class Options:
     epilogues: ``library`` lets the library's matrix products compute the tanh-GELU or ReLU behind them, and
         add to residual sums in place; ``generated`` leaves both to generated kernels, ``auto`` is ``library``
         on a GPU, unless ``products`` is ``generated``.
-    products: ``auto`` makes a kernel of a matrix product of at most 4 rows where the cost model says that the
-        kernel is faster (pass ``choose-libraries``); on a CPU it makes none.  ``library`` leaves all products
-        to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU too:
-        batched products, 1x1 convolutions and those of ``base/product_forms.py``, with any sizes and strides.
+    products: ``auto`` makes a kernel of a matrix product where the cost model says that the kernel is faster
+        with what fuses into it (pass ``choose-libraries``); on a CPU it makes none.  ``library`` leaves all
+        products to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU
+        too: batched products, 1x1 convolutions and those of ``base/product_forms.py``, with any sizes and
+        strides.
     flex_attention: ``inductor`` lets Inductor compile ``torch.nn.attention.flex_attention`` and its gradient;
         where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``auto`` is
         ``inductor`` on a GPU, and ``eager`` elsewhere and with ``deterministic``.

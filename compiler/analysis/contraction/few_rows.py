@@ -20,8 +20,9 @@ _KERNEL_STARTS, _LIBRARY_STARTS = 2.2, 7.3
 #: Types that were measured.
 _FLOATS = ("bf16", "f16", "f32")
 #: Fewest elements of a sum: a kernel reads each row of weights as a row in memory, and shorter ones leave
-#: most of a warp idle (800000 x 4 by 4 x 4 in float32: 122 us, the library 23).
-SHORTEST = 32
+#: most of a warp idle (800000 x 4 by 4 x 4 in float32: 122 us, the library 23; 262144 x 64 by 64 x 4 in
+#: bfloat16: 82 us more than the library).
+SHORTEST = 256
 
 
 @dataclass(frozen=True)
