@@ -18,6 +18,9 @@ from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
 
+#: Products of more than ``max_rows`` rows that ``auto`` weighs.
+_TENSOR_CORES = ("none", "widened", "all")
+
 
 @dataclass(frozen=True)
 class _Choice:
@@ -62,13 +65,14 @@ class ChooseLibraries(AnalysisPass):
     weights lie along the dim that is summed and sums have at least 256 elements
     (``compiler/analysis/contraction/few_rows.py``).  Products of more rows become kernels where the kernel is
     estimated to take at most 0.87 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
-    known when compiling; with ``tensor_cores`` false they stay calls.
+    known when compiling.  ``tensor_cores`` says which of these: ``widened``, those with a factor that
+    pointwise kernels make from fewer bytes (weights of 8 bits), ``all`` or ``none``.
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
 
-    Raises PassError on an unknown ``products`` or ``hardware``, on a product whose shapes do not match, and
-    on ``fuse.precision = "tf32"`` of other types than f32.
+    Raises PassError on an unknown ``products``, ``tensor_cores`` or ``hardware``, on a product whose shapes
+    do not match, and on ``fuse.precision = "tf32"`` of other types than f32.
     """
 
     name: ClassVar[str] = "choose-libraries"
@@ -77,7 +81,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: str = "auto"
     max_rows: Count = 4
-    tensor_cores: bool = True
+    tensor_cores: str = "widened"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -85,6 +89,12 @@ class ChooseLibraries(AnalysisPass):
             expected = ", ".join(get_args(Products))
             raise PassError(
                 f"{self.name}: unknown products '{self.products}': expected one of {expected}",
+                module.operation.location,
+            )
+        if self.tensor_cores not in _TENSOR_CORES:
+            expected = ", ".join(_TENSOR_CORES)
+            raise PassError(
+                f"{self.name}: unknown tensor-cores '{self.tensor_cores}': expected one of {expected}",
                 module.operation.location,
             )
         program = analyses.get(Program)
@@ -122,7 +132,8 @@ class ChooseLibraries(AnalysisPass):
             kernel = few.kernel_microseconds(hardware, cost.fused_bytes)
             library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
         else:
-            reason, margin = unmeasured(product) if self.tensor_cores else few, MARGIN
+            weighed = self.tensor_cores == "all" or (self.tensor_cores == "widened" and cost.widened)
+            reason, margin = unmeasured(product) if weighed else few, MARGIN
             kernel, library = roofline(product, cost, around.hints, hardware)
         numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
         if isinstance(few, FewRows):

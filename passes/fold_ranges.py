@@ -10,7 +10,7 @@ from ..compiler.ir.defining import defining_op, is_true
 from ..compiler.ir.kernel import kernel_facts, string, strings
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.kernels import kernel_body, text_list
+from .helpers.kernels import adding_dims, keep_dims, kernel_body, text_list
 from .helpers.program import Program
 from .pass_base import AnalysisPass
 
@@ -40,7 +40,8 @@ class FoldRanges(AnalysisPass):
 
     Such comparisons come from indices that the program computes itself, and from a concatenation of which a
     reader takes one piece: its other pieces are never read.  What is loaded or converted from a float has no
-    bounds.  A kernel in which nothing is decided is left as it is.  Raises PassError on a module without
+    bounds.  A kernel in which nothing is decided is left as it is, and a store that accumulates runs as often
+    as before.  Raises PassError on a module without
     ``@main``.
 
     Remarks: ``passed: folded``, with the number of comparisons and of indices.
@@ -54,8 +55,10 @@ class FoldRanges(AnalysisPass):
         for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
             if not any(op.name == "fuse.index" for op in kernel_body(func)):
                 continue
+            adding = adding_dims(func)
             comparisons = _Ranges(kernel_facts(func)).fold(func)
             if comparisons:
+                keep_dims(func, adding)
                 program.clean(func)
             indices = _named_indices(func)
             if comparisons or indices:

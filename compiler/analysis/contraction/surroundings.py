@@ -16,13 +16,15 @@ class Moved:
     """``fused_bytes``: by one kernel of the product and what is around it.
 
     ``call_bytes``, ``call_launches``: where the product is a call, and what makes each operand or reads the
-    result is a kernel of its own.  ``own_bytes``: of them, by the call.
+    result is a kernel of its own.  ``own_bytes``: of them, by the call.  ``widened``: whether pointwise
+    kernels make a factor from fewer bytes, such as weights of 8 bits.
     """
 
     fused_bytes: int
     call_bytes: int
     call_launches: int
     own_bytes: int
+    widened: bool = False
 
 
 @dataclass
@@ -39,7 +41,8 @@ class Surroundings:
     def cost(self, product: Product) -> Moved:
         """Of a product.  Its kernel computes an operand that pointwise kernels make for nothing else."""
         result = self._bytes(product.result)
-        fused, call, launches, own = result, result, 1, result
+        fused, call, launches, own, widened = result, result, 1, result, False
+        factors = (product.values["left"], product.values["right"])
         for operand in product.operands:
             sources: dict[ir.Value, None] = {}
             made = self._sources(operand, sources)
@@ -48,13 +51,14 @@ class Surroundings:
             own += self._bytes(operand)
             call += self._bytes(operand) + (read + self._bytes(operand) if made else 0)
             launches += made
+            widened |= operand in factors and made and read < self._bytes(operand)
         readers = [self._reads_pointwise(use.owner.operation) for use in product.result.uses]
         if any(readers):
             call += 2 * result
             launches += 1
             if not all(readers):  # the product is stored beside what is computed of it
                 fused += result
-        return Moved(fused, call, launches, own)
+        return Moved(fused, call, launches, own, widened)
 
     def _sources(self, value: ir.Value, found: dict[ir.Value, None]) -> bool:
         """Adds what a kernel reads that computes ``value``; whether pointwise kernels make the value."""

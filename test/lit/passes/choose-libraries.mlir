@@ -1,8 +1,8 @@
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=false})" --split-input-file | FileCheck %s
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=false})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=none})" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=none})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=library})" --split-input-file | FileCheck %s --check-prefix=LIBRARY
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 products=generated})" --split-input-file | FileCheck %s --check-prefix=GENERATED
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=CORES
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=all})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=CORES
 
 // One row: both read the weights once, and the kernel nearer to the bandwidth.
 // CHECK-LABEL: func.func @main

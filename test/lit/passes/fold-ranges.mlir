@@ -131,6 +131,30 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not change how often a store adds: its guard is decided, and it still runs for each of 8 points.
+// CHECK-LABEL: func.func private @k
+// CHECK: "fuse.index"() {expr = "d1"}
+// CHECK: %[[SAME:.*]] = arith.select
+// CHECK: "fuse.store"(%arg1, %[[SAME]], %{{.*}}) {at = ["d0"], mode = "add"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> {
+    %y = call @k(%x, %o) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c8 = arith.constant 8 : i64
+    %i = "fuse.index"() {expr = "d1"} : () -> i64
+    %inside = arith.cmpi slt, %i, %c8 : i64
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4xf32>, i1, f32) -> f32
+    %s = "fuse.store"(%o, %v, %inside) {at = ["d0"], mode = "add"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
 // Bad input: a load that names an index which it does not take.
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<4x8xf32>, %j: tensor<4xi64>) -> tensor<4xf32> {

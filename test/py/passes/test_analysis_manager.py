@@ -108,7 +108,7 @@ def test_one_program_serves_the_passes_up_to_the_first_that_does_not_preserve_it
     monkeypatch.setattr(Program, "of", lambda module: read.append(module) or of(module))
     manager = PassManager(default_pipeline("scheduled"), verify_each=False)
     manager.run(imported("chain", 20))
-    assert len(read) == 2  # for lower-control-deps and those behind it; for reorder-for-peak
+    assert len(read) == 3  # for lower-control-deps and those behind it; for fold-ranges; for reorder-for-peak
 
 
 @dataclass(frozen=True)
