@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 
+from ...ir.contractions import ACCUMULATORS
 from ...ir.kernel import over
 from ...mlir import ir
 from ..kernel.shape import KernelShape
 
 #: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
 FEW = 4
-#: Types of both operands and of the sum that ``tt.dot`` takes.
-_TYPES = {
-    **{(narrow, narrow): "f32" for narrow in ("bf16", "f16", "f32", "f8E4M3FN", "f8E5M2")},
-    ("f64", "f64"): "f64",
-    ("i8", "i8"): "i32",
-}
+#: Element types that ``fuse.dot`` multiplies and ``tt.dot`` does not.
+_SUMMED = ("i16", "i32", "i64")
 
 
 @dataclass(frozen=True)
@@ -32,6 +29,6 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     if min(rows, columns) <= FEW:
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
-    if _TYPES.get((first, second)) != made:
+    if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:
         return Summed("types", f"tensor cores do not sum products of {first} and {second} in {made}")
     return None

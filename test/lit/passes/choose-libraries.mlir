@@ -309,3 +309,19 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @short_sums(tensor<800000x255xf32>, tensor<255x4xf32, #fuse.layout<"255,4", "1,255", "0", "">>) -> tensor<800000x4xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Must not fire: the number of rows is not known when compiling.
+// CHECK: call @some_rows(
+// SAID: missed: choose-libraries: sizes, kernel_us={{.*}}, library_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only [some_rows]
+// LIBRARY: call @some_rows(
+// GENERATED: call @some_rows_kernel(
+// CORES: missed: choose-libraries: sizes, kernel_us={{.*}}, library_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only [some_rows]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s: index {fuse.sym = "s0", fuse.hint = 2 : i64}, %x: tensor<?x4096xbf16, #fuse.layout<"s0,4096", "4096,1", "0", "">>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> {
+    %y = call @some_rows(%x, %w, %s) : (tensor<?x4096xbf16, #fuse.layout<"s0,4096", "4096,1", "0", "">>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>, index) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">>
+    return %y : tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">>
+  }
+  func.func private @some_rows(tensor<?x4096xbf16, #fuse.layout<"s0,4096", "4096,1", "0", "">>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>, index) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}, fuse.held = array<i64: 2>}
+}
