@@ -5,7 +5,7 @@ Every function takes the plain dicts of the JSON file, so that old files can be 
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .timing import Timing, compare_timings
@@ -111,9 +111,17 @@ def kernel_line(record: Record) -> str:
 
 def kernel_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[str]]:
     """Header and rows: device times in microseconds; in brackets the speed as a fraction of the copy's."""
+    return _graph_rows(records, backends, "us", _kernel_cell, megabytes=True)
+
+
+def _graph_rows(
+    records: Sequence[Record], backends: Sequence[str], unit: str, cell: Callable[..., str], megabytes: bool
+) -> list[list[str]]:
+    """Header and rows of graphs: ``cell`` writes a backend's time from its entry and the copy's timing."""
     *others, subject = backends
-    header = ["case", "dtype", "MB", "copy us", *(f"{name} us" for name in backends)]
     counted = [name for name in backends if any(_generated(record, name) is not None for record in records)]
+    header = ["case", "dtype", *(["MB"] if megabytes else []), "copy us"]
+    header += [f"{name} {unit}" for name in backends]
     header += [f"vs {name}" for name in others] + [f"kernels {'/'.join(counted)}".strip(), "note"]
     rows = [header]
     for record in records:
@@ -122,13 +130,13 @@ def kernel_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list
             rows.append([record["key"], *("-" for _ in header[1:-1]), "failed"])
             continue
         copy = timing_of(entries.get("copy"))
-        cells = [record["case"], SHORT.get(record["dtype"], record["dtype"]), f"{record['bytes'] / 1e6:.1f}"]
+        cells = [record["case"], SHORT.get(record["dtype"], record["dtype"])]
+        cells += [f"{record['bytes'] / 1e6:.1f}"] if megabytes else []
         cells.append(f"{copy.device:.1f}" if copy else "-")
-        cells += [_kernel_cell(entries.get(name), copy) for name in backends]
+        cells += [cell(entries.get(name), copy) for name in backends]
         cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
         cells.append("/".join(_count(_generated(record, name)) for name in counted) or "-")
-        cells.append(_kernel_note(record, subject))
-        rows.append(cells)
+        rows.append([*cells, _kernel_note(record, subject)])
     return rows
 
 
@@ -173,24 +181,9 @@ def _kernel_note(record: Record, subject: str) -> str:
 
 def wild_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[str]]:
     """Header and rows: device time in microseconds, wall time in brackets; the ratios are of device times."""
-    *others, subject = backends
-    counted = [name for name in backends if any(_generated(record, name) is not None for record in records)]
-    header = ["case", "dtype", "copy us", *(f"{name} us (wall)" for name in backends)]
-    header += [f"vs {name}" for name in others] + [f"kernels {'/'.join(counted)}".strip(), "note"]
-    rows = [header]
-    for record in records:
-        entries = record.get("backends", {})
-        if not entries:
-            rows.append([record["key"], *("-" for _ in header[1:-1]), "failed"])
-            continue
-        copy = timing_of(entries.get("copy"))
-        cells = [record["case"], SHORT.get(record["dtype"], record["dtype"])]
-        cells.append(f"{copy.device:.1f}" if copy else "-")
-        cells += [_wall_cell(entries.get(name), 1.0, 1) for name in backends]
-        cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
-        cells.append("/".join(_count(_generated(record, name)) for name in counted) or "-")
-        rows.append([*cells, _kernel_note(record, subject)])
-    return rows
+    return _graph_rows(
+        records, backends, "us (wall)", lambda entry, copy: _wall_cell(entry, 1.0, 1), megabytes=False
+    )
 
 
 def wild_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
