@@ -65,6 +65,38 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A cast keeps the 0 behind the end, and is not masked again.  A sum does not.
+// CHECK-LABEL: func.func private @widened
+// CHECK: %[[X:.*]] = arith.sitofp %{{.*}} : tensor<16x64xi8> to tensor<16x64xbf16>
+// CHECK-NOT: arith.select
+// CHECK: %[[Y:.*]] = arith.addf %{{.*}} : tensor<64x32xbf16>
+// CHECK: %[[MASKED:.*]] = arith.select %{{.*}}, %[[Y]], %{{.*}} : tensor<64x32xi1>, tensor<64x32xbf16>
+// CHECK-NOT: arith.select
+// CHECK: "tt.dot"(%[[X]], %[[MASKED]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<10x50xi8>, %w: tensor<50x70xbf16>) -> tensor<10x70xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<10x70xf32>
+    %y = call @widened(%x, %w, %o) : (tensor<10x50xi8>, tensor<50x70xbf16>, tensor<10x70xf32>) -> tensor<10x70xf32>
+    return %y : tensor<10x70xf32>
+  }
+  func.func private @widened(%x: tensor<10x50xi8>, %w: tensor<50x70xbf16>, %o: tensor<10x70xf32>) -> tensor<10x70xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "10", d1 = "70", d2 = "50"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 16 : i64, kind = "grid"}, {dims = ["d1"], block = 32 : i64, kind = "grid"}, {dims = ["d2"], block = 64 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %none) {at = ["d0", "d2"]} : (tensor<10x50xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<50x70xbf16>, i1, bf16) -> bf16
+    %f = arith.sitofp %a : i8 to bf16
+    %t = arith.addf %b, %b : bf16
+    %s = "fuse.dot"(%f, %t) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<10x70xf32>, f32, i1) -> tensor<10x70xf32>
+    return %r : tensor<10x70xf32>
+  }
+}
+
+// -----
+
 // Must not fire: a product of few rows is a sum by now, and is reduced.
 // CHECK-LABEL: func.func private @summed
 // CHECK-NOT: tt.dot

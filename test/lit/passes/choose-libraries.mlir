@@ -31,6 +31,40 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// A row that is added is part of the product of one row.
+// CHECK: call @row_added_kernel(
+// SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=1: @row_added becomes a kernel
+// LIBRARY: call @row_added(
+// GENERATED: call @row_added_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%c: tensor<14336xbf16>, %x: tensor<1x4096xbf16>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16> {
+    %y = call @row_added(%c, %x, %w) : (tensor<14336xbf16>, tensor<1x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16>
+    return %y : tensor<1x14336xbf16>
+  }
+  func.func private @row_added(tensor<14336xbf16>, tensor<1x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Torch ops that are no products write an operand and read the result: no kernel computes them with the product.
+// CHECK: call @between_kernel(
+// SAID: passed: choose-libraries: kernel, {{.*}}@between becomes a kernel
+// LIBRARY: call @between(
+// GENERATED: call @between_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x4096xbf16>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16> {
+    %s = call @cumsum(%x) : (tensor<1x4096xbf16>) -> tensor<1x4096xbf16>
+    %y = call @between(%s, %w) : (tensor<1x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16>
+    %z = call @cumsum_1(%y) : (tensor<1x14336xbf16>) -> tensor<1x14336xbf16>
+    return %z : tensor<1x14336xbf16>
+  }
+  func.func private @cumsum(tensor<1x4096xbf16>) -> tensor<1x4096xbf16> attributes {fuse.extern = "aten.cumsum.default", fuse.args = [#fuse.arg<0 : i64>, 1 : i64], fuse.kwargs = {}}
+  func.func private @cumsum_1(tensor<1x14336xbf16>) -> tensor<1x14336xbf16> attributes {fuse.extern = "aten.cumsum.default", fuse.args = [#fuse.arg<0 : i64>, 1 : i64], fuse.kwargs = {}}
+  func.func private @between(tensor<1x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
 // Must not fire: four rows alone take a kernel longer than the library.
 // CHECK: call @four_rows(
 // SAID: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=4: @four_rows is the library's: a kernel is estimated to take longer [four_rows]
@@ -293,6 +327,23 @@ module attributes {fuse.device = "cuda:0"} {
     return %y : tensor<64x48xbf16>
   }
   func.func private @activated(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = true}}
+}
+
+// -----
+
+// Without GELU it is ReLU.
+// CHECK: call @rectified(
+// LIBRARY: call @rectified(
+// GENERATED: call @rectified_kernel(
+// GENERATED-NOT: math.tanh
+// GENERATED: arith.maximumf
+// GENERATED-NOT: math.tanh
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%c: tensor<48xbf16>, %x: tensor<64x32xbf16>, %w: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
+    %y = call @rectified(%c, %x, %w) : (tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @rectified(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = false}}
 }
 
 // -----

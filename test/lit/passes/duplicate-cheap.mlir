@@ -124,6 +124,88 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: a kernel writes to the row that is spread before the second kernel reads what it was.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @spread(
+// CHECK-NOT: call @spread(
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%r: tensor<8xf32>, %x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %m = call @spread(%r, %o) : (tensor<8xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @add(%x, %m, %p) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %n = call @negate(%r) : (tensor<8xf32>) -> tensor<8xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @add(%y, %m, %q) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @negate(%r: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%r, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %n = arith.negf %v : f32
+    %out = "fuse.store"(%r, %n, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %out : tensor<8xf32>
+  }
+  func.func private @spread(%r: tensor<8xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%r, %true, %zero) {at = ["d0 mod 8"]} : (tensor<8xf32>, i1, f32) -> f32
+    %out = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: an op writes to a view of the row that is spread.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @spread(
+// CHECK-NOT: call @spread(
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%r: tensor<8xf32>, %x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %m = call @spread(%r, %o) : (tensor<8xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @add(%x, %m, %p) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %v = "fuse.view"(%r) {map = ["v0*4 + v1"], syms = []} : (tensor<8xf32>) -> tensor<2x4xf32>
+    call @add_twice(%v) : (tensor<2x4xf32>) -> ()
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @add(%y, %m, %q) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @add_twice(tensor<2x4xf32>) attributes {fuse.extern = "mylib.add_twice_.default", fuse.args = [#fuse.arg<0 : i64>], fuse.mutated = array<i64: 0>, fuse.returns = array<i64>}
+  func.func private @spread(%r: tensor<8xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%r, %true, %zero) {at = ["d0 mod 8"]} : (tensor<8xf32>, i1, f32) -> f32
+    %out = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: an op writes to a view of the mask, and what @mask computes is what it held before.
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-1: call @mask(

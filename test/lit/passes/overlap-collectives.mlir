@@ -116,6 +116,22 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: the collective is declared, and nothing calls it.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @mm
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+    %c = call @mm(%x, %x) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    return %c : tensor<1024x1024xf32>
+  }
+  func.func private @mm(tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32> attributes {fuse.extern = "aten.mm.default",
+      fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @gather(tensor<128x1024xf32>) -> tensor<1024x1024xf32> attributes {fuse.effect, fuse.ranks = 8 : i64,
+      fuse.extern = "_c10d_functional.all_gather_into_tensor.default", fuse.args = [#fuse.arg<0 : i64>, 8, "0"], fuse.kwargs = {}}
+}
+
+// -----
+
 // Must not fire: sizes are symbolic, and processes may have other hints.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @gather

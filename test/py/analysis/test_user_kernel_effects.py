@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import fields
 from unittest import mock
 
 import pytest
@@ -15,7 +16,7 @@ from torch import Tensor
 from user_kernel_launches import Launch, parsed
 from user_kernel_models import LAUNCHES
 
-from fuse_mlir.compiler.analysis.user_kernel.effects import kernel_effects, pointer_effects
+from fuse_mlir.compiler.analysis.user_kernel.effects import PointerEffects, kernel_effects, pointer_effects
 from fuse_mlir.compiler.analysis.user_kernel.maps import PointerAccess, access_maps
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir
 from fuse_mlir.compiler.mlir import ir
@@ -39,6 +40,12 @@ AT_UNKNOWN_ELEMENTS = {
 SPELT_DIFFERENTLY = (
     "arg_max", "copied_tiles", "device_functions", "histogram", "moments", "moved_rows", "with_hints",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("effect", [field.name for field in fields(PointerEffects)])
+def test_two_uses_have_the_effects_of_both(effect: str) -> None:
+    one = PointerEffects(**{effect: True})
+    assert one | PointerEffects() == PointerEffects() | one == one
 
 
 def function(module: ir.Module) -> ir.Operation:

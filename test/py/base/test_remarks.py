@@ -36,12 +36,13 @@ def test_the_text_names_each_line_once_and_no_location_without_one() -> None:
         'loc("c"("m.py":3:0))',
         'loc("copy_")',
         "n.py:7",
+        "<string>: eval",
     )
     remarks = Remarks()
     remarks.add("fuse", "passed", "fused", "one kernel", ops=("a", "c"), locations=places)
     remarks.add("fuse", "passed", "fused", "one kernel", ops=("d",), locations=('loc("d")',))
     assert remarks.render("text").splitlines() == [
-        "passed: fuse: fused: one kernel [a + c] at m.py:3, m.py:4, n.py:7",
+        "passed: fuse: fused: one kernel [a + c] at m.py:3, m.py:4, n.py:7, <string>: eval",
         "passed: fuse: fused: one kernel [d]",
     ]
 

@@ -8,6 +8,7 @@ import torch
 from compiling import check
 from made_up_gpu import made_up_gpu
 from torch import nn
+from torch.testing._internal.two_tensor import TwoTensor
 
 from fuse_mlir.compiler import backend
 from fuse_mlir.compiler.driver import calling_convention
@@ -106,6 +107,18 @@ def test_a_graph_that_takes_a_list_keeps_the_wrapper_that_opens_it():
     call = backend.fuse(graph, [[torch.randn(4)]])
     x = torch.randn(4)
     torch.testing.assert_close(call([x])[0], x * 2, rtol=0, atol=0)
+
+
+def test_a_graph_that_makes_a_subclass_keeps_the_wrapper_that_wraps_it():
+    graph = torch.fx.symbolic_trace(lambda x: (torch.sin(x), torch.cos(x)))
+    (output,) = graph.graph.find_nodes(op="output")
+    with graph.graph.inserting_before(output):
+        output.args = ((graph.graph.call_function(TwoTensor, output.args[0]),),)
+    graph.recompile()
+    x = torch.randn(4)
+    (made,) = backend.fuse(graph, [x])(x)
+    assert isinstance(made, TwoTensor)
+    torch.testing.assert_close((made.a, made.b), (x.sin(), x.cos()), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("function", "count"), [(lambda x: x.sin() * 2, 2), (lambda x: (x @ x).sin(), 3)])

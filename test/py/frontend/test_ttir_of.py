@@ -4,6 +4,7 @@ import re
 
 import pytest
 from effectful_kernels import tl, triton
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from fuse_mlir.compiler.frontend.user_kernels.facts import effects_of
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import (
@@ -11,6 +12,7 @@ from fuse_mlir.compiler.frontend.user_kernels.ttir_of import (
     NumberKind,
     PointerKind,
     UserKernelError,
+    described,
     ttir_of,
 )
 
@@ -61,6 +63,21 @@ def test_promises_are_those_of_the_arguments():
 def test_no_promise_is_made_up():
     ttir = ttir_of(scaled, {"x": PointerKind("fp32"), "y": PointerKind("fp32"), "n": 1, "m": 3, "by": 3.0})
     assert ttir.arguments == ("x", "y", "n", "m", "by") and not any(promises(ttir))
+
+
+def test_of_a_size_that_is_not_known_nothing_is_promised():
+    ttir = ttir_of(
+        scaled, {"x": PointerKind("fp32"), "y": PointerKind("fp32"), "n": 1, "m": NumberKind("i64")}
+    )
+    assert ttir.arguments == ("x", "y", "n", "m", "by") and not any(promises(ttir))
+
+
+def test_what_torch_knows_of_numbers():
+    symbols = ShapeEnv()
+    assert described(symbols.create_unbacked_symint()) == NumberKind("i64")
+    assert described(symbols.create_unbacked_symfloat()) == NumberKind("fp32")
+    assert described(symbols.create_unbacked_symbool()) == NumberKind("u1")
+    assert described(True) is True
 
 
 def test_what_triton_says_of_a_kernel_is_in_the_error():

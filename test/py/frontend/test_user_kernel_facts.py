@@ -8,10 +8,11 @@ import effectful_kernels as kernels
 import pytest
 import torch
 from compiling import Compiled
-from effectful_kernels import triton
+from effectful_kernels import tl, triton
+from torch._subclasses.fake_tensor import FakeTensorMode
 from user_kernels import opaque_kernels
 
-from fuse_mlir.compiler.frontend.user_kernels.facts import facts_of
+from fuse_mlir.compiler.frontend.user_kernels.facts import _capability, facts_of
 from fuse_mlir.compiler.frontend.user_kernels.tracing import user_kernel_facts
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import UserKernelError, ttir_of
 
@@ -180,6 +181,29 @@ def test_facts_are_for_all_configurations():
     facts = facts_of(kernels.sometimes_kernel, {"x": X, "a": X, "b": X, "n": 64, "block": 64}, {})
     assert facts.written == ["a", "b"] and not facts.effect
     assert facts.parameters["x"].read and not facts.parameters["a"].read
+
+
+@triton.autotune([triton.Config({"through": True}), triton.Config({"through": False})], key=["n"])
+@triton.jit
+def through_kernel(x, n, through: tl.constexpr):
+    if through:
+        tl.store(tl.load(x).to(tl.pointer_type(tl.int64)), n)
+
+
+def test_one_configuration_that_is_not_understood_is_enough():
+    facts = facts_of(through_kernel, {"x": X.long(), "n": 64}, {})
+    assert facts.parameters["x"].unknown and facts.why == "it accesses addresses that it loads or computes"
+
+
+def test_a_kernel_is_analysed_for_the_gpu_of_its_tensors(monkeypatch):
+    """Nothing is known of a GPU where torch finds none."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        x = torch.empty(8, device="cuda:1")
+    asked = []
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.get_device_capability", lambda device: asked.append(device) or (8, 6))
+    assert _capability({"n": 3, "y": X, "x": x}) == 86 and asked == [x.device]
+    assert _capability({"n": 3, "y": X}) == 90
 
 
 def test_a_kernel_that_triton_refuses_may_write_everything():

@@ -28,7 +28,7 @@ from user_kernels import (
 
 from fuse_mlir.compiler.base.errors import UserKernelGrid, UserKernelRefused
 from fuse_mlir.compiler.frontend.ops.user_kernels import launches
-from fuse_mlir.compiler.fx.user_kernels import launch_of
+from fuse_mlir.compiler.fx.user_kernels import Opaque, _constant_text, launch_of
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -264,3 +264,13 @@ def test_a_grid_of_no_integers():
     assert UserKernelGrid.__name__ in str(raised.value)
     assert f"user_kernels.py:{add_kernel.starting_line_number} " in str(raised.value)
     assert "with an extent of 1.5625: expected integers" in str(raised.value)
+
+
+def test_what_a_constant_is_in_the_key_of_a_program():
+    """A function is its source, so that a program of another function is not taken from the cache."""
+    assert (
+        _constant_text(((1, None), add_kernel, "a", True))
+        == f"((1, None), {add_kernel.cache_key}, 'a', True)"
+    )
+    with pytest.raises(Opaque, match=r"^a constant is a object$"):
+        _constant_text([object()])

@@ -16,7 +16,8 @@ from torch.utils import _pytree as pytree
 
 from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.fx.graph_text import graph_text
-from fuse_mlir.compiler.fx.roundings import round_what_decides
+from fuse_mlir.compiler.fx.new_node import ROUNDED
+from fuse_mlir.compiler.fx.roundings import round_what_decides, round_what_is_saved
 from fuse_mlir.passes.pipeline import default_pipeline
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
@@ -187,6 +188,18 @@ def test_what_is_saved_is_read_rounded():
     (x, _) = arguments(BF16, rows=16)
     given = x.requires_grad_()
     assert torch.equal(compiled(given), Saves.apply(given))
+
+
+def test_what_a_saved_view_lies_in_is_rounded():
+    """A view, or one of several results, is of the elements that another node computes."""
+
+    def saved(x):
+        return x.sin().reshape(-1).t(), x.exp().split(4)[1], x * 2
+
+    gm = trace(saved, arguments(BF16)[:1])
+    (output,) = gm.graph.find_nodes(op="output")
+    assert round_what_is_saved(output.args[0]) == 3
+    assert [n.name for n in gm.graph.nodes if ROUNDED in n.meta] == ["sin", "exp", "mul"]
 
 
 def test_training_is_nearer_to_float64():

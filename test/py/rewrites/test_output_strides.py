@@ -3,14 +3,19 @@
 The CPU has no reason to pad any; ``layouts="free"`` asks for what a GPU gets.
 """
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from compiling import cloned
+from torch._functorch._aot_autograd.schemas import OutputType
+from torch._guards import TracingContext, tracing
 from torch.nn import functional as F
 
 import fuse_mlir
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge_all
+from fuse_mlir.compiler.fx.saved_strides import ALL_KEPT, KeptStrides, kept_strides
 from fuse_mlir.compiler.rewrites.layouts import pad_products
 from fuse_mlir.compiler.rewrites.layouts.relayout import has_padded_rows
 
@@ -203,3 +208,32 @@ def test_dynamic_sizes():
 def test_what_padded_rows_are(sizes, strides, padded):
     value = torch.empty_strided(sizes, strides, device="meta")
     assert has_padded_rows(value, torch.empty(sizes, device="meta")) is padded
+
+
+#: What AOTAutograd does to results beside handing them out, by the field of its metadata that says so.
+DONE_TO_RESULTS = {
+    "num_intermediate_bases": 1,
+    "subclass_fw_graph_out_meta": [object()],
+    "tokens": {"print": object()},
+    "is_rng_op_functionalized": True,
+}
+
+
+@pytest.mark.parametrize("field", [None, *DONE_TO_RESULTS])
+def test_rows_move_apart_only_in_what_is_handed_out_as_it_is(field):
+    """Results of a graph are new values of an input, what the caller gets, and what backward reads."""
+    kinds = (OutputType.non_alias, OutputType.alias_of_input, OutputType.unsafe_view_alias)
+    plain = {
+        **dict.fromkeys(DONE_TO_RESULTS),
+        "output_info": [SimpleNamespace(output_type=kind) for kind in kinds],
+        "num_mutated_inp_runtime_indices": 1,
+        "num_forward": 4,
+    }
+    context = TracingContext(None)
+    context.fw_metadata = SimpleNamespace(**plain | ({field: DONE_TO_RESULTS[field]} if field else {}))
+    with tracing(context):
+        assert kept_strides("forward", padded=True) == KeptStrides(4, () if field else (1, 3))
+        assert kept_strides("inference", padded=True) == KeptStrides(None, () if field else (1, 3))
+        assert kept_strides("forward", padded=False) == KeptStrides(4)
+        assert kept_strides("backward", padded=True) == ALL_KEPT
+    assert kept_strides("forward", padded=True) == ALL_KEPT
