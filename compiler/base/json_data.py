@@ -61,7 +61,7 @@ def _writer(kind: Any) -> Callable[[Any], Any]:
     if origin in (Union, types.UnionType):
         return _union_writer(arguments)
     if origin in (tuple, list):
-        if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):
+        if origin is tuple and arguments[-1:] != (...,):
             each = [_writer(a) for a in arguments]
             return lambda value: [write(item) for write, item in zip(each, value, strict=True)]
         item = _writer(arguments[0])
@@ -183,7 +183,7 @@ def _union_reader(choices: tuple[Any, ...]) -> _Read:
 
 
 def _sequence_reader(origin: Any, arguments: tuple[Any, ...]) -> _Read:
-    if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):
+    if origin is tuple and arguments[-1:] != (...,):
         each = [_part(a) for a in arguments]
 
         def read_each(data: Any) -> Any:

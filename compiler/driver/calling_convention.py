@@ -30,16 +30,16 @@ def boxed(
     """
     inputs, outputs = interface.inputs, interface.outputs
     constants = [held(gm, name) for name in interface.constants] if gm is not None else []
-    in_order = inputs == tuple(range(len(inputs)))
+    in_order = len(inputs) == placeholders  # a graph's placeholders are numbered in order
     plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
     pick = pick_outputs(interface)
     passed = passed_on(interface)
-    as_it_is = in_order and plain and not constants and len(inputs) == placeholders
+    as_it_is = in_order and plain and not constants
     if as_it_is and isinstance(run, LaunchPlan):
         return run  # it empties the list itself
 
     def call(args: list[Any]) -> list[Any]:
-        given = [*(args if in_order and len(args) == len(inputs) else [args[i] for i in inputs]), *constants]
+        given = [*(args if in_order else [args[i] for i in inputs]), *constants]
         kept = [args[i] for i in passed]
         args.clear()
         return pick([*run(given), *kept])

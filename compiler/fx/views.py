@@ -33,7 +33,7 @@ def may_share_storage(node: Node) -> bool:
     if node.op != "call_function":
         return False
     if node.target is operator.getitem:
-        return isinstance(node.args[0], Node) and may_share_storage(node.args[0])
+        return may_share_storage(node.all_input_nodes[0])
     lowering = LOWERINGS.get(target_name(node.target))
     if node.target in RESHAPES or (lowering is not None and lowering.view):
         return True

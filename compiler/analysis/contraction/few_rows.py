@@ -55,7 +55,7 @@ class FewRows:
             return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
         m, n, k = (product.size(role).constant or 0 for role in ("left", "right", "summed"))
         rows = min(m, n)
-        if not 1 <= rows <= most or k < 2 or max(m, n) < 2:
+        if not 1 <= rows <= most or max(m, n) < 2:
             return Unmeasured(
                 "rows", f"{m} rows and {n} columns: kernels multiply 1 to {most} of one of them"
             )

@@ -18,7 +18,6 @@ _FUNCTIONS: dict[str, tuple[str, Literal["size", "float", "bool", "common"]]] = 
     "Max": ("torch.sym_max", "common"),
     "Min": ("torch.sym_min", "common"),
     "Abs": ("operator.abs", "common"),
-    "Where": ("torch.sym_ite", "common"),
     "Pow": ("operator.pow", "common"),
     "CeilToInt": ("math.ceil", "size"),
     "FloorToInt": ("math.floor", "size"),
@@ -146,7 +145,7 @@ def _converted(symbols: DefinedSymbols, e: Any, user: str) -> HostValue:
     function, gives = _FUNCTIONS.get(kind, ("", ""))
     if kind.startswith(_OPAQUE):
         function, gives = f"math.{kind.removeprefix(_OPAQUE)}", "float"
-    sizes = all(isinstance(a, Expr) for a in (args[1:] if kind == "Where" else args))
+    sizes = all(isinstance(a, Expr) for a in args)
     if kind in _DIVISIONS and sizes and not symbols.is_divisor(e.args[1]):
         function, gives = _DIVISIONS[kind], "size"
     elif sizes and (said := _algebra(kind, args)) is not None:  # type: ignore[arg-type]

@@ -34,11 +34,11 @@ def control_deps(call: Call) -> Any:
     """The sub-graph's value; ``view``, because it runs although its value may have no elements."""
     dependences, subgraph, *arguments = call.node.args
     graph = call.resolve(subgraph)
-    if not isinstance(graph, HostObject) or not isinstance(graph.object, fx.GraphModule) or call.node.kwargs:
+    if not isinstance(graph, HostObject) or not isinstance(graph.object, fx.GraphModule):
         call.refuse("what it runs is no graph")
     taken = sum(n.op == "placeholder" for n in graph.object.graph.nodes)
     if taken != len(arguments):
-        call.refuse(f"its sub-graph takes {taken} arguments and gets {len(arguments)}")
+        call.refuse(f"its sub-graph takes {taken} arguments and gets {len(arguments)} in order")
     _refuse_unordered(call, graph.object.graph)
     _refuse_untimed(call, dependences)
     given = [call.resolve(a) for a in arguments]
