@@ -9,7 +9,8 @@ The caller keeps the arguments of ``@main`` to the end, so nothing is freed by t
 ``@main`` has the attribute ``fuse.given``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from .dependences import Dependences
 from .lifetimes import Lifetime, LiveBytes
@@ -52,31 +53,27 @@ class LaunchOrder:
         if slot in self._slots_before(node):
             return "dependence"
         reasons = []
-        moves = (
-            (self._rise(node, slot), range(slot, node)),
-            (self._sink(node, slot), range(slot + 1, node + 1)),
-        )
-        for extra, places in moves:
-            if extra is None:
+        for longer in (self._rise(node, slot), self._sink(node, slot)):
+            if longer is None:
                 continue
-            if self._fits(extra, places, slack):
+            if self._fits(longer, slack):
                 return None
             reasons.append("peak-memory")
         return reasons[0] if reasons else "dependence"
 
     def join(self, node: int, slot: int, slack: int = 0) -> int:
         """Puts ``node`` into ``slot``, which it can join; gives the slot's number from now on."""
-        extra = self._rise(node, slot)
-        if extra is not None and self._fits(extra, range(slot, node), slack):
-            self._add(extra, range(slot, node))
-            for root in self._born(node):
+        longer = self._rise(node, slot)
+        if longer is not None and self._fits(longer, slack):
+            self._add(longer)
+            for root in longer:
                 self._first[root] = slot
             self._put(node, slot)
             return slot
-        extra = self._sink(node, slot)
-        assert extra is not None, "the slot cannot be joined"
-        self._add(extra, range(slot + 1, node + 1))
-        for root in self._dying(slot):
+        longer = self._sink(node, slot)
+        assert longer is not None, "the slot cannot be joined"
+        self._add(longer)
+        for root in longer:
             self._last[root] = node
         members = self.members.pop(slot)
         self.members[node] = members
@@ -93,31 +90,42 @@ class LaunchOrder:
     def _slots_before(self, node: int) -> set[int]:
         return {self.slot_of[b] for b in self.before[node]}
 
-    def _rise(self, node: int, slot: int) -> int | None:
-        """Bytes that live longer when ``node`` rises to ``slot``; None where it cannot."""
+    def _rise(self, node: int, slot: int) -> dict[int, range] | None:
+        """What lives longer when ``node`` rises to ``slot``; None where it cannot."""
         if any(before >= slot for before in self._slots_before(node)):
             return None
-        return sum(self._bytes[r] for r in self._born(node))
+        return {r: range(slot, node) for r in self._touched[node] if self._first[r] == node}
 
-    def _sink(self, node: int, slot: int) -> int | None:
-        """Bytes that live longer when ``slot`` sinks to ``node``; None where it cannot."""
-        return None if slot in self._pinned else sum(self._bytes[r] for r in self._dying(slot))
+    def _sink(self, node: int, slot: int) -> dict[int, range] | None:
+        """What lives longer when ``slot`` sinks to ``node``; None where it cannot."""
+        if slot in self._pinned:
+            return None
+        touched = {r for member in self.members[slot] for r in self._touched[member]}
+        return {r: range(self._last[r] + 1, node + 1) for r in sorted(touched) if self._last[r] < node}
 
     # --- memory -------------------------------------------------------------------------------------------
-    def _born(self, node: int) -> list[int]:
-        return [r for r in self._touched[node] if self._first[r] == node]
+    def _fits(self, longer: Mapping[int, range], slack: int) -> bool:
+        """Whether the peak stays as it is, but for ``slack``, when storages also live at these places."""
+        most = self.peak + slack
+        return all(max(self._live[start:stop]) + extra <= most for start, stop, extra in self._added(longer))
 
-    def _dying(self, slot: int) -> list[int]:
-        return sorted({r for m in self.members[slot] for r in self._touched[m] if self._last[r] == slot})
-
-    def _fits(self, extra: int, places: range, slack: int) -> bool:
-        """Whether so many bytes more at all ``places`` leave the peak as it is, but for ``slack``."""
-        return extra == 0 or max(self._live[places.start : places.stop]) + extra <= self.peak + slack
-
-    def _add(self, extra: int, places: range) -> None:
-        if extra:
-            for place in places:
+    def _add(self, longer: Mapping[int, range]) -> None:
+        for start, stop, extra in self._added(longer):
+            for place in range(start, stop):
                 self._live[place] += extra
+
+    def _added(self, longer: Mapping[int, range]) -> Iterator[tuple[int, int, int]]:
+        """Places, from a first one up to another, and the bytes that are added there.  All storages live
+        longer to the same place.
+        """
+        added: dict[int, int] = {}
+        for root, places in longer.items():
+            added[places.start] = added.get(places.start, 0) + self._bytes[root]
+        ends = {places.stop for places in longer.values()}
+        extra = 0
+        for start, stop in pairwise([*sorted(added), *ends]):
+            extra += added[start]
+            yield start, stop, extra
 
     # --- the result ---------------------------------------------------------------------------------------
     def sequence(self) -> list[int]:

@@ -73,6 +73,17 @@ def test_a_byte_for_each_result_is_saved(name, channels_last):
     assert [t.dtype for t in saved[-1:]] == [torch.int8] and saved[-1].shape == result.shape
 
 
+@pytest.mark.parametrize("options", [{"dilation": 2}, {"kernel_size": 6}])
+def test_windows_that_no_kernel_computes_save_places(options):
+    leaves, saved = [image().requires_grad_() for _ in range(2)], []
+    for leaf, run in zip(leaves, (lambda f: f, Compiled), strict=True):
+        call = run(lambda x: F.max_pool2d(x * 2, **{"kernel_size": 3, **options}))
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+            result = call(leaf)
+        (result * torch.arange(result.numel()).reshape(result.shape)).sum().backward()
+    assert torch.equal(leaves[0].grad, leaves[1].grad) and torch.int8 not in [t.dtype for t in saved]
+
+
 def test_places_that_are_results_stay():
     """Somebody else reads them."""
     x = image().requires_grad_()
