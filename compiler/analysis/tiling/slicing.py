@@ -83,16 +83,13 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed)
     )
     extent = kernel.dims[dim]
-    count = min(wanted, shape.size(dim))
-    if extent.constant is not None and _worth_points(shape, crossed, dim, wanted):
-        count = extent.constant
-    exact = extent.constant is not None
-    if exact:
-        divisor = _divisor(extent.constant or 1, count)
+    whole, count = extent.constant, min(wanted, shape.size(dim))
+    if whole is not None:
+        if _worth_points(shape, crossed, dim, wanted):
+            count = whole
+        divisor = _divisor(whole, count)
         if divisor * 2 >= count:
-            return Slicing(
-                dim, divisor, const((extent.constant or 1) // divisor), True, crossed, reductions, programs
-            )
+            return Slicing(dim, divisor, const(whole // divisor), True, crossed, reductions, programs)
     if any(REDUCTION_OPS[op.name].equal_slices for op in reductions):
         return NotSliced("uneven", f"the extent {extent} of {dim} has no divisor near {count}")
     count = floor_power(count)

@@ -36,6 +36,13 @@ func.func private @e(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// args: an attribute that is no argument
+// expected-error@+1 {{'func.func' op expected arguments made of literals, lists, types, #fuse.arg, #fuse.tuple and #fuse.torch, got dense<1> : tensor<2xi64>}}
+func.func private @e(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "aten.clone.default", fuse.args = [#fuse.arg<0 : i64>, [dense<1> : tensor<2xi64>]]}
+
+// -----
+
 // mutated names operands
 // expected-error@+1 {{'func.func' op expected fuse.mutated to name tensor operands, got 1}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>

@@ -2,6 +2,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling,combine-launches{hardware=h200})" --split-input-file --remarks=text -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(combine-launches{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling,plan-memory,combine-launches)" --split-input-file 2>&1 | FileCheck %s --check-prefix=LATE
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,combine-launches{hardware=h200})" --split-input-file | FileCheck %s --check-prefix=SCALAR
 
 // BAD: combine-launches: unknown hardware 'abacus': expected one of h200, h100, a100, generic
 // LATE: combine-launches: memory is planned already: found fuse.alloc
@@ -34,6 +35,12 @@
 // CHECK: "tt.addptr"(%[[QB]],
 // CHECK: return %[[O]], %[[P]], %[[Q]]
 // CHECK-NOT: @scale
+// Scalar code that has a tile is no tile code yet.
+// SCALAR-LABEL: func.func @main
+// SCALAR: call @scale
+// SCALAR: call @scale
+// SCALAR: call @shift
+// SCALAR-NOT: combined
 // REMARK: passed: combine-launches: combined, kernels=2, programs=19: one launch instead of 3 [scale + scale + shift]
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<1000xf32>, %a: tensor<1000xf32>, %c: tensor<300xf32>) -> (tensor<1000xf32>, tensor<1000xf32>, tensor<300xf32>) {

@@ -66,6 +66,31 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A condition on a size is known.
+// CHECK-LABEL: func.func private @sized
+// CHECK: %[[C:.*]] = arith.cmpi
+// CHECK-NOT: arith.select
+// CHECK: "fuse.store"(%arg1, %{{.*}}, %[[C]])
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x64xf32>, %k: tensor<8x64xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<8x64xf32> {
+    %r = call @sized(%k, %x, %s0) : (tensor<8x64xf32>, tensor<8x64xf32>, index) -> tensor<8x64xf32>
+    return {fuse.mutates = {"0" = 0 : i64}} %r : tensor<8x64xf32>
+  }
+  func.func private @sized(%k: tensor<8x64xf32>, %x: tensor<8x64xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<8x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %three = arith.constant 3 : index
+    %c = arith.cmpi slt, %s0, %three : index
+    %new = "fuse.load"(%k, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %old = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %v = arith.select %c, %new, %old : f32
+    %r = "fuse.store"(%x, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1) -> tensor<8x64xf32>
+    return %r : tensor<8x64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: another tensor is read.
 // CHECK-LABEL: func.func private @k
 // CHECK: %[[V:.*]] = arith.select

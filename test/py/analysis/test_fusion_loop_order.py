@@ -117,6 +117,18 @@ def test_a_sum_of_sums_of_columns_waits_for_all_rows(first: int, together: bool)
     assert len(kernel_names(after)) == (1 if together else 2)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("first", [0, 1])
+def test_sums_of_rows_and_of_columns_share_a_walk_where_rows_lie_in_memory(turned: bool, first: int) -> None:
+    """Of 2112 rows, whichever sum comes first; a program cannot walk down rows whose elements lie apart."""
+    g = Graph()
+    x = g.transpose(g.input(256, 2112), 0, 1) if turned else g.input(2112, 256)
+    y = g.pointwise("exp", x)
+    sums = [g.reduce("sum", y, (dim,)) for dim in (first, 1 - first)]
+    after, _ = run_passes(g.text(*sums), SCHEDULED)
+    assert len(kernel_names(after)) == (2 if turned else 1)
+
+
 def test_a_long_chain_with_turns_is_one_kernel() -> None:
     """What a kernel keeps to itself is no access: only two are left of eighty."""
     g = Graph()

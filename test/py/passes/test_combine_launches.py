@@ -10,6 +10,8 @@ from compiling import Compiled, check, cloned
 
 from fuse_mlir.bench.models.optimizers import AdamStep
 from fuse_mlir.compiler.analysis.program.dependences import check_order
+from fuse_mlir.compiler.analysis.program.launch_groups import MOST_LAUNCHES, Part
+from fuse_mlir.compiler.base.hardware import PRESETS
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import KernelSource, kernel_sources
 from fuse_mlir.compiler.ir.context import make_context
@@ -330,3 +332,18 @@ def test_many_parts_cost_few_registers_and_keep_wide_accesses(tmp_path):
     assert used.spilled == 0
     assert used.registers <= 40, "addresses of 64 parts are read by number, not kept"
     assert widths(kernel) == {"v4.b32"}
+
+
+def test_a_kernel_that_idles_is_small_whatever_it_moves():
+    """Its time is latency: other programs run beside it."""
+    hardware = PRESETS["h200"]
+    full, short = hardware.full_grid, int(MOST_LAUNCHES * hardware.launch * hardware.bandwidth * 1e3)
+    small = {
+        (programs, moved): Part(
+            node=0, name="k", form=(), resources=(), warps=4, programs=programs, moved=moved, ops=1,
+            arguments=frozenset(), plain=True, elements=1,
+        ).is_small(hardware)
+        for programs in (full, full + 1)
+        for moved in (short, 2 * short)
+    }  # fmt: skip
+    assert list(small.values()) == [True, True, True, False]

@@ -178,7 +178,8 @@ def updates(x, counts, table):
 
 def sliced(x, y):
     both = torch.cat([x, y])
-    return both[2:5], both.t().relu(), x[1:].exp() @ y.t(), both.view(-1)[7:].sum()
+    products = x[1:].exp() @ y.t(), x[:, 1:] @ y[:, 1:].t()
+    return both[2:5], both.t().relu(), *products, both.view(-1)[7:].sum()
 
 
 def updated(x, y):
