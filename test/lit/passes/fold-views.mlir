@@ -173,6 +173,26 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: windows overlap, so that one element of the source is two of the view.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[V:.*]] = "fuse.view"
+// CHECK: call @fill(%[[V]])
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">> {
+    %v = "fuse.view"(%x) {map = ["v0 + v1"], syms = []} : (tensor<8xf32>) -> tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>
+    %y = call @fill(%v) : (tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>) -> tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>
+    return %y : tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>
+  }
+  func.func private @fill(%o: tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>) -> tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">> attributes {fuse.kernel, fuse.dims = {d0 = "7", d1 = "2"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %r = "fuse.store"(%o, %zero, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>, f32, i1) -> tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>
+    return %r : tensor<7x2xf32, #fuse.layout<"7,2", "1,1", "0", "">>
+  }
+}
+
+// -----
+
 // Bad input: a map with too few coordinates.
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<8x64xf32>) -> tensor<64xf32> {

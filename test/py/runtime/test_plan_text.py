@@ -257,6 +257,22 @@ def test_a_plan_that_was_changed_is_checked_without_its_text(plan: Plan) -> None
         validate(replace(plan, functions=(*plan.functions[:-1], twice)))
 
 
+def test_a_plan_has_a_main_function(plan: Plan) -> None:
+    for functions in ((), plan.functions[:-1]):
+        with pytest.raises(PlanError, match="the last function of a plan is the graph 'run'"):
+            validate(replace(plan, functions=functions))
+
+
+def test_a_function_that_is_called_twice_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of functions that each call the next one twice would take 2 to the power of its length."""
+    checked = []
+    path = "fuse_mlir.compiler.runtime.plans.validate.validate_function"
+    monkeypatch.setattr(path, lambda function, _: checked.append(function.name))
+    once, twice = "  layout t8 f32[8]\n", "  t20: f32[8] = run graph_inner(a3)\n"
+    read_plan(TEXT.replace(once, once + twice))
+    assert checked == ["graph_inner", "control_flow_cond", "run"]
+
+
 def test_reading_printing_and_checking_need_neither_mlir_nor_triton() -> None:
     code = f"""
 import sys
