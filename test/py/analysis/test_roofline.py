@@ -7,7 +7,7 @@ from fuse_mlir.compiler.analysis.contraction.roofline import (
     kernel_microseconds,
     library_microseconds,
 )
-from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm
+from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, blocks_for, microseconds
 from fuse_mlir.compiler.base.hardware import PRESETS
 
 H200 = PRESETS["h200"]
@@ -65,3 +65,11 @@ def test_batches_and_elements() -> None:
     assert compute(1, 4096, 4096, 4096, element="f8E4M3FN") == pytest.approx(compute(1, 4096, 4096, 4096) / 2)
     assert compute(0, 4096, 4096, 4096) == compute(1, 4096, 4096, 0) == 0
     assert kernel_microseconds(form((0, 4096, 4096, 4096)), 0, H200) == 0
+
+
+@pytest.mark.parametrize(("element", "exact", "width"), [("f64", True, 8), ("f32", True, 4), ("f32", False, 4)])
+def test_multiplications_without_tensor_cores_take_a_slot_each(element: str, exact: bool, width: int) -> None:
+    """A multiplication and the addition of its result are one instruction."""
+    given = ProductForm(4096, 4096, 4096, 1, element, exact, width, width)
+    issued = 4096**3 / H200.slots_per_second * 1e6
+    assert (microseconds(given, blocks_for(given, H200), H200) > issued) == exact

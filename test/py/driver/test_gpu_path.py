@@ -10,8 +10,10 @@ import torch
 from compiling import Compiled, cloned
 from interpreted_gpu import interpreted_gpu
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fuse_mlir.compiler import backend
+from fuse_mlir.compiler.driver.request import graph_device
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -35,6 +37,21 @@ def close(found: Tensor, expected: Tensor, exact: Tensor) -> None:
     scale = exact.abs().max().item() + 1e-12
     error, eager = ((t.double() - exact).abs().max().item() / scale for t in (found, expected))
     assert error <= 4 * eager + 1e-6, (error, eager)
+
+
+def test_the_device_of_a_graph_is_that_of_its_first_tensor_on_a_gpu() -> None:
+    """Whether Dynamo says what a node gives, or AOTAutograd, one tensor or several."""
+    graph = torch.fx.Graph()
+    nodes = [graph.placeholder(name) for name in "xyz"]
+    graph.output(nodes)
+    gm = torch.fx.GraphModule(nn.Module(), graph)
+    for key in ("val", "example_value"):
+        nodes[0].meta, nodes[2].meta = {key: torch.empty(2)}, {key: 3}
+        nodes[1].meta = {key: [torch.empty(2), torch.empty(2)]}
+        assert graph_device(gm) == "cpu"
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            nodes[1].meta[key][1] = torch.empty(2, device="cuda:1")
+        assert graph_device(gm) == "cuda:1"
 
 
 @pytest.mark.parametrize("training", [False, True])
