@@ -6,7 +6,7 @@ dim.  An access whose coordinates are affine in the dims, and in bounds at all p
 the tensor's storage; any other computes the offset of every point and gathers or scatters.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,13 +53,32 @@ class Points:
         return torch.full([1] * self.rank, value, dtype=dtype)
 
     def evaluate(self, expr: Expr, indices: Sequence[Tensor]) -> Any:
-        """``expr`` at every point: a tensor over the dims in it, or an int."""
+        """``expr`` at every point: a tensor over the dims in it, or an int; 0 where a size that it divides by
+        is 0.
+        """
+        if not _divides(expr, self.env):
+            return 0
         env = dict(self.env)
         for name in expr.symbols():
             if name in self.names:
                 env[name] = self.dim(name)
         env.update({f"i{n}": index for n, index in enumerate(indices)})
         return expr.evaluate(env)
+
+
+def _divides(expr: Expr, sizes: Mapping[str, int]) -> bool:
+    """Whether no size that ``expr`` divides by is 0.  A tensor of such a size has no elements: a kernel that
+    also has other points does not read it there, and has no use for its coordinates.
+    """
+    return 0 not in sizes.values() or all(
+        isinstance(atom, str)
+        or (
+            _divides(atom.num, sizes)
+            and _divides(atom.den, sizes)
+            and (not atom.den.symbols() <= sizes.keys() or atom.den.evaluate(sizes) != 0)
+        )
+        for atom in expr.atoms()
+    )
 
 
 def _is_indirect(expr: Expr) -> bool:
@@ -92,6 +111,8 @@ class ScalarAccess:
         if not self._direct:
             return None
         sizes = {n: points.env[n] for n in self._symbols}
+        if not all(_divides(c, sizes) for c in self.coordinates):
+            return None
         layout = (tensor.shape, tensor.stride(), tensor.storage_offset())
         key = (find, *layout, *points.starts, *points.counts, *sizes.values())
         if key not in self._known:

@@ -67,7 +67,9 @@ def test_batches_and_elements() -> None:
     assert kernel_microseconds(form((0, 4096, 4096, 4096)), 0, H200) == 0
 
 
-@pytest.mark.parametrize(("element", "exact", "width"), [("f64", True, 8), ("f32", True, 4), ("f32", False, 4)])
+@pytest.mark.parametrize(
+    ("element", "exact", "width"), [("f64", True, 8), ("f32", True, 4), ("f32", False, 4)]
+)
 def test_multiplications_without_tensor_cores_take_a_slot_each(element: str, exact: bool, width: int) -> None:
     """A multiplication and the addition of its result are one instruction."""
     given = ProductForm(4096, 4096, 4096, 1, element, exact, width, width)

@@ -162,3 +162,20 @@ def test_arguments_whose_strides_are_maxima(module):
         module.double()
         found, want = (torch.autograd.grad(f(x).square().sum(), x)[0] for f in (compiled, module))
         torch.testing.assert_close(found, want)
+
+
+def repeated(x):
+    """The positive elements four times, between other ones."""
+    some = x[x > 0]
+    row = some.expand(4, some.shape[0]).reshape(-1)
+    return torch.nn.functional.pad(row * 2, (1, 5)).exp(), torch.cat([row, x]) + 1, row.sum()
+
+
+@pytest.mark.parametrize("level", ("scheduled", "planned"))
+def test_a_size_that_data_makes_zero_divides_coordinates(level, fresh_dynamo):
+    x = torch.tensor([1.0, -2.0, 3.0])
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = Compiled(repeated, {"interpret_level": level}, dynamic=True)
+        for given in (x, -x.abs()):
+            for found, expected in zip(compiled(given), repeated(given), strict=True):
+                torch.testing.assert_close(found, expected)

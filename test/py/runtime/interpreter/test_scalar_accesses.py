@@ -45,6 +45,37 @@ def test_loads(at, dims, expected, strided):
     assert torch.equal(y, expected)
 
 
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_nothing_is_read_of_a_tensor_whose_size_divides_its_coordinates(size):
+    """Its elements are repeated; before them is one 0, and where there are none there is nothing else."""
+    kind = 'tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>'
+    text = f"""
+func.func @main(%x: {kind}, %n: index {{fuse.sym = "s0"}}) -> tensor<5xf32> {{
+  %o = "fuse.empty"() {{syms = []}} : () -> tensor<5xf32>
+  %y = call @k(%x, %o, %n) : ({kind}, tensor<5xf32>, index) -> tensor<5xf32>
+  return %y : tensor<5xf32>
+}}
+func.func private @k(%x: {kind}, %o: tensor<5xf32>, %n: index {{fuse.sym = "s0"}}) -> tensor<5xf32>
+    attributes {{fuse.kernel, fuse.dims = {{d0 = "5"}}, fuse.ties = array<i64: 1>}} {{
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i64
+  %i = "fuse.index"() {{expr = "d0 - 1"}} : () -> i64
+  %j = "fuse.index"() {{expr = "(d0 - 1) mod s0"}} : () -> i64
+  %size = "fuse.index"() {{expr = "s0"}} : () -> i64
+  %behind = arith.cmpi sge, %i, %none : i64
+  %inside = arith.cmpi slt, %j, %size : i64
+  %g = arith.andi %behind, %inside : i1
+  %v = "fuse.load"(%x, %g, %zero) {{at = ["(d0 - 1) mod s0"]}} : ({kind}, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {{at = ["d0"], mode = "set"}} : (tensor<5xf32>, f32, i1) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}}
+"""
+    x = torch.arange(1.0, size + 1)
+    (y,) = run_module(ir.Module.parse(text, make_context()), [x, size])
+    assert torch.equal(y, torch.cat([torch.zeros(1), x.repeat(4)[:4], torch.zeros(4)])[:5])
+
+
 @pytest.mark.parametrize("at", ['["0", "0"]', '["d0", "0"]', '["0", "d1"]'])
 @pytest.mark.parametrize("shape", [(0, 0), (4, 0)])
 def test_a_kernel_without_points_reads_nothing(at, shape):
