@@ -250,8 +250,6 @@ def _mixed_radix(e: Expr, extent: Expr, dims: Mapping[str, Expr], facts: Facts) 
         if not varying:
             rest = rest + Expr({monomial: c})
             continue
-        if len(varying) > 1:
-            return None
         factor = list(monomial)
         factor.remove(varying[0])
         atom = atom_expr(varying[0])

@@ -58,7 +58,7 @@ def test_a_storage_is_alive_from_its_first_to_its_last_use(given: bool, peak: in
     is given them.
     """
     order = ordered({"a": ("x",), "b": ("a",), "c": ("b",)}, "c", given=given)
-    assert order.peak == peak
+    assert order.peak == peak and order._live[0] == (256 if given else 512)
 
 
 def is_as_lifetimes_say(order: LaunchOrder) -> bool:

@@ -2,12 +2,14 @@
 
 import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
 from compiling import check
 from made_up_gpu import made_up_gpu
 from torch import nn
+from torch._guards import TracingContext, tracing
 from torch.testing._internal.two_tensor import TwoTensor
 
 from fuse_mlir.compiler import backend
@@ -136,6 +138,50 @@ def test_a_plan_is_called_with_the_arguments_themselves(tmp_path, fresh_dynamo):
         call = torch.compile(lambda x, y: x * y, backend=backend.fuse, options={"cache_dir": str(tmp_path)})
         assert call(torch.randn(32), torch.randn(32)).shape == (32,)
     assert len(launched) == 1
+
+
+#: What AOTAutograd does around a graph, by the field of its metadata that says so.
+DONE_AROUND = {
+    "subclass_fw_graph_out_meta": [object()],
+    "input_info": [SimpleNamespace(mutation_type=SimpleNamespace(name="MUTATED_OUT_GRAPH"))],
+    "num_outputs_aliased": 1,
+    "num_intermediate_bases": 1,
+    "tokens": {"print": object()},
+    "dynamic_outputs": True,
+    "is_rng_op_functionalized": True,
+    "grad_enabled_mutation": False,
+}
+
+
+@pytest.mark.parametrize("field", [None, *DONE_AROUND])
+def test_a_graph_around_which_something_is_done_keeps_its_wrapper(field):
+    info = SimpleNamespace(
+        mutation_type=SimpleNamespace(name="MUTATED_IN_GRAPH"), mutates_metadata=False, mutates_data=True
+    )
+    plain = {
+        **dict.fromkeys(DONE_AROUND),
+        "input_info": [info],
+        "num_outputs": 1,
+        "mutated_graph_handled_indices_seen_by_autograd": [0],
+    }
+    graph = torch.fx.symbolic_trace(lambda x: (x * 2,))
+    context = TracingContext(None)
+    context.fw_metadata = SimpleNamespace(**plain | ({field: DONE_AROUND[field]} if field else {}))
+    with tracing(context):
+        assert written_inputs(graph, 1) == (None if field else (0,))
+        assert written_inputs(graph, 2) is None  # AOTAutograd gives the graph an argument of its own
+        info.mutates_metadata = True
+        assert written_inputs(graph, 1) is None
+    assert written_inputs(graph, 1) is None
+
+
+def test_placeholders_that_are_no_arguments_are_left_out():
+    """Those that have no value when the graph runs."""
+    interface = Interface((0, 2), (), (OutputResult(0),), 1)
+    given = []
+    call = calling_convention.boxed(lambda args: given.extend(args) or args[:1], interface, 3, None)
+    arguments = ["a", "b", "c"]
+    assert call(arguments) == ["a"] and given == ["a", "c"] and arguments == []
 
 
 @pytest.mark.parametrize("spec", [[], [2], [None], [0, 2], [1, None, 0, 0, 7], [2, 1, 0]])

@@ -61,8 +61,8 @@ func.func private @k(%x: {kind}, %o: tensor<5xf32>, %n: index {{fuse.sym = "s0"}
   %zero = arith.constant 0.0 : f32
   %none = arith.constant 0 : i64
   %i = "fuse.index"() {{expr = "d0 - 1"}} : () -> i64
-  %j = "fuse.index"() {{expr = "(d0 - 1) mod s0"}} : () -> i64
-  %size = "fuse.index"() {{expr = "s0"}} : () -> i64
+  %j = "fuse.index"() {{expr = "(d0 - 1) mod s0 - d0"}} : () -> i64
+  %size = "fuse.index"() {{expr = "s0 - d0"}} : () -> i64
   %behind = arith.cmpi sge, %i, %none : i64
   %inside = arith.cmpi slt, %j, %size : i64
   %g = arith.andi %behind, %inside : i1
