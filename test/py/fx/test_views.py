@@ -3,10 +3,12 @@
 import operator
 
 import torch
+from torch._inductor.fx_passes.control_dependencies import control_deps
 from torch.fx import Graph, Node
 
 from fuse_mlir.compiler.frontend.importer import importer  # noqa: F401  (enters the lowerings)
 from fuse_mlir.compiler.fx.views import is_one_view, may_share_storage, storage_readers, storage_root
+from fuse_mlir.compiler.rewrites.layouts import pad_products
 
 aten = torch.ops.aten
 
@@ -55,3 +57,13 @@ def test_readers_are_those_of_views_too_and_of_what_waits() -> None:
     assert set(storage_readers(x, {})) == {first, second}
     assert set(storage_readers(x, {first: [second]})) == {first, second}
     assert storage_readers(view, {first: [x]}) == [first, x]
+
+
+def test_an_ordered_group_is_no_view_of_what_it_waits_for() -> None:
+    """Its first operand is a tuple of nodes.  What is copied of it to be padded are its own bytes."""
+    graph = Graph()
+    x = argument(graph)
+    group = graph.call_function(control_deps, ((x,), graph.get_attr("sub"), x))
+    group.meta["val"] = torch.zeros(4, 6)
+    assert is_one_view(group) and storage_root(group) is group
+    assert pad_products._bytes(group) == 4 * 6 * 4
