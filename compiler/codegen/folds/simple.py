@@ -5,6 +5,7 @@ a set with a NaN is NaN.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...ir.defining import defining_op
 from ...ir.dialects import tt
 from ...ir.reductions import POSITION_KINDS, identity_of
 from ...mlir import ir
@@ -163,10 +164,5 @@ class BooleanArgExtreme(ArgExtreme):
 
 def _narrow(index: ir.Value) -> ir.Value:
     """The i32 value that an index was extended from, if it was."""
-    owner = index.owner
-    if isinstance(owner, ir.Block):
-        return index
-    op = owner.operation
-    if op.name == "arith.extsi" and str(tt.element_of(op.operands[0].type)) == "i32":
-        return op.operands[0]
-    return index
+    op = defining_op(index, "arith.extsi")
+    return op.operands[0] if op is not None and str(tt.element_of(op.operands[0].type)) == "i32" else index

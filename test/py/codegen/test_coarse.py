@@ -249,6 +249,15 @@ def test_rounded_to_bytes() -> None:
     assert torch.equal(got, x.double().round().clamp(-127, 126).to(torch.int8))
 
 
+def test_bounds_that_are_no_integers() -> None:
+    """A number beyond them is cut off towards 0, not rounded again."""
+    x = edges(0.0, 0.5, 1.5, 99.5, 100.5, 126.5, 1e30)
+    body = BYTES.replace("-127.0", "-99.5").replace("126.0", "100.5")
+    case = Case({"d0": "4096"}, {"x": tensor(4096)}, {"o": tensor(4096, element="i8")}, body)
+    [got] = run(lowered(case.text(), ChooseTiling(), ApplyTiling()), [x])
+    assert torch.equal(got, x.double().round().clamp(-99, 100).to(torch.int8))
+
+
 def test_fp8_ends_at_464() -> None:
     """464 is still rounded to 448, the next number is NaN; so are NaN and infinity."""
     x = edges(0.0, 448.0, 463.0, 464.0, 465.0, 1e38, torch.inf, torch.nan)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from compiling import Compiled
-from import_one import run_one
+from import_one import capture, imported, run_one
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.frontend.importer.dtypes import BY_TORCH
@@ -152,6 +152,9 @@ def test_shifts_out_of_range_shift_everything_out(dtype: torch.dtype) -> None:
     wrapped = torch.tensor([1], dtype=dtype).bitwise_left_shift(bits - 1).item()
     assert left == [5, 10, wrapped, 0, 0, 0] + ([0] if dtype.is_signed else [])
     assert right == [5, 2, 0, 0, 0, 0] + ([-1] if dtype.is_signed else [])
+    # MLIR says nothing of a shift by the width: by one bit less, the sign is left
+    module = imported(capture(aten.bitwise_right_shift.Tensor, x, by)).module
+    assert f"arith.constant {bits - 1} : i{bits}" in str(module)
 
 
 def test_mixed_operands_round_to_the_common_dtype_as_eager_does() -> None:

@@ -56,6 +56,12 @@ def test_uniform_fills_its_bins():
     assert ((counts - N / 64) ** 2 / (N / 64)).sum() < 120
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_bounds_that_are_equal_are_what_is_drawn(dtype):
+    drawn = draw(lambda x: aten.uniform.default(x, 0.3, 0.3), torch.empty(8, dtype=dtype))
+    assert torch.equal(drawn, torch.full((8,), 0.3, dtype=dtype))
+
+
 def test_neighbours_are_uncorrelated():
     x = draw(lambda: torch.randn(N))
     for lag in (1, 2, 16):

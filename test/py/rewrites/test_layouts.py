@@ -13,14 +13,24 @@ import fuse_mlir
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge_all
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
+from fuse_mlir.compiler.frontend.importer import importer  # noqa: F401  (enters the lowerings)
 from fuse_mlir.compiler.rewrites.layouts import pad_products
 from fuse_mlir.compiler.rewrites.layouts.choose import choose_layouts
+from fuse_mlir.compiler.rewrites.layouts.relayout import takes_any_strides
 
 BF16 = torch.bfloat16
 aten = torch.ops.aten
 
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+def test_ops_that_take_operands_in_any_strides():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    takes = (aten.relu.default, aten.mul.Tensor, aten.copy_.default)
+    for target in (*takes, aten.as_strided.default, aten.relu_.default, torch.relu):
+        assert takes_any_strides(graph.call_function(target, (x, x))) == (target in takes), target
 
 
 @pytest.fixture

@@ -112,18 +112,14 @@ def randn(call: Call) -> Any:
 
 @lowers("aten.uniform.default")
 def uniform(call: Call) -> Any:
-    """In [from, to)."""
+    """In [from, to); from where the two are equal."""
     low, high = call["from"], call["to"]
     if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
         call.refuse("the bounds are known only when the program runs")
 
     def body(k: KernelBuilder, number: Callable[..., Scalar], at: Sequence[Expr]) -> Scalar:
         x = k.add(k.mul(number("uniform"), high - low), low)
-        return (
-            rounded(k, x, call.value.dtype, float(low), float(high))
-            if high > low
-            else k.constant(low, torch.float32)
-        )
+        return rounded(k, x, call.value.dtype, float(low), float(high))
 
     return drawn(call, body)
 
