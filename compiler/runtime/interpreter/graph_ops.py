@@ -139,14 +139,8 @@ def scalar_step(op: ir.Operation, apply: Callable[..., Any]) -> Step:
 
 
 def kernel_step(op: ir.Operation, target: Callable[[list[Any]], list[Tensor]]) -> Step:
-    """A call of a kernel or a launch.  Its results are the tied arguments in the layouts of the results'
-    types."""
-    specs = [TensorSpec.of(r.type) for r in op.results]
-
-    def step(frame: Frame, operands: list[Any]) -> Sequence[Any]:
-        return [_relayout(t, s, frame.sizes) for t, s in zip(target(operands), specs, strict=True)]
-
-    return step
+    """A call of a kernel or a launch.  Its results are the tied arguments, whose types they have."""
+    return lambda frame, operands: target(operands)
 
 
 def group_step(target: Callable[[list[Any], RngState], list[Any]], declaration: ir.Operation) -> Step:
@@ -181,18 +175,6 @@ def nested_step(
         ]
 
     return step
-
-
-def _relayout(tensor: Tensor, spec: TensorSpec, sizes: Mapping[str, int]) -> Tensor:
-    """The tied argument's tensor in the layout of the result's type, which is usually its own."""
-    if spec.is_static and tuple(tensor.shape) == tuple(s.constant for s in spec.sizes):
-        return tensor
-    shape, strides, _ = layout_of(spec, sizes)
-    return (
-        tensor
-        if tuple(tensor.shape) == shape
-        else torch.as_strided(tensor, shape, strides, tensor.storage_offset())
-    )
 
 
 def extern_step(op: ir.Operation, target: ExternCall, declaration: ir.Operation, shadow: bool) -> Step:

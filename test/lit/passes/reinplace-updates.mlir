@@ -40,6 +40,40 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: the copy is written into what a torch op has made, which has no other place.
+// CHECK-LABEL: func.func @main
+// CHECK: call @copy
+// CHECK: call @put
+// CHECK: call @copy
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x64xf32>, %i: tensor<2xi64>, %k: tensor<2x64xf32>) -> tensor<8x64xf32> {
+    %e = call @neg(%x) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    %c = call @copy(%x, %e) : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+    %u = call @put(%i, %k, %c) : (tensor<2xi64>, tensor<2x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+    %b = call @copy(%u, %x) : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+    return {fuse.mutates = {"0" = 0 : i64}} %b : tensor<8x64xf32>
+  }
+  func.func private @copy(%x: tensor<8x64xf32>, %o: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1) -> tensor<8x64xf32>
+    return %r : tensor<8x64xf32>
+  }
+  func.func private @put(%i: tensor<2xi64>, %k: tensor<2x64xf32>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %p = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<2xi64>, i1, i64) -> i64
+    %v = "fuse.load"(%k, %true, %zero) {at = ["d0", "d1"]} : (tensor<2x64xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%c, %v, %true, %p) {at = ["i0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1, i64) -> tensor<8x64xf32>
+    return %r : tensor<8x64xf32>
+  }
+  func.func private @neg(tensor<8x64xf32>) -> tensor<8x64xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>]}
+}
+
+// -----
+
 // A second update of a copy of the first one's result, which is read in between.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: %[[U:.*]] = call @put(%arg1, %arg2, %arg0)

@@ -52,6 +52,13 @@ def test_loads_at_two_loaded_indices_are_two():
     assert estimate.bytes == 3 * 4 * 8 * 4 + 2 * 4 * 8
 
 
+def test_what_is_read_again_and_again_counts_once():
+    """Elements 3 to 9, in five windows of three."""
+    x = torch.randn(10)
+    (estimate,) = estimates_of(lambda x: x[3:].unfold(0, 3, 1).exp(), x)
+    assert estimate.bytes == 7 * 4 + 15 * 4
+
+
 def test_every_level_says_the_same_bytes():
     def function(x, w):
         return F.softmax(F.layer_norm(x @ w, (16,)), -1) + x.sum(0)

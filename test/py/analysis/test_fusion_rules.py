@@ -1,15 +1,18 @@
 """Every rule of fusion has a name and a file with both its answers; and cases that broke other schedulers."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from fusion_checks import SCHEDULED, check, kernel_names, rules, run_passes
 from fusion_modules import Graph, Tensor
 from repository import LIT
 
+from fuse_mlir.compiler.analysis.fusion.placement import _Planner
 from fuse_mlir.compiler.analysis.fusion.plan import RULE_NAMES, Refusal
 from fuse_mlir.compiler.analysis.fusion.score import Gain
 from fuse_mlir.compiler.base.hardware import hardware_named
+from fuse_mlir.compiler.index import Facts, const, parse
 from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
@@ -124,3 +127,15 @@ def test_readers_far_apart_do_not_raise_the_peak() -> None:
     _, remarks = run_passes(g.text(*outputs), HORIZONTAL[:3])
     numbers = [dict(r.numbers) for r in remarks.items if r.rule == "memory"]
     assert numbers and all(n["rise_bytes"] > 0 and n["peak_bytes"] >= 64 * 64 * 4 for n in numbers)
+
+
+@pytest.mark.parametrize(
+    ("coords", "sizes", "fills"),
+    [("d0", "8", True), ("d0", "9", False), ("7 - d0", "8", False), ("0", "1", True), ("0", "2", False)],
+)
+def test_a_store_fills_a_tensor_where_it_visits_each_element(coords: str, sizes: str, fills: bool) -> None:
+    """A read without a guard then lies where the store does."""
+    planner = SimpleNamespace(facts=Facts.of(extents={"d0": 8}))
+    member = SimpleNamespace(summary=SimpleNamespace(dims={"d0": const(8)}))
+    write = SimpleNamespace(coords=(parse(coords),), sizes=(parse(sizes),))
+    assert _Planner.fills(planner, member, write) == fills

@@ -54,8 +54,8 @@ def places(order: LaunchOrder) -> list[int]:
 
 @pytest.mark.parametrize(("given", "peak"), [(False, 4 * 256), (True, 2 * 256)])
 def test_a_storage_is_alive_from_its_first_to_its_last_use(given: bool, peak: int) -> None:
-    """A result of a chain and the one before it, beside ``x`` and ``y``, which the caller keeps unless the program
-    is given them.
+    """A result of a chain and the one before it, beside ``x`` and ``y``, which the caller keeps unless the
+    program is given them.
     """
     order = ordered({"a": ("x",), "b": ("a",), "c": ("b",)}, "c", given=given)
     assert order.peak == peak and order._live[0] == (256 if given else 512)
@@ -73,7 +73,9 @@ JOINS = {
     "a place whose calls read one value last sinks": (
         {"a": ("x",), "b": ("a", "a"), "c": ("x",), "d": ("c",)}, "b", "d",
     ),
-    "what was last read in the place, which sinks": ({"a": ("x",), "b": ("a",), "c": ("x",), "d": ("c",)}, "b", "d"),
+    "what was last read in the place, which sinks": (
+        {"a": ("x",), "b": ("a",), "c": ("x",), "d": ("c",)}, "b", "d",
+    ),
 }  # fmt: skip
 
 

@@ -459,3 +459,9 @@ def test_max_autotune_computes_the_same_and_starts_warm(tmp_path):
         seconds.append(sum(graphs[0].seconds.values()))
     assert seconds[1] < seconds[0]
     assert list(tmp_path.rglob("*.tile"))
+
+
+def test_without_a_gpu_nothing_is_measured():
+    compiled = Compiled(lambda x: (x * 2).sum(1), {"autotune": True})
+    x = torch.randn(4, 8)
+    torch.testing.assert_close(compiled(x), (x * 2).sum(1))

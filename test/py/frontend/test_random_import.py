@@ -78,6 +78,15 @@ def test_two_draws_differ_and_a_seed_repeats():
     assert not torch.equal(first, other)
 
 
+def test_draws_of_a_state_do_not_overlap():
+    """CUDA's offsets are multiples of 4."""
+    state = RngState(7)
+    assert [state.draw("cpu", count) for count in (0, 1, 4, 5, 8, 9, 1)] == [
+        (7, offset) for offset in (0, 4, 8, 12, 20, 28, 40)
+    ]
+    assert state.draw("cuda:0", 1) == (7, 0)
+
+
 def test_the_counter_is_the_row_major_index():
     """Shape and strides do not change the sequence."""
     flat = draw(lambda: torch.rand(24))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from index_cases import RUNS, SIZES, grid, same
+from index_cases import RUNS, SIZES, grid
 
 from fuse_mlir.compiler import index
 from fuse_mlir.compiler.index import (

@@ -217,7 +217,7 @@ def test_in_place_update_reads_the_old_contents():
 
 DIGITS = (
     "d0 floordiv 6", "d0 mod 6", "(d0 floordiv 3) mod 4", "d0 mod 3", "(d0 floordiv 2) mod 3", "5 - d1", "d1 + 2", "d1 floordiv 2",
-    "(d0*2 + d1) mod 5", "3 - d0 floordiv 6", "d0 floordiv 24", "d0 mod 48", "d0 floordiv 5", "(d0 mod 12) floordiv 3", "0", "7",
+    "(d0*2 + d1) mod 5", "(d0*3) mod 4", "3 - d0 floordiv 6", "d0 floordiv 24", "d0 mod 48", "d0 floordiv 5", "(d0 mod 12) floordiv 3", "0", "7",
 )  # fmt: skip
 
 
