@@ -1,7 +1,7 @@
 """``choose-tiling``: sets ``fuse.tile`` on every kernel.
 
-The rules of ``compiler/analysis/tiling/rules.py`` choose a tile from the kernel's dims, accesses and size
-hints and from a model of the GPU (``compiler/base/hardware.py``).
+The rules of ``compiler/analysis/tiling/rules.py`` choose a tile from the kernel's dims, its accesses, the
+hints of the sizes of ``@main`` and a model of the GPU (``compiler/base/hardware.py``).
 
 Before::
 
@@ -34,6 +34,8 @@ from ..compiler.analysis.tiling.choice import NoTiling
 from ..compiler.analysis.tiling.rules import choose
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
+from ..compiler.ir.sizes import hints_of
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .pass_base import Pass, PassError, hardware_of
 
@@ -48,6 +50,8 @@ class ChooseTiling(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         hardware = hardware_of(self.hardware, self, module)
         calls = _calls_side_by_side(module)
+        main = functions_of(module).get("main")
+        hints = {} if main is None else hints_of(main)
         for op in module.body.operations:
             func = op.operation
             if (
@@ -59,7 +63,7 @@ class ChooseTiling(Pass):
                 continue
             kernel = Kernel.of(func)
             try:
-                choice = choose(KernelShape.of(kernel, calls.get(kernel.name, 1)), hardware)
+                choice = choose(KernelShape.of(kernel, calls.get(kernel.name, 1), hints), hardware)
             except NoTiling as error:
                 raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", func.location) from None
             problem = choice.tile.problem(kernel.dims)

@@ -1,6 +1,7 @@
 """``split-reductions``: a reduction with few results and many points is cut into slices that run in parallel.
 
-Where a kernel would run as too few programs for the GPU, one reduced dim is cut into slices:
+Where a kernel would run as too few programs for the GPU, by the hints of its sizes, one reduced dim is cut
+into slices:
 
 - a first kernel reduces each slice into a workspace, and does all that does not depend on the result;
 - a second kernel combines the slices, always in the same order, and does the rest;
@@ -50,6 +51,7 @@ from ..compiler.analysis.tiling.slicing import NotSliced, Slicing, plan_slices
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, code_of
+from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
@@ -75,8 +77,8 @@ class SplitReductions(AnalysisPass):
         if "main" not in functions_of(module):
             return
         whole: set[str] = set()  # kernels that stay as they are
-        plans = _Plans(hardware)
         program = analyses.get(Program)
+        plans = _Plans(hardware, hints_of(program.main))
         for _ in range(_ROUNDS):
             changed = False
             for call, func in program.kernel_calls():
@@ -115,9 +117,12 @@ class SplitReductions(AnalysisPass):
 
 @dataclass
 class _Plans:
-    """What becomes of each kernel, cached by kernel code: the layers of a model share theirs."""
+    """What becomes of each kernel, cached by kernel code: the layers of a model share theirs.  ``hints``: of
+    the sizes of the program.
+    """
 
     hardware: Hardware
+    hints: dict[str, int]
     _known: dict[bytes, tuple[Slicing | NotSliced | None, tuple[int, ...]]] = field(default_factory=dict)
 
     def of(self, func: ir.Operation) -> Slicing | NotSliced | None:
@@ -127,7 +132,7 @@ class _Plans:
         code = code_of(func)
         if code not in self._known:
             kernel = Kernel.of(func)
-            found = plan_slices(KernelShape.of(kernel), self.hardware)
+            found = plan_slices(KernelShape.of(kernel, hints=self.hints), self.hardware)
             sliced = found.reductions if isinstance(found, Slicing) else ()
             self._known[code] = found, tuple(kernel.reductions.index(op) for op in sliced)
             return found

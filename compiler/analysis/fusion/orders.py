@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from ...index import Expr, const
+from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
@@ -19,12 +20,13 @@ def both_orders(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> b
     """Whether the reductions over ``one`` and over ``other`` can run in one walk over all points.
 
     They can if all of this holds.  The two together are all dims.  Memory is contiguous along one of them
-    (the row), which fits in registers.  The other one has enough rows, of a static number that divides into
-    equal shares.  Nothing that runs at every point depends on a column's sum, and no reduction along rows
-    does.
+    (the row), which is of a static number of points and fits in registers.  The other one has enough rows, by
+    hints.  Their number divides into equal shares, where a column's result for a share can be combined with
+    others only if all shares are equally long.  Nothing that runs at every point depends on a column's sum,
+    and no reduction along rows does.
     """
     plan = t.planned
-    if one & other or plan.parallel or any(e.constant is None for e in plan.extents.values()):
+    if one & other or plan.parallel:
         return False
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
         return False
@@ -32,12 +34,27 @@ def both_orders(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> b
     if not _contiguous(t, row, one | other):
         return False
     low, high = t.limits.held
-    width, height = (_constant(points(plan.extents, dims)) for dims in (row, column))
-    if not (low <= width <= high and height >= t.limits.walked):
+    width, height = points(plan.extents, row).constant, t.estimate(points(plan.extents, column))
+    if width is None or not (low <= width <= high and height >= t.limits.walked):
         return False
-    tallest = max(_constant(plan.extents[d]) for d in column)
+    return _has_shares(t, column) and _ends_with(plan, column)
+
+
+def _has_shares(t: FusionTrial, column: frozenset[str]) -> bool:
+    """Whether rows can be shared among programs: into equal shares, where one of their reductions needs that.
+
+    It needs that if its results for unequal shares cannot be combined (``fuse.welford``).
+    """
+    plan = t.planned
+    crossings = [
+        (x.op, plan.image(i, x.over)) for i in plan.instances for x in plan.members[i.member].summary.crossings
+    ]
+    if not any(over & column and REDUCTION_OPS[op].equal_slices for op, over in crossings):
+        return True
+    sizes = [plan.extents[d].constant for d in column]
+    known = [size for size in sizes if size is not None]
     few, many = t.limits.slices
-    return any(tallest % n == 0 for n in range(few, many + 1)) and _ends_with(plan, column)
+    return len(known) == len(sizes) and any(max(known) % n == 0 for n in range(few, many + 1))
 
 
 def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
@@ -53,11 +70,6 @@ def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
         return False
     length = points(plan.extents, ordered[-1]).constant
     return length is not None and length <= t.limits.held[1]
-
-
-def _constant(e: Expr) -> int:
-    assert e.constant is not None
-    return e.constant
 
 
 def _contiguous(t: FusionTrial, row: frozenset[str], everything: frozenset[str]) -> bool:

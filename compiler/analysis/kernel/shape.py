@@ -3,8 +3,10 @@ rows, and how many values live at once.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 from ...index import Expr, Facts, linear, offset, parse, simplify
 from ...ir.defining import defining_op
@@ -41,9 +43,9 @@ class KernelShape:
     calls: int = 1
 
     @staticmethod
-    def of(kernel: Kernel, calls: int = 1) -> "KernelShape":
-        """Reads the hints of the kernel's size arguments."""
-        return KernelShape(kernel, hints_of(kernel.func), calls)
+    def of(kernel: Kernel, calls: int = 1, hints: Mapping[str, int] = MappingProxyType({})) -> "KernelShape":
+        """``hints``: of the program's sizes, which count more than those of the kernel's own arguments."""
+        return KernelShape(kernel, {**hints_of(kernel.func), **hints}, calls)
 
     def size(self, dim: str) -> int:
         """Extent of a dim, by hints."""

@@ -425,6 +425,27 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// The hint of a size of @main counts for its kernels, too: whole blocks, not those of a tensor of 1024 elements.
+// CHECK-LABEL: func.func private @known_by_main
+// CHECK-SAME: fuse.tile = {axes = [{block = 1024 : i64, dims = ["d0"], kind = "grid"}]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = 16777216 : i64}, %x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %o: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">> {
+    %y = call @known_by_main(%x, %o, %s0) : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, index) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    return %y : tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+  }
+  func.func private @known_by_main(%x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %o: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %s0: index {fuse.sym = "s0"}) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, i1, f32) -> f32
+    %s = math.exp %v : f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, f32, i1) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    return %r : tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+  }
+}
+
+// -----
+
 // Columns are reduced: memory is contiguous along d1, which stays innermost.
 // CHECK-LABEL: @columns
 // CHECK-SAME: {block = 64 : i64, dims = ["d0"], kind = "looped"}, {block = 32 : i64, dims = ["d1"], kind = "grid"}

@@ -118,3 +118,137 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<512xf32>
   }
 }
+
+// -----
+
+// A prime number of rows: the shares of a sum need not be equal.
+// CHECK-LABEL: func.func @main
+// CHECK: call @row_sum({{.*}}) {fuse.group = 0 : i64}
+// CHECK: call @columns({{.*}}) {fuse.group = 0 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8191x512xf32>) -> (tensor<8191xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8191xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %a = call @row_sum(%x, %o) : (tensor<8191x512xf32>, tensor<8191xf32>) -> tensor<8191xf32>
+    %b = call @columns(%x, %p) : (tensor<8191x512xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %a, %b : tensor<8191xf32>, tensor<512xf32>
+  }
+  func.func private @row_sum(%x: tensor<8191x512xf32>, %o: tensor<8191xf32>) -> tensor<8191xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8191", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8191x512xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8191xf32>, f32, i1) -> tensor<8191xf32>
+    return %r : tensor<8191xf32>
+  }
+  func.func private @columns(%x: tensor<8191x512xf32>, %o: tensor<512xf32>) -> tensor<512xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8191", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8191x512xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %r : tensor<512xf32>
+  }
+}
+
+// -----
+
+// A number of rows of which only a hint is known.
+// CHECK-LABEL: func.func @main
+// CHECK: call @row_sum({{.*}}) {fuse.group = 0 : i64}
+// CHECK: call @columns({{.*}}) {fuse.group = 0 : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = 8192 : i64}, %x: tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>) -> (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, tensor<512xf32>) {
+    %o = "fuse.empty"(%s0) {syms = ["s0"]} : (index) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %a = call @row_sum(%x, %o, %s0) : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, index) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    %b = call @columns(%x, %p, %s0) : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, tensor<512xf32>, index) -> tensor<512xf32>
+    return %a, %b : tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, tensor<512xf32>
+  }
+  func.func private @row_sum(%x: tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, %o: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %s0: index {fuse.sym = "s0"}) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, f32, i1) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    return %r : tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+  }
+  func.func private @columns(%x: tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, %o: tensor<512xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<512xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %r : tensor<512xf32>
+  }
+}
+
+// -----
+
+// Must not fire: means and spreads of a column can be combined for equal shares only, and 8191 has no divisor near.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8191x512xf32>) -> (tensor<8191xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8191xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %a = call @row_sum(%x, %o) : (tensor<8191x512xf32>, tensor<8191xf32>) -> tensor<8191xf32>
+    %b = call @columns(%x, %p) : (tensor<8191x512xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %a, %b : tensor<8191xf32>, tensor<512xf32>
+  }
+  func.func private @row_sum(%x: tensor<8191x512xf32>, %o: tensor<8191xf32>) -> tensor<8191xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8191", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8191x512xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8191xf32>, f32, i1) -> tensor<8191xf32>
+    return %r : tensor<8191xf32>
+  }
+  func.func private @columns(%x: tensor<8191x512xf32>, %o: tensor<512xf32>) -> tensor<512xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8191", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8191x512xf32>, i1, f32) -> f32
+    %s:2 = "fuse.welford"(%v) {over = ["d0"]} : (f32) -> (f32, f32)
+    %r = "fuse.store"(%o, %s#1, %true) {at = ["d1"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %r : tensor<512xf32>
+  }
+}
+
+// -----
+
+// Must not fire: nor can an unknown number of rows be cut into equal shares.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = 8192 : i64}, %x: tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>) -> (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, tensor<512xf32>) {
+    %o = "fuse.empty"(%s0) {syms = ["s0"]} : (index) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %a = call @row_sum(%x, %o, %s0) : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, index) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    %b = call @columns(%x, %p, %s0) : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, tensor<512xf32>, index) -> tensor<512xf32>
+    return %a, %b : tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, tensor<512xf32>
+  }
+  func.func private @row_sum(%x: tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, %o: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %s0: index {fuse.sym = "s0"}) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, f32, i1) -> tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+    return %r : tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>
+  }
+  func.func private @columns(%x: tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, %o: tensor<512xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<512xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<?x512xf32, #fuse.layout<"s0,512", "512,1", "0", "">>, i1, f32) -> f32
+    %s:2 = "fuse.welford"(%v) {over = ["d0"]} : (f32) -> (f32, f32)
+    %r = "fuse.store"(%o, %s#1, %true) {at = ["d1"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %r : tensor<512xf32>
+  }
+}

@@ -231,3 +231,50 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<f32>
   }
 }
+
+// -----
+
+// A size is known by its hint in @main alone: 1024 slices of at most 1/1024 of a vector of unknown length.
+// CHECK-LABEL: func.func @main
+// CHECK: call @unknown_slices
+// CHECK: func.func private @unknown_slices
+// CHECK-SAME: fuse.dims = {d0 = "(s0 + 1023) floordiv 1024", d1 = "1024"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = 134217728 : i64}, %x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<f32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y = call @unknown(%x, %o, %s0) : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, tensor<f32>, index) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+  func.func private @unknown(%x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %o: tensor<f32>, %s0: index {fuse.sym = "s0"}) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
+
+// -----
+
+// Must not fire: without a hint a size counts as 1024, which is too short for slices.
+// CHECK-LABEL: func.func @main
+// CHECK: call @unhinted(
+// CHECK-NOT: _slices
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s0: index {fuse.sym = "s0"}, %x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>) -> tensor<f32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y = call @unhinted(%x, %o, %s0) : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, tensor<f32>, index) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+  func.func private @unhinted(%x: tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, %o: tensor<f32>, %s0: index {fuse.sym = "s0"}) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "s0"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<?xf32, #fuse.layout<"s0", "1", "0", "">>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
