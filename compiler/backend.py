@@ -13,6 +13,7 @@ import torch
 from .base.collector import collector_paused
 from .base.options import Options
 from .driver.cache_hit import hit_of_captured
+from .driver.profiler_range import leave_out_range
 from .driver.request import algorithms_of
 from .runtime.cache.places import check_cache_dir
 
@@ -31,6 +32,8 @@ def fuse(
     """
     chosen = Options.of(options, mode)
     check_cache_dir(chosen)
+    if not chosen.profiler_range:
+        leave_out_range()
     with algorithms_of(chosen), collector_paused():
         found = hit_of_captured(gm, example_inputs, chosen)
         if found.call is not None:

@@ -22,6 +22,7 @@ NOT_IN_THE_KEY = {
     "cache_dir": "it says where to look",
     "shared_cache_dir": "it says where to look, too",
     "threads": "how many compile changes no kernel",
+    "profiler_range": "it is about the code that Dynamo writes around the graph",
     "autotune_seconds": "a program whose tuning was cut short is not stored",
 }
 #: Options that pass the cache by when they have another value than their default.
