@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.program.collective_order import Flights, moved, raised
-from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.analysis.program.program_order import sequence
+from ..compiler.analysis.program.collective_order import raised
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
-from .helpers.kernels import require_unplanned
+from .helpers.collective_moves import move_calls
 from .helpers.program import Program
 from .pass_base import AnalysisPass
 
@@ -44,16 +42,5 @@ class RaiseStarts(AnalysisPass):
     name: ClassVar[str] = "raise-starts"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        program = analyses.get(Program)
-        deps = Dependences.of(module)
-        require_unplanned(deps, self.name)
-        order = raised(deps)
-        starts = moved(order, Flights.of(deps).starts)
-        if not starts:
-            return
-        first = deps.nodes[starts[0]]
-        remarks.add(
-            self.name, "passed", "raised", "collectives start as soon as they can",
-            ops=(first.name,), locations=(first.location,), starts=len(starts),
-        )  # fmt: skip
-        program.arrange([deps.nodes[n].op for n in sequence(deps, order)])
+        told = "raised", "collectives start as soon as they can", "starts"
+        move_calls(self.name, module, analyses.get(Program), remarks, raised, lambda f: f.starts, told)

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.program.collective_order import Flights, moved, sunk
-from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.analysis.program.program_order import sequence
+from ..compiler.analysis.program.collective_order import sunk
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
-from .helpers.kernels import require_unplanned
+from .helpers.collective_moves import move_calls
 from .helpers.program import Program
 from .pass_base import AnalysisPass
 
@@ -45,16 +43,5 @@ class SinkWaits(AnalysisPass):
     name: ClassVar[str] = "sink-waits"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        program = analyses.get(Program)
-        deps = Dependences.of(module)
-        require_unplanned(deps, self.name)
-        order = sunk(deps)
-        waits = moved(order, Flights.of(deps).start_of)
-        if not waits:
-            return
-        first = deps.nodes[waits[0]]
-        remarks.add(
-            self.name, "passed", "sunk", "waits for collectives stand where something needs them",
-            ops=(first.name,), locations=(first.location,), waits=len(waits),
-        )  # fmt: skip
-        program.arrange([deps.nodes[n].op for n in sequence(deps, order)])
+        told = "sunk", "waits for collectives stand where something needs them", "waits"
+        move_calls(self.name, module, analyses.get(Program), remarks, sunk, lambda f: f.start_of, told)
