@@ -21,6 +21,8 @@ _ANONYMOUS = "-"
 _CODE = re.compile(r"^[ \t]*(?!//)(\S)", re.MULTILINE)
 #: The beginning of a location, or a line that defines an alias for one.
 _LOCATION = re.compile(r"^#[\w$.-]+\s*=\s*loc\(|\bloc\(", re.MULTILINE)
+#: An op of the project's dialects at the beginning of a line or region, without the quotes of the generic form.
+_CUSTOM_FORM = re.compile(r"(?:^|\{)[ \t]*(?:%[^=\n\"]*=[ \t]*)?((?:fuse|tt)\.[\w.]+)", re.MULTILINE)
 #: The characters that matter for finding the end of a location; parentheses in strings do not count.
 _PARENTHESIS = re.compile(r'"(?:[^"\\\n]|\\.)*"|[()]')
 
@@ -80,6 +82,8 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
         except ir.MLIRError:
             module = None
     items = found.items if module is not None else _placed(found.items, source, context)
+    if module is None and not items:
+        items = _custom_form(source)
     diagnostics.items += [d.renamed(_ANONYMOUS, source.name) for d in items]
     if module is None:
         raise ParseError(f"{source.name} is not a valid module")
@@ -97,6 +101,15 @@ def _placed(items: list[Diagnostic], source: Source, context: ir.Context) -> lis
         ir.Module.parse(_without_locations(source.text), context)
     places = {item.message: item.position for item in bare.items}
     return [replace(item, position=item.position or places.get(item.message)) for item in items]
+
+
+def _custom_form(source: Source) -> list[Diagnostic]:
+    """What is wrong with a text of which the parser says nothing: an op of a dialect that has no custom form."""
+    op = _CUSTOM_FORM.search(source.text)
+    if op is None:
+        return []
+    message = f"'{op[1]}' has no custom form: write \"{op[1]}\"(..) with its attributes and types"
+    return [Diagnostic("error", message, _position(source, op.start(1)))]
 
 
 def _without_locations(text: str) -> str:
@@ -120,8 +133,13 @@ def _without_locations(text: str) -> str:
 def start_of(source: Source) -> Position:
     """The position of the first line that is not only a comment."""
     found = _CODE.search(source.text)
-    before = source.text[: found.start(1)] if found else ""
-    return Position(source.name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+    return _position(source, found.start(1) if found else 0)
+
+
+def _position(source: Source, at: int) -> Position:
+    """The position of the character with number ``at``."""
+    before = source.text[:at]
+    return Position(source.name, before.count("\n") + 1, at - before.rfind("\n"))
 
 
 def _relocate(module: ir.Module, source: Source) -> None:
