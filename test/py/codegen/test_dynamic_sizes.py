@@ -79,6 +79,22 @@ def test_training_with_sizes_that_are_not_the_hint(level):
     assert {graph.name for graph in compiled.graphs} == {"forward", "backward"}
 
 
+def test_row_and_column_sums_of_rows_that_are_not_the_hint():
+    """One walk over the rows reads them once, in shares that need not be equal."""
+
+    def f(x):
+        return x - x.sum(1, keepdim=True), x.sum(0)
+
+    compiled = Compiled(f, {"interpret_level": "planned", "hardware": "h200"}, dynamic=None)
+    for rows in (2200, 2053, 3):
+        x = torch.randn(rows, 256)
+        torch._dynamo.mark_dynamic(x, 0)
+        for found, exact in zip(compiled(x), f(x.double()), strict=True):
+            assert (found.double() - exact).norm() <= 3e-6 * exact.norm()
+    [graph] = compiled.graphs
+    assert "several-reductions" in {remark.rule for remark in graph.remarks.items}
+
+
 # ---- offsets beyond 32 bits --------------------------------------------------------------------------------
 
 DOUBLE = """
