@@ -8,7 +8,7 @@ graph nor the module: so they cannot read anything that is not part of the key.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -142,6 +142,7 @@ class FusionTrial:
     """A form that rules are judging, and results of earlier rules that later ones need.
 
     walks: the fused kernel walks down the columns and reduces rows on its way; set by ``reduction_dims``.
+    shared: numbers of instances that a program computes once for its columns; found by ``lost_parallelism``.
     slots: issue slots that are spent again; counted by ``recompute``.
     work: issue slots of the whole fused kernel, loads included, where some are spent again; else 0.
     """
@@ -149,6 +150,7 @@ class FusionTrial:
     form: FusionForm
     plan: FusionPlan | None = None
     walks: bool = False
+    shared: set[int] = field(default_factory=set)
     slots: int = 0
     work: int = 0
 

@@ -57,6 +57,36 @@ def _has_shares(t: FusionTrial, column: frozenset[str]) -> bool:
     return len(known) == len(sizes) and any(max(known) % n == 0 for n in range(few, many + 1))
 
 
+def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bool:
+    """Whether an instance, a reduction that does not vary over the dims ``missing``, costs next to nothing
+    beside what varies over them.
+
+    So it is if memory is contiguous along ``missing``, as a program then has a block of columns and reduces
+    once for all of them; and if all that is read for it is read at the same points for something that varies
+    over ``missing`` (the mask of a masked mean, and the number of points that it keeps).
+    """
+    plan = t.planned
+    own = {number}
+    for other in range(number, -1, -1):  # producers come before their readers
+        if other in own:
+            own.update(plan.instances[other].sources.values())
+    mine, theirs = set(), set()
+    for other, (instance, reached) in enumerate(zip(plan.instances, plan.reached, strict=True)):
+        member = plan.members[instance.member]
+        for position, read in enumerate(member.summary.reads):
+            if position in instance.sources:
+                continue
+            if read.indirect:
+                return False
+            at = (member.operands[read.argument], plan.coords(instance, read))
+            if other in own:
+                mine.add(at)
+            if other not in own and not missing - reached:
+                theirs.add(at)
+    dims = frozenset(d for d, e in plan.extents.items() if e.constant != 1)
+    return mine <= theirs and _contiguous(t, missing, dims)
+
+
 def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
     """Whether reductions over ``crossed`` can run on one row in registers.  Each of these sets of dims must
     be a subset of the next larger one (groups of a row, then the row), and the largest must have few points,

@@ -23,7 +23,7 @@ from ...ir.kernel import natural
 from ..kernel.accesses import LOAD, points
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
-from .orders import both_orders, nested
+from .orders import both_orders, nested, read_for_columns
 from .placement import plan_group
 from .plan import Refusal
 
@@ -153,14 +153,20 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
 def lost_parallelism(t: FusionTrial) -> Refusal | None:
     """Each reduction varies over every dim that nothing reduces: it would be computed again along one over
     which it does not vary.
+
+    Exception: a sum of what each program of some columns reads anyway (``read_for_columns``), once for its
+    columns.
     """
     plan = t.planned
     parallel = plan.parallel
-    for instance in plan.instances:
+    for number, instance in enumerate(plan.instances):
         summary = plan.members[instance.member].summary
         for crossing in summary.crossings:
             missing = parallel - plan.image(instance, crossing.dims)
             if missing and plan.image(instance, crossing.over):
+                if read_for_columns(t, number, missing):
+                    t.shared.add(number)
+                    continue
                 repeats = t.estimate(points(plan.extents, missing))
                 name = plan.members[instance.member].name
                 numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
@@ -248,10 +254,12 @@ def recompute(t: FusionTrial) -> Refusal | None:
             counts[own, over] = _visits(t, own, over, blocks)
         return counts[own, over]
 
-    for instance, reached in zip(plan.instances, plan.reached, strict=True):
+    for number, (instance, reached) in enumerate(zip(plan.instances, plan.reached, strict=True)):
         member, every = instance.member, count(reached, reached | parallel)
         visits[member] = visits.get(member, 0) + (count(reached, reached) if instance.inlined else every)
-        row = _varies_by_rows(reached, parallel)
+        row = number in t.shared or _varies_by_rows(reached, parallel)
+        if number in t.shared:
+            every = count(reached, reached)
         computed[member] = computed.get(member, 0) + (count(reached, reached) if row else every)
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
