@@ -21,7 +21,7 @@ _ANONYMOUS = "-"
 _CODE = re.compile(r"^[ \t]*(?!//)(\S)", re.MULTILINE)
 #: The beginning of a location, or a line that defines an alias for one.
 _LOCATION = re.compile(r"^#[\w$.-]+\s*=\s*loc\(|\bloc\(", re.MULTILINE)
-#: An op of the project's dialects at the beginning of a line or region, without the quotes of the generic form.
+#: An op of the project's dialects at the beginning of a line or region, without the generic form's quotes.
 _CUSTOM_FORM = re.compile(r"(?:^|\{)[ \t]*(?:%[^=\n\"]*=[ \t]*)?((?:fuse|tt)\.[\w.]+)", re.MULTILINE)
 #: The characters that matter for finding the end of a location; parentheses in strings do not count.
 _PARENTHESIS = re.compile(r'"(?:[^"\\\n]|\\.)*"|[()]')
@@ -104,7 +104,7 @@ def _placed(items: list[Diagnostic], source: Source, context: ir.Context) -> lis
 
 
 def _custom_form(source: Source) -> list[Diagnostic]:
-    """What is wrong with a text of which the parser says nothing: an op of a dialect that has no custom form."""
+    """What is wrong with a text of which the parser says nothing: an op in a form that its dialect lacks."""
     op = _CUSTOM_FORM.search(source.text)
     if op is None:
         return []

@@ -1,8 +1,8 @@
 """Dynamo's range for profilers is left out of the code that it writes around a graph.
 
 In front of a graph and behind it, that code calls ``record_pregraph_bytecode_enter`` and ``.._exit``, which
-give a profile the range "Pregraph bytecode".  Both are Python functions under ``torch._dynamo.disable``.  They
-take about a tenth of a call of one kernel (1.1 us each on a CPU), also where no profiler listens.
+give a profile the range "Pregraph bytecode".  Both are Python functions under ``torch._dynamo.disable``.
+They take about a tenth of a call of one kernel, also where no profiler listens.
 
 Dynamo asks its configuration ``record_runtime_overhead`` whether to write them, after the backend has
 returned.  So the backend changes it, until the compilation ends.

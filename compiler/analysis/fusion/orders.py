@@ -47,7 +47,9 @@ def _has_shares(t: FusionTrial, column: frozenset[str]) -> bool:
     """
     plan = t.planned
     crossings = [
-        (x.op, plan.image(i, x.over)) for i in plan.instances for x in plan.members[i.member].summary.crossings
+        (x.op, plan.image(i, x.over))
+        for i in plan.instances
+        for x in plan.members[i.member].summary.crossings
     ]
     if not any(over & column and REDUCTION_OPS[op].equal_slices for op, over in crossings):
         return True
