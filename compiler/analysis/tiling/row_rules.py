@@ -29,6 +29,8 @@ ROW_ELEMENTS, ROW_BYTES = 32768, 131072
 _LONG_ROW = 16384
 #: Most values of such a row that may live at once.
 _LONG_ROW_VALUES = 3
+#: Of a loop over rows that registers could hold: elements of a block, and warps.
+_AGAIN_BLOCK, _AGAIN_WARPS = 8192, 16
 #: Programs of rows shorter than this are too short to keep memory busy alone: several rows share one.
 SHORT_ROW_BYTES = 2048
 #: A row shorter than this gets a program of two warps.  They meet at a barrier sooner than four warps that
@@ -230,16 +232,18 @@ def long_row_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
 
     When: the block of a row, a power of two, has more than 16384 elements of at most 16 bits; the row is
     read in vectors and needs few registers; there are two rows or more for each multiprocessor; no scan
-    crosses the row, and no fold counts its points.  Why: a program that holds such a row takes all registers
-    of a multiprocessor, so that nothing is read while it writes.  Several programs that loop do not, and
-    their second read finds the row in the cache.
+    crosses the row; and the row is a multiple of the loop's block where a fold counts its points.  Why: a
+    program that holds such a row takes all registers of a multiprocessor, so that nothing is read while it
+    writes.  Several programs that loop do not, and their second read finds the row in the cache.
     """
     shape = row.shape
-    if not _fills_32_warps(row) or not shape.aligned(row.dims) or shape.kernel.scans or _counts(shape):
+    if not _fills_32_warps(row) or not shape.aligned(row.dims) or shape.kernel.scans:
         return None
     if shape.widest > 2 or shape.points(shape.parallel) < hardware.full_grid:
         return None
-    return row.looped(8192, 16)
+    if _counts(shape) and row.length % _AGAIN_BLOCK:
+        return None
+    return row.looped(_AGAIN_BLOCK, _AGAIN_WARPS)
 
 
 def long_row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:

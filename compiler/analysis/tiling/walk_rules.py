@@ -59,7 +59,7 @@ def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
     warps = max(min(_WALK_WARPS, floor_power(elements // 512)), floor_power(elements // 1024), 1)
     warps = min(warps, hardware.max_warps)
     if looped is None and shape.parallel:
-        warps = row_warps(elements, shape, hardware)
+        warps = row_warps(math.prod(shape.bound(dims) or 1 for dims in classes), shape, hardware)
     stages = 1 if looped is None else _walk_stages(shape, elements, hardware)
     return Tile((*grid(shape.parallel, 1), *axes), warps, stages)
 

@@ -33,6 +33,11 @@ SEARCH = (
     + "store m -> a[d0]"
 )
 COUNTED = LOAD + '%m, %k = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)\nstore m -> a[d0]'
+GROUPS = (
+    "load x[d0, d1, d2] -> v\nfold sum v[d1,d2] -> t : bf16\n%w = arith.mulf %v, %t : bf16\n"
+    "fold max w[d2] -> m : bf16\n%q = arith.subf %w, %m : bf16\nstore q -> o[d0, d1, d2]"
+)
+CENTRED_ROWS = COUNTED.replace("store m -> a[d0]", "%q = arith.subf %v, %m : f32\nstore q -> o[d0, d1]")
 SCAN = '%{0} = "fuse.scan"(%v) {{kind = "sum", over = "{1}", reverse = {2}}} : (f32) -> f32\n'
 
 
@@ -302,6 +307,26 @@ MORE = {
         "several-reductions",
         matrix(16, 768, ROWS_AND_COLUMNS),
         "d0 resident 16, d1 resident 1024; 16 warps, 1 stages",
+    ),
+    "a long row whose points are counted, of whole blocks": (
+        "long-row-read-again",
+        matrix(4096, 32768, CENTRED_ROWS, "bf16"),
+        "d0 grid 1, d1 looped 8192; 16 warps, 1 stages",
+    ),
+    "a long row whose points are counted, the last block cut": (
+        "long-row-resident",
+        matrix(4096, 20000, CENTRED_ROWS, "bf16"),
+        "d0 grid 1, d1 resident 32768; 32 warps, 1 stages",
+    ),
+    "groups of a row: warps by the points that there are, not by the block": (
+        "several-reductions",
+        Case(
+            {"d0": "8192", "d1": "56", "d2": "128"},
+            {"x": tensor(8192, 56, 128, element="bf16")},
+            {"o": tensor(8192, 56, 128, element="bf16")},
+            GROUPS,
+        ),
+        "d0 grid 1, d1 resident 64, d2 resident 128; 4 warps, 1 stages",
     ),
     "rows of which shared memory holds no three": (
         "several-reductions",
