@@ -13,6 +13,9 @@ from ..kernel.shape import KernelShape
 from .choice import SMALL_REGISTERS, THREADS_OF_FOUR_WARPS, grid, segments
 from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
 
+#: Most columns of a program, and most of its warps where these columns share a number for each row.
+_COLUMNS, _SHARING_WARPS = 128, 4
+
 
 @dataclass
 class ReducedColumns:
@@ -93,19 +96,29 @@ def column_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile:
     """Up to 128 columns a program, which loops over blocks of rows.
 
     When: in all other cases.  Why: each row of a block is whole lines of memory, and accumulators stay in
-    registers.
+    registers.  Four warps at most where whole blocks of columns share a number for each row (the mask of a
+    masked mean): a thread then reads two vectors at a time.  Without such numbers eight warps were faster.
     """
     columns, most = _block(reduced, hardware)
     length = ceil_power(max(1, reduced.shape.points(reduced.dims)))
     rows = Axis(reduced.dims, min(most, length), "looped")
-    return reduced.tile(rows, columns, _warps(columns, rows))
+    warps = _warps(columns, rows)
+    if columns == _COLUMNS and _numbers_of_rows(reduced):
+        warps = min(warps, _SHARING_WARPS)
+    return reduced.tile(rows, columns, warps)
+
+
+def _numbers_of_rows(reduced: ReducedColumns) -> bool:
+    """Whether something is read for each row that all of its columns share."""
+    dims = [reduced.shape.kernel.op_dims[a.op] for a in reduced.shape.kernel.loads]
+    return any(own & set(reduced.dims) and not own & set(reduced.inner) for own in dims)
 
 
 def _block(reduced: ReducedColumns, hardware: Hardware) -> tuple[int, int]:
     """Columns of a program, fewer than 128 where there would be too few programs, and the most rows of a
     block: 2048 elements between them, fewer while their values need more than SMALL_REGISTERS.
     """
-    columns = min(128, max(1, ceil_power(reduced.shape.points(reduced.inner))))
+    columns = min(_COLUMNS, max(1, ceil_power(reduced.shape.points(reduced.inner))))
     while columns > 32 and reduced.programs(columns) < hardware.full_grid:
         columns //= 2
     total = 8 * THREADS_OF_FOUR_WARPS * 2

@@ -70,3 +70,25 @@ def test_variances_of_a_prime_number_of_rows_are_kept_apart():
 def test_columns_that_points_wait_for_are_kept_apart():
     _, remarks = compiled(lambda x: (x.sum(1), x - x.sum(0)), torch.empty(2112, 256), level="scheduled")
     assert "reduction-dims" in {r.rule for r in remarks.items}
+
+
+def test_a_masked_mean_of_columns_is_one_kernel():
+    """The number of rows that the mask keeps is added up by each program of some columns."""
+    x, mask = torch.randn(3, 50, 40), (torch.rand(3, 50) < 0.7).float()
+
+    def mean(x, mask):
+        return (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+    module, _ = compiled(mean, x, mask)
+    assert kernels(module) == 1
+    [result] = run_module(module, [x, mask])
+    wanted = mean(x.double(), mask.double())
+    assert (result.double() - wanted).norm() <= 3e-6 * wanted.norm()
+
+
+def test_a_masked_mean_of_rows_is_two_kernels():
+    """A program has one row: it would count again for each of them."""
+    x, mask = torch.randn(3, 40, 50), (torch.rand(3, 50) < 0.7).float()
+    module, remarks = compiled(lambda x, m: (x * m[:, None]).sum(2) / m.sum(1, keepdim=True), x, mask)
+    assert kernels(module) == 2
+    assert "lost-parallelism" in {r.rule for r in remarks.items}

@@ -37,6 +37,10 @@ GROUPS = (
     "load x[d0, d1, d2] -> v\nfold sum v[d1,d2] -> t : bf16\n%w = arith.mulf %v, %t : bf16\n"
     "fold max w[d2] -> m : bf16\n%q = arith.subf %w, %m : bf16\nstore q -> o[d0, d1, d2]"
 )
+#: Rows that are weighted, each by a number, and summed.
+SHARED_NUMBERS = (
+    LOAD + "load y[d0] -> w\n%p = arith.mulf %v, %w : f32\nfold sum p[d0] -> m : f32\nstore m -> b[d1]"
+)
 CENTRED_ROWS = COUNTED.replace("store m -> a[d0]", "%q = arith.subf %v, %m : f32\nstore q -> o[d0, d1]")
 SCAN = '%{0} = "fuse.scan"(%v) {{kind = "sum", over = "{1}", reverse = {2}}} : (f32) -> f32\n'
 
@@ -271,6 +275,31 @@ MORE = {
     "columns of unknown length": (
         "column-looped",
         dynamic("d0", COLUMNS),
+        "d0 looped 64, d1 grid 32; 8 warps, 1 stages",
+    ),
+    "whole blocks of columns that share a number for each row": (
+        "column-looped",
+        Case(
+            {"d0": "512", "d1": "131072"},
+            {"x": tensor(512, 131072), "y": tensor(512)},
+            {"b": tensor(131072)},
+            SHARED_NUMBERS,
+        ),
+        "d0 looped 16, d1 grid 128; 4 warps, 1 stages",
+    ),
+    "whole blocks of columns that share nothing": (
+        "column-looped",
+        matrix(512, 131072, COLUMNS),
+        "d0 looped 16, d1 grid 128; 8 warps, 1 stages",
+    ),
+    "narrow blocks of columns that share a number for each row": (
+        "column-looped",
+        Case(
+            {"d0": "4096", "d1": "4096"},
+            {"x": tensor(4096, 4096), "y": tensor(4096)},
+            {"b": tensor(4096)},
+            SHARED_NUMBERS,
+        ),
         "d0 looped 64, d1 grid 32; 8 warps, 1 stages",
     ),
     "columns of which many values live": (
