@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.plan import FusionPlan, Instance, items
-from ...compiler.index import Expr, parse, simplify
+from ...compiler.index import Expr, const, parse, simplify
 from ...compiler.ir.defining import is_true
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, natural, over, string, strings
+from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..pass_base import PassError
 from .kernels import DIMMED, WITHOUT_DIMS, kernel_body, rewrite_dims, vary
 
 NO_DIMS: frozenset[str] = frozenset()
+#: Operands of a ``fuse.load`` that takes no index: tensor, guard, other.
+_WITHOUT_INDICES = 3
 
 #: Attributes of a kernel, by name -> those of its copy, and the dims of the space that coordinates name.
 Placed = dict[tuple[str, ir.Attribute], tuple[ir.Attribute, frozenset[str]]]
@@ -76,7 +79,11 @@ class Body:
                     self.results[number] = self.copy(op, name, instance, taken, known).results[0]
             else:
                 taken = [values[o] for o in operands]
-                if name == "fuse.device_assert" and guard is not None:
+                if (
+                    name == "fuse.device_assert"
+                    and guard is not None
+                    and not self.apart(taken[0], guard, index)
+                ):
                     taken[1] = self.binary("arith.andi", taken[1], guard, op.location)
                 new = self.copy(op, name, instance, taken, known)
                 values.update(zip(op.results, new.results, strict=True))
@@ -94,9 +101,9 @@ class Body:
         instance = self.plan.instances[index]
         operands = list(op.operands)
         guard = values[operands[1]]
-        if extra is not None:
-            guard = self.binary("arith.andi", guard, extra, op.location)
         source = instance.sources.get(position)
+        if extra is not None and (source is not None or not self.once_a_row(op, instance, guard, extra)):
+            guard = self.binary("arith.andi", guard, extra, op.location)
         if source is None:
             taken = [guard if i == 1 else values[o] for i, o in enumerate(operands)]
             return self.copy(op, "fuse.load", instance, taken, known).results[0]
@@ -117,6 +124,38 @@ class Body:
             "arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip
         )
         return self.note(select).results[0]
+
+    def once_a_row(self, op: ir.Operation, instance: Instance, guard: ir.Value, extra: ir.Value) -> bool:
+        """Whether a load of an inlined instance may run where the instance is not wanted (``extra`` is false
+        there): it stays in its tensor at all points, and it lacks dims along which ``extra`` varies.  So the
+        index of a row that is looked up is loaded once for the row, not for each element behind the guard.
+        """
+        if not is_true(guard) or len(op.operands) > _WITHOUT_INDICES:
+            return False
+        at = [self.expression(parse(text), instance) for text in strings(op.attributes["at"])]
+        named = frozenset().union(*[e.symbols() for e in at]) & self.plan.extents.keys()
+        if self.dims.get(extra, NO_DIMS) <= named:
+            return False
+        facts, sizes = self.plan.facts, TensorSpec.of(op.operands[0].type).sizes
+        return all(
+            facts.nonnegative(e) and facts.nonnegative(size - e - const(1))
+            for e, size in zip(at, sizes, strict=True)
+        )
+
+    def apart(self, condition: ir.Value, guard: ir.Value, index: int) -> bool:
+        """Whether what an inlined instance asserts varies along no dim of the guard.  The guard is true
+        somewhere, since an instance that asserts is visited whole: the condition then holds at all points, or
+        at none, and needs no guard.
+        """
+        instance, facts = self.plan.instances[index], self.plan.facts
+        extents = self.plan.members[instance.member].summary.dims
+        own, dims = self.dims.get(condition, NO_DIMS), self.dims.get(guard, NO_DIMS)
+        if not own or not own.isdisjoint(dims):
+            return False
+        other = [(extents[d], e) for d, e in instance.dims.items() if dims.isdisjoint(e.symbols())]
+        return all(facts.nonnegative(e - const(1)) for e in self.plan.extents.values()) and all(
+            facts.nonnegative(e) and facts.nonnegative(size - e - const(1)) for size, e in other
+        )
 
     def copy(
         self,

@@ -244,3 +244,50 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<7xf32>
   }
 }
+
+// -----
+
+// A piece of a concatenation looks rows up: the index of a row is loaded, and asserted, once for the row.  Only the
+// row itself is read behind the guard of the piece.
+// CHECK-LABEL: func.func private @fused_look_up_cat_0
+// CHECK: %[[TRUE:.*]] = arith.constant true
+// CHECK: %[[IN:.*]] = arith.cmpi sge, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[INDEX:.*]] = "fuse.load"(%{{.*}}, %[[TRUE]], %{{.*}}) {at = ["d0"]}
+// CHECK: %[[OK:.*]] = arith.cmpi ult, %[[INDEX]], %{{.*}} : i64
+// CHECK: "fuse.device_assert"(%[[OK]], %[[TRUE]]) {message = "no row"}
+// CHECK: %[[BOTH:.*]] = arith.andi %[[OK]], %[[IN]] : i1
+// CHECK: "fuse.load"(%{{.*}}, %[[BOTH]], %{{.*}}, %[[INDEX]]) {at = ["i0", "d1 - 3"]}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<5x2xf32>, %rows: tensor<4xi64>, %y: tensor<4x3xf32>) -> tensor<4x5xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4x2xf32>
+    %a = call @look_up(%x, %rows, %e) {fuse.group = 0 : i64} : (tensor<5x2xf32>, tensor<4xi64>, tensor<4x2xf32>) -> tensor<4x2xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x5xf32>
+    %r = call @cat(%y, %a, %o) {fuse.group = 0 : i64} : (tensor<4x3xf32>, tensor<4x2xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+    return %r : tensor<4x5xf32>
+  }
+  func.func private @look_up(%x: tensor<5x2xf32>, %rows: tensor<4xi64>, %o: tensor<4x2xf32>) -> tensor<4x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "2"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %five = arith.constant 5 : i64
+    %i = "fuse.load"(%rows, %true, %none) {at = ["d0"]} : (tensor<4xi64>, i1, i64) -> i64
+    %c = arith.cmpi ult, %i, %five : i64
+    "fuse.device_assert"(%c, %true) {message = "no row"} : (i1, i1) -> ()
+    %v = "fuse.load"(%x, %c, %zero, %i) {at = ["i0", "d1"]} : (tensor<5x2xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x2xf32>, f32, i1) -> tensor<4x2xf32>
+    return %r : tensor<4x2xf32>
+  }
+  func.func private @cat(%y: tensor<4x3xf32>, %x: tensor<4x2xf32>, %o: tensor<4x5xf32>) -> tensor<4x5xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "5"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d1 - 3"} : () -> i64
+    %low = arith.cmpi slt, %i, %c0 : i64
+    %high = arith.cmpi sge, %i, %c0 : i64
+    %v = "fuse.load"(%y, %low, %zero) {at = ["d0", "d1"]} : (tensor<4x3xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %high, %zero) {at = ["d0", "d1 - 3"]} : (tensor<4x2xf32>, i1, f32) -> f32
+    %s = arith.select %low, %v, %w : f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x5xf32>, f32, i1) -> tensor<4x5xf32>
+    return %r : tensor<4x5xf32>
+  }
+}

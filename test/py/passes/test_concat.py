@@ -55,6 +55,20 @@ def looked_up(table: Tensor, rows: Tensor, other: Tensor) -> Tensor:
     return torch.cat([other, table[rows].exp()], 1)
 
 
+def looked_up_once(table: Tensor, rows: Tensor, other: Tensor) -> Tensor:
+    return torch.cat([table[rows], other, table[rows.flip(0)] * 2], 1)
+
+
+def test_the_index_of_a_row_is_loaded_once_for_the_row():
+    """It is loaded and asserted without the guard of its piece, which differs from column to column."""
+    rows, other = torch.tensor([3, -1, 0, 4]), torch.randn(4, 3)
+    (graph,) = check(looked_up_once, torch.randn(5, 16), rows, other).graphs
+    assert graph.launches_after == 1
+    with pytest.raises(Exception, match="index out of bounds"):
+        Compiled(looked_up_once)(torch.randn(4, 16), rows, other)
+    (graph,) = check(looked_up_once, torch.randn(5, 16), rows[:0], other[:0]).graphs
+
+
 def cut_off(table: Tensor, rows: Tensor, other: Tensor) -> Tensor:
     return torch.cat([other, table[rows].exp()], 1)[:, :5] * 2
 
