@@ -8,7 +8,7 @@ from functools import partial
 from ..index import Expr, const, parse
 from ..ir.dialects import tt
 from ..ir.kernel import REDUCTIONS, Kernel, string
-from ..ir.reductions import REDUCTION_OPS, identity_of
+from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
 from ..mlir import ir, scf
 from . import philox, tile_ops
@@ -16,7 +16,8 @@ from .folds.expectation import Expectation
 from .folds.fold import Fold, Part
 from .folds.online import Softmax, Welford
 from .folds.product import TileProduct
-from .folds.reduce import Values, combine_kind, fold, scan
+from .folds.reduce import Values, fold, scan
+from .folds.scans import running
 from .folds.simple import ArgExtreme, Boolean, BooleanArgExtreme, Simple
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_ids
@@ -44,7 +45,7 @@ class TileKernel(TileProducts):
         super().__init__(kernel, tile)
         self.rounding = Rounding(self.builder, self._operand)
         self.iteration: ir.Value | None = None
-        self.carries: dict[ir.Operation, ir.Value] = {}
+        self.carries: dict[ir.Operation, Values] = {}
         #: (x, mean of x) in scalar code -> the tile of that mean, and the further results of
         #: ``Welford.whole``, whose difference is x - mean.
         self.deviations: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, Sequence[ir.Value]]] = {}
@@ -154,7 +155,7 @@ class TileKernel(TileProducts):
         assert self.iteration is not None
         for op, state in zip([*folded, *scans], running, strict=True):
             if op.name == "fuse.scan":
-                self.carries[op] = state[0]
+                self.carries[op] = state
         after: dict[ir.Operation, list[ir.Value]] = {}
         for op in body:
             if op in folded:
@@ -164,7 +165,7 @@ class TileKernel(TileProducts):
                     after[op] = self._fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
             else:
                 self._emit(op)
-        return [v for op in folded for v in after[op]] + [self.carries[op] for op in scans]
+        return [v for op in folded for v in after[op]] + [v for op in scans for v in self.carries[op]]
 
     def _peeled(
         self,
@@ -219,9 +220,8 @@ class TileKernel(TileProducts):
         """The state of a fold or a scan before its loop."""
         with self._in(self._place_of(op)):
             if op.name == "fuse.scan":
-                element = op.results[0].type
-                neutral = identity_of(string(op.attributes["kind"]), element)
-                return [self.builder.constant(neutral, element, self._carry_shape(op))]
+                form = running(string(op.attributes["kind"]))
+                return form.start(self.builder, op.results[0].type, self._carry_shape(op))
             elements = [tt.element_of(v.type) for v in op.operands]
             return self._fold_of(op).start(self.builder, elements, self.lanes.of(op, masked=False))
 
@@ -336,22 +336,18 @@ class TileKernel(TileProducts):
         return self.builder.elementwise("arith.subf", known)
 
     def _scan(self, op: ir.Operation) -> None:
-        builder, kind = self.builder, string(op.attributes["kind"])
+        builder, form = self.builder, running(string(op.attributes["kind"]))
         reverse = ir.BoolAttr(op.attributes["reverse"]).value
         lanes = self.lanes.of(op)
         value = builder.to(self._operand(op.operands[0]), lanes.shape)
-        if lanes.mask is not None:
-            value = builder.select(
-                lanes.mask, value, builder.fill(identity_of(kind, tt.element_of(value.type)), value)
-            )
-        combine = combine_kind(kind)
-        prefix = scan(builder, value, lanes.axes[0], kind, reverse) if lanes.axes else value
+        state = form.state(builder, value, lanes.mask)
+        prefix = scan(builder, state, lanes.axes[0], form.combine, reverse) if lanes.axes else state
         if op in self.carries:
             carry = self.carries[op]
-            [prefix] = combine(builder, [carry], [prefix])
-            [block] = fold(builder, [value], lanes.axes, combine)
-            self.carries[op] = combine(builder, [carry], [block])[0]
-        self._set(op, [prefix])
+            prefix = form.combine(builder, carry, prefix)
+            block = fold(builder, state, lanes.axes, form.combine)
+            self.carries[op] = form.combine(builder, carry, block)
+        self._set(op, [form.result(builder, prefix)])
 
     def _fold_of(self, op: ir.Operation) -> Fold:
         """The fold of a reduction of the ``fuse`` dialect."""

@@ -10,7 +10,7 @@ from ..index import Expr, parse
 from ..index.facts import is_indirect
 from ..ir.contractions import ACCUMULATORS, PRECISIONS
 from ..ir.dialects.libm import ARITY
-from ..ir.reductions import FOLD_KINDS, POSITION_KINDS, fold_kinds
+from ..ir.reductions import FOLD_KINDS, LOG_SUM_EXP, POSITION_KINDS, SCAN_KINDS
 from ..ir.tile import Tile
 from ..mlir import ir
 from .rules import (
@@ -30,7 +30,6 @@ from .rules import (
 #: Arithmetic type of the element types whose memory form differs.
 SCALARS = {"ui8": "i8", "ui16": "i16", "ui32": "i32", "ui64": "i64"}
 REDUCE_KINDS, ARGREDUCE_KINDS = tuple(FOLD_KINDS), tuple(POSITION_KINDS)
-SCAN_KINDS = fold_kinds(lambda kind: kind.scans)
 STORE_MODES = ("set", "add", "min", "max")
 DISTRIBUTIONS = ("uniform", "normal")
 
@@ -384,7 +383,9 @@ def _floating(body: _Body, op: ir.Operation) -> None:
 
 
 def _scan(body: _Body, op: ir.Operation) -> frozenset[str]:
-    _kind(op, SCAN_KINDS)
+    kind, type_ = _kind(op, SCAN_KINDS), body.report.text(op.operands[0].type)
+    if kind == LOG_SUM_EXP and type_[0] == "i":
+        raise Broken(f"expected a float operand for kind '{kind}', got {type_}")
     if not isinstance(op.attributes["reverse"], ir.BoolAttr):
         raise Broken(f"expected reverse to be true or false, got {op.attributes['reverse']}")
     _over(body, op)

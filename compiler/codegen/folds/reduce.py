@@ -86,13 +86,16 @@ def fold_tree(builder: TileBuilder, value: ir.Value, axis: int, combine: Combine
     return value
 
 
-def scan(builder: TileBuilder, value: ir.Value, axis: int, kind: str, reverse: bool) -> ir.Value:
+def scan(
+    builder: TileBuilder, values: Sequence[ir.Value], axis: int, combine: Combine, reverse: bool
+) -> Values:
     """``tt.scan`` along one axis."""
-    element = tt.element_of(value.type)
+    elements = [tt.element_of(v.type) for v in values]
+    suffix = "" if len(values) == 1 else f"_{len(values)}"
     attributes = {"axis": builder.attribute(axis), "reverse": ir.BoolAttr.get(reverse)}
-    op = builder.create("tt.scan", [value.type], [value], attributes, regions=1)
-    _region(builder, op, [element], combine_kind(kind), "tt.scan_return")
-    return op.results[0]
+    op = builder.create(f"tt.scan{suffix}", [v.type for v in values], values, attributes, regions=1)
+    _region(builder, op, elements, combine, f"tt.scan_return{suffix}")
+    return list(op.results)
 
 
 def _region(

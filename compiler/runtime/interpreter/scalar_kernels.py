@@ -365,6 +365,7 @@ _SCANS: dict[str, Callable[[Tensor, int], Tensor]] = {
     "prod": lambda v, axis: torch.cumprod(v, axis, dtype=v.dtype),
     "max": lambda v, axis: torch.cummax(v, axis).values,
     "min": lambda v, axis: torch.cummin(v, axis).values,
+    "logsumexp": torch.logcumsumexp,
 }
 
 

@@ -148,7 +148,7 @@ class Block:
 
 #: Terminators, whose operands a block returns.
 TERMINATORS = {
-    "func.return", "tt.return", "scf.yield", "scf.condition", "tt.scan_return",
+    "func.return", "tt.return", "scf.yield", "scf.condition", "tt.scan_return", "tt.scan_return_2",
     "tt.reduce_return", "tt.reduce_return_2", "tt.reduce_return_3",
 }  # fmt: skip
 
@@ -370,4 +370,5 @@ REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
     "tt.reduce_2": _reduce,
     "tt.reduce_3": _reduce,
     "tt.scan": _scan,
+    "tt.scan_2": _scan,
 }

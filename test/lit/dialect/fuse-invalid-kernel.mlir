@@ -325,10 +325,24 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
-  // expected-error@+1 {{'fuse.scan' op expected kind to be one of sum, prod, max, min, got 'xor'}}
+  // expected-error@+1 {{'fuse.scan' op expected kind to be one of sum, prod, max, min, logsumexp, got 'xor'}}
   %m = "fuse.scan"(%v) {kind = "xor", over = "d1", reverse = false} : (f32) -> f32
   %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
+}
+
+// -----
+
+// scan: logarithms are of floats
+func.func private @k(%x: tensor<8x4xi32>, %o: tensor<8x4xi32>) -> tensor<8x4xi32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0 : i32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xi32>, i1, i32) -> i32
+  // expected-error@+1 {{'fuse.scan' op expected a float operand for kind 'logsumexp', got i32}}
+  %m = "fuse.scan"(%v) {kind = "logsumexp", over = "d1", reverse = false} : (i32) -> i32
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xi32>, i32, i1) -> tensor<8x4xi32>
+  return %r : tensor<8x4xi32>
 }
 
 // -----

@@ -61,6 +61,7 @@ def others(x: Tensor) -> dict[str, Tensor]:
         "softmax": x.softmax(1),
         "log softmax": x.log_softmax(1),
         "prefix sums": x.cumsum(1),
+        "prefix logsumexp": x.logcumsumexp(1),
     }
 
 
@@ -78,6 +79,7 @@ def scales(x: Tensor, updated: bool) -> dict[str, Tensor]:
         "layer norm": normal, "group norm": normal, "batch norm": normal, "spelled out": normal,
         "rms norm": largest * (x.square().mean(1, True) + 1e-5).rsqrt(),
         "softmax": x.softmax(1).amax(1, True) * (1 + largest), "log softmax": 1 + largest,
+        "prefix logsumexp": 1 + largest,
         "prefix sums": x.abs().sum(1, True),
     }  # fmt: skip
 

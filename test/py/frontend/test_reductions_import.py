@@ -335,7 +335,7 @@ def test_dynamic_softmax_and_layer_norm():
 
 
 @pytest.mark.parametrize("dynamic", (False, True))
-@pytest.mark.parametrize("name", ("cumsum", "cumprod"))
+@pytest.mark.parametrize("name", ("cumsum", "cumprod", "logcumsumexp"))
 def test_scans(name, dynamic):
     function = getattr(torch, name)
     for dim in range(-1, 2):
@@ -362,6 +362,14 @@ def test_a_scan_is_one_kernel():
     check_training(lambda x: x.cumsum(1), ROW, table=TABLE)
 
 
+def test_a_running_logsumexp_of_infinities_and_nan():
+    """Of equal infinities no difference is taken; what comes behind a NaN is NaN."""
+    inf, nan = float("inf"), float("nan")
+    rows = [[-inf, -inf, 1.0, 2.0, inf, -inf], [3.0, nan, 1.0, inf, 2.0, 0.0], [-inf] * 6, [inf] * 6]
+    check(lambda x: x.logcumsumexp(1), torch.tensor(rows))
+    check_training(lambda x: x.logcumsumexp(0), ROW, table=TABLE)
+
+
 #: Reductions of core ATen and their kin that are not lowered, and why.
 EXCEPTIONS = {
     "aten.median.default": "sorting: the vendor's library runs it",
@@ -370,8 +378,7 @@ EXCEPTIONS = {
     "aten.kthvalue.default": "sorting: the vendor's library runs it",
     "aten.topk.default": "sorting: the vendor's library runs it",
     "aten.sort.default": "sorting: the vendor's library runs it",
-    "aten.cummax.default": "a scan with two results, or of a function of two numbers",
-    "aten.logcumsumexp.default": "a scan with two results, or of a function of two numbers",
+    "aten.cummax.default": "a scan with two results",
 }
 CORE = [
     "aten.sum.default",
@@ -414,6 +421,7 @@ CORE = [
     "aten.nansum.default",
     "aten.cumsum.default",
     "aten.cumprod.default",
+    "aten.logcumsumexp.default",
     "prims.sum.default",
     "prims.prod.default",
     "prims.amax.default",

@@ -1,4 +1,4 @@
-"""Running sums and products along one dim."""
+"""Running sums, products and logarithms of sums of exponentials along one dim."""
 
 from typing import Any
 
@@ -40,7 +40,10 @@ def cumprod(call: Call) -> Any:
     return _scan(call, "prod")
 
 
-keep_whole(
-    "a scan with two results, or of a function of two numbers",
-    "aten.cummax.default", "aten.cummin.default", "aten.logcumsumexp.default",
-)  # fmt: skip
+@lowers("aten.logcumsumexp.default")
+def logcumsumexp(call: Call) -> Any:
+    """Of floats; torch has none of integers."""
+    return _scan(call, "logsumexp")
+
+
+keep_whole("a scan with two results", "aten.cummax.default", "aten.cummin.default")
