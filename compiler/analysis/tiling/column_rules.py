@@ -10,11 +10,15 @@ from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
-from .choice import SMALL_REGISTERS, THREADS_OF_FOUR_WARPS, grid, segments
+from .choice import SMALL_REGISTERS, THREADS_OF_FOUR_WARPS, elements_per_program, grid, segments
 from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
 
 #: Most columns of a program, and most of its warps where these columns share a number for each row.
 _COLUMNS, _SHARING_WARPS = 128, 4
+
+
+#: Elements of a warp that holds several small matrices, 16 of a thread.
+_MATRIX_ELEMENTS = 512
 
 
 @dataclass
@@ -42,9 +46,9 @@ class ReducedColumns:
         """How many programs there are of so many columns each, by hints."""
         return self.shape.points(self.outer) * -(-self.shape.points(self.inner) // columns)
 
-    def tile(self, rows: Axis, columns: int, warps: int) -> Tile:
-        """Programs of so many columns each."""
-        return Tile((*grid(self.outer, 1), rows, Axis(self.inner, columns, "grid")), warps)
+    def tile(self, rows: Axis, columns: int, warps: int, matrices: int = 1) -> Tile:
+        """Programs of so many columns of so many points of ``outer`` each."""
+        return Tile((*grid(self.outer, matrices), rows, Axis(self.inner, columns, "grid")), warps)
 
 
 def columns_in_threads(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
@@ -69,6 +73,23 @@ def columns_in_threads(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
     if reduced.programs(columns) < hardware.full_grid:
         return None
     return reduced.tile(Axis(reduced.dims, rows, "resident"), columns, columns // least)
+
+
+def small_matrices(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
+    """A warp holds all columns of several points of ``outer``: up to 512 elements.
+
+    When: the columns of one point have at most 256 elements (the sum over an atom's 32 neighbours of a force of
+    three components), and there are programs for the whole chip.  Why: a program of one point loads a few
+    elements a thread and then waits; as each multiprocessor has but 32 programs, little is in flight.
+    """
+    shape, bound = reduced.shape, reduced.bound
+    if bound is None or not reduced.outer or both_ways(shape):
+        return None
+    rows, columns = ceil_power(bound), ceil_power(shape.points(reduced.inner))
+    matrices = min(_MATRIX_ELEMENTS, elements_per_program(shape)) // (rows * columns)
+    if matrices < 2 or shape.points(reduced.outer) < matrices * hardware.full_grid:
+        return None
+    return reduced.tile(Axis(reduced.dims, rows, "resident"), columns, 1, matrices)
 
 
 def column_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:

@@ -200,9 +200,10 @@ def crossed_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
 
 def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """Several rows a program, a warp for 64 bytes a thread as for longer rows; up to four warps where the
-    chip is not full.
+    chip is not full.  The axis of the row comes first where every read steps over elements along it.
 
-    When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.
+    When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.  Where no axis of
+    a tile is contiguous, Triton lays the lanes of a warp along the first one: along a row, they share lines.
     """
     if not row.may_be_held or (row.bound or 0) * row.shape.widest >= SHORT_ROW_BYTES:
         return None
@@ -213,7 +214,25 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     full = rows == wanted
     rows = min(rows, ceil_power(shape.points(shape.parallel)))
     lanes = _WARP_BYTES // shape.widest if full else hardware.warp * 4
-    return row.held(rows, max(1, min(4, floor_power(rows * row.width // lanes))))
+    tile = row.held(rows, max(1, min(4, floor_power(rows * row.width // lanes))))
+    return Tile(tile.axes[::-1], tile.num_warps) if rows > 1 and _steps_over(row) else tile
+
+
+def _steps_over(row: ReducedRow) -> bool:
+    """Whether every read along the row steps over elements from one point to the next (a component of vectors),
+    in the order of the row, and less far than from row to row.
+    """
+    shape, dims = row.shape, set(row.dims)
+    reads = [shape.steps(a) for a in shape.kernel.loads if shape.kernel.op_dims[a.op] & dims]
+    inner, outer = row.dims[-1], shape.parallel
+    return (
+        bool(reads and outer)
+        and not shape.kernel.products
+        and all(
+            abs(step[inner] or 0) > 1 and all(abs(step[d] or 0) > abs(step[inner] or 0) for d in outer)
+            for step in reads
+        )
+    )
 
 
 def row_of_two_warps(row: ReducedRow, hardware: Hardware) -> Tile | None:

@@ -86,6 +86,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         subject=column_rules.ReducedColumns.of,
         rules=(
             TilingRule("columns-in-threads", column_rules.columns_in_threads),
+            TilingRule("small-matrices", column_rules.small_matrices),
             TilingRule("column-resident", column_rules.column_resident),
             TilingRule("scanned-column", column_rules.scanned_column),
             TilingRule("column-looped", column_rules.column_looped),

@@ -92,6 +92,13 @@ SLICES = Case(
 )
 
 
+def components(body="load x[d0, d1, d2] -> v\nfold sum v[d1] -> m : f32\nstore m -> b[d0, d2]", points=65536):
+    """Vectors of three components, 32 of each of so many points, that are added up."""
+    dims = {"d0": str(points), "d1": "32"} | ({"d2": "3"} if "d2" in body else {})
+    stored = {"b": tensor(points, 3)} if "-> b" in body else {"a": tensor(points)}
+    return Case(dims, {"x": tensor(points, 32, 3)}, stored, body)
+
+
 def product(*rows):
     """A vector, or several, times 14336 x 4096 weights."""
     loads = "".join(f"load {r}[d1] -> v{r}\n%p{r} = arith.mulf %v{r}, %w : f32\n" for r in rows)
@@ -189,6 +196,10 @@ KERNELS = {
     "columns-in-threads": (
         matrix(8, 4096 * 768, COLUMNS, "bf16"),
         "d0 resident 8, d1 grid 1024; 4 warps, 1 stages",
+    ),
+    "small-matrices": (
+        components(),
+        "d0 grid 4, d1 resident 32, d2 grid 4; 1 warps, 1 stages",
     ),
     "column-resident": (matrix(16, 4096, CENTRED), "d0 resident 16, d1 grid 32; 2 warps, 1 stages"),
     "scanned-column": (matrix(4096, 64, scans("d0")), "d1 grid 1, d0 resident 4096; 16 warps, 1 stages"),
@@ -311,6 +322,16 @@ MORE = {
             "bf16",
         ),
         "d0 looped 4, d1 grid 128; 2 warps, 1 stages",
+    ),
+    "small matrices that would leave the chip empty": (
+        "column-resident",
+        components(points=512),
+        "d0 grid 1, d1 resident 32, d2 grid 4; 1 warps, 1 stages",
+    ),
+    "rows of one component of vectors": (
+        "short-rows",
+        components("load x[d0, d1, 0] -> v\nfold sum v[d1] -> m : f32\nstore m -> a[d0]"),
+        "d1 resident 32, d0 grid 32; 2 warps, 1 stages",
     ),
     "columns that fill no warp": (
         "column-resident",

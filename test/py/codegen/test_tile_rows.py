@@ -82,3 +82,16 @@ def test_a_row_between_rows_of_other_numbers_keeps_them_out():
 
 def test_every_pass_keeps_rows_in_parts():
     check(ROWS["scaled norm"], torch.randn(16, 1501).bfloat16(), verify="numeric")
+
+
+def components(x):
+    """A sum over one component of vectors, and one of the vectors themselves."""
+    return (x[..., 0] * x[..., 2]).sum(1), (x * x[..., 1:2].exp()).sum(1)
+
+
+@pytest.mark.parametrize("rows", [31, 32])
+def test_vectors_of_three_components(rows):
+    """Programs take several points; lanes lie along the rows, and one column of four is empty."""
+    graphs = check(components, torch.randn(1101, rows, 3), interpret_level="tiled", hardware="h200").graphs
+    rules = [r.rule for g in graphs for r in g.remarks.items if r.pass_name == "choose-tiling"]
+    assert {"small-matrices", "short-rows"} <= set(rules), rules
