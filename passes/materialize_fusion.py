@@ -102,7 +102,7 @@ def _plan(graph: GroupGraph, group: int) -> FusionPlan:
     instances = tuple(
         [replace(i, dims={d: e.subs(names) for d, e in i.dims.items()}) for i in plan.instances]
     )
-    return FusionPlan(plan.members, extents, instances, graph.sizes.facts.with_extents(extents))
+    return FusionPlan(plan.members, extents, instances, graph.sizes.facts.with_extents(extents), plan.loaded)
 
 
 def _schedule(graph: GroupGraph) -> list[int]:

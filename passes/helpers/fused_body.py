@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...compiler.analysis.fusion.graph import GroupGraph
-from ...compiler.analysis.fusion.plan import FusionPlan, Instance, items
-from ...compiler.index import Expr, const, parse, simplify
+from ...compiler.analysis.fusion.plan import FusionPlan, Instance, LoadedIndex, items
+from ...compiler.index import Expr, const, parse, simplify, sym
 from ...compiler.ir.defining import is_true
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, natural, over, string, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..pass_base import PassError
-from .kernels import DIMMED, WITHOUT_DIMS, kernel_body, rewrite_dims, vary
+from .kernels import DIMMED, WITHOUT_DIMS, kernel_body, rewrite_dims, text_list, vary
 
 NO_DIMS: frozenset[str] = frozenset()
 #: Operands of a ``fuse.load`` that takes no index: tensor, guard, other.
@@ -39,6 +39,7 @@ class Body:
     done: set[int] = field(default_factory=set)
     stored: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, result) -> the scalar
     guards: dict[tuple[int, int], ir.Value] = field(default_factory=dict)  #: (instance, read) -> its guard
+    indices: dict[LoadedIndex, ir.Value] = field(default_factory=dict)
     results: dict[int, ir.Value] = field(default_factory=dict)
     dims: dict[ir.Value, frozenset[str]] = field(default_factory=dict)
 
@@ -108,6 +109,8 @@ class Body:
             taken = [guard if i == 1 else values[o] for i, o in enumerate(operands)]
             return self.copy(op, "fuse.load", instance, taken, known).results[0]
         self.guards[index, position] = guard
+        for number, operand in enumerate(operands[_WITHOUT_INDICES:]):
+            self.indices[LoadedIndex(index, position, number)] = values[operand]
         self.emit(source)
         member = self.plan.members[instance.member]
         number = member.operands[member.summary.reads[position].argument]
@@ -168,6 +171,8 @@ class Body:
         """A copy of an operation with other operands, over the dims of the space.  ``known``: attributes that
         were rewritten for equal instances.
         """
+        if not name.startswith(WITHOUT_DIMS) and self.plan.looks_up(instance):
+            return self.note(self.looked_up(op, instance, operands))
         new = op.clone(self.ip)
         taken, dims = new.operands, NO_DIMS
         for i, operand in enumerate(operands):
@@ -188,6 +193,26 @@ class Body:
         for result in new.results:
             self.dims[result] = dims
         return new
+
+    def looked_up(self, op: ir.Operation, instance: Instance, operands: list[ir.Value]) -> ir.Operation:
+        """A copy of an operation of an instance whose dims name loaded indices.  It takes those that its
+        coordinates name behind the indices that it has.
+        """
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        key = next((name for name in ("at", "expr") if name in attributes), None)
+        if key is not None:
+            texts = strings(attributes[key]) if key == "at" else [string(attributes[key])]
+            found = [self.expression(parse(text), instance) for text in texts]
+            own = len(operands) - (_WITHOUT_INDICES if key == "at" else 0)
+            names = sorted(
+                frozenset().union(*[e.symbols() for e in found]) & self.plan.loaded.keys(), key=natural
+            )
+            renamed = {name: sym(f"i{own + n}") for n, name in enumerate(names)}
+            found = [e.subs(renamed) for e in found]
+            attributes[key] = text_list(found) if key == "at" else ir.StringAttr.get(str(found[0]))
+            operands = [*operands, *(self.indices[self.plan.loaded[name]] for name in names)]
+        results = [r.type for r in op.results]
+        return ir.Operation.create(op.name, results, operands, attributes, loc=op.location, ip=self.ip)
 
     def place(
         self,

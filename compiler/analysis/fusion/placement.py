@@ -13,9 +13,9 @@ stores
            preferably such that loads become the same; otherwise the cluster gets new dims.  Where the
            kernel's dims are the finer ones (it reduces a digit of a dim that a reader flattened), the cluster
            is rewritten over the kernel's dims.
-*inlined*  the mapping is not a bijection (a slice, a pad, a shifted read), or the reads give different
-mappings.
-           A pointwise kernel that nothing else needs is then computed once for each different read.
+*inlined*  the mapping is not a bijection (a slice, a pad, a shifted read, a look-up at loaded indices), or the
+           reads give different mappings.  A pointwise kernel that nothing else needs is then computed once for
+           each different read.
 
 The result is a ``FusionPlan``: instances of kernels, whose dims are expressions over the dims of one space.
 Planning is deterministic: ``fuse-vertical`` plans to decide, and ``materialize-fusion`` plans again to build.
@@ -27,9 +27,24 @@ from functools import lru_cache
 
 from ...index import Expr, Facts, Solution, const, sym
 from ...index.facts import is_indirect
-from ..kernel.accesses import Summary, Write
-from .plan import FusionPlan, FusionRefused, Instance, Member, Refusal, image, is_plain, items, within
+from ..kernel.accesses import Read, Summary, Write
+from .plan import (
+    FusionPlan,
+    FusionRefused,
+    Instance,
+    LoadedIndex,
+    Member,
+    Refusal,
+    image,
+    is_plain,
+    items,
+    within,
+)
 from .space import Spaces, bijective, solved
+
+
+#: Loaded indices in the dims of instances are called i1000, i1001, ..; those of one load i0, i1, ..
+_FIRST_NAME = 1000
 
 
 def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts) -> FusionPlan | Refusal:
@@ -83,6 +98,7 @@ class _Planner:
         self.escaping = escaping
         self.facts = facts
         self.spaces = Spaces(members, facts)
+        self.loaded: dict[LoadedIndex, str] = {}
 
     def plan(self) -> FusionPlan:
         for member in self.members:
@@ -113,9 +129,9 @@ class _Planner:
                 name = self.members[instance.member].name
                 what = f"{name} reduces or scans over a dim that the others need in parts"
                 raise FusionRefused("reduction-dims", f"{what}: split that dim first")
-        plan = FusionPlan(
-            self.members, extents, tuple(reversed(self.spaces.instances)), within(self.facts, items(extents))
-        )
+        instances = tuple(reversed(self.spaces.instances))
+        loaded = {name: index for index, name in self.loaded.items()}
+        plan = FusionPlan(self.members, extents, instances, within(self.facts, items(extents)), loaded)
         return _renumbered(plan)
 
     def place(self, number: int) -> None:
@@ -155,8 +171,19 @@ class _Planner:
             read = reader.summary.reads[position]
             _, write = self.spaces.maker[reader.operands[read.argument]]
             guarded = read.guarded or instance.guard is not None
-            found.append(_Reader(index, position, write, self.spaces.over(instance, read.coords), guarded))
+            coords = self.spaces.over(instance, self.named(index, position, read))
+            found.append(_Reader(index, position, write, coords, guarded))
         return found
+
+    def named(self, instance: int, position: int, read: Read) -> tuple[Expr, ...]:
+        """The coordinates of a read, whose loaded indices get names of their own in the group."""
+        if not read.indirect:
+            return read.coords
+        names = {}
+        for symbol in sorted({s for c in read.coords for s in c.symbols() if is_indirect(s)}):
+            index = LoadedIndex(instance, position, int(symbol[1:]))
+            names[symbol] = sym(self.loaded.setdefault(index, f"i{_FIRST_NAME + len(self.loaded)}"))
+        return tuple(c.subs(names) for c in read.coords)
 
     def start(self, number: int) -> None:
         """Starts a cluster for a kernel that nothing in the group reads."""
@@ -167,7 +194,8 @@ class _Planner:
 
     def invert(self, member: Member, reader: _Reader, extents: Mapping[str, Expr]) -> Solution:
         name = member.name
-        if any(is_indirect(s) for c in reader.coords for s in c.symbols()):
+        looks_up = any(is_indirect(s) for c in reader.coords for s in c.symbols())
+        if looks_up and not (member.summary.is_pointwise and reader.guarded and not member.summary.asserts):
             raise FusionRefused(
                 "index-mismatch",
                 f"{name} is read at loaded indices: it must be complete before its reader runs",
@@ -184,6 +212,8 @@ class _Planner:
                 stored=stored,
                 read=read,
             )
+        if looks_up:  # the guard of a look-up says where its indices lie inside
+            return Solution(solution.mapping, inside=False)
         if solution.inside or reader.guarded:
             return solution
         if self.fills(member, reader.write):  # a load without a guard is always inside its tensor
@@ -384,10 +414,12 @@ def _show(coords: Iterable[Expr]) -> str:
 
 
 def _renumbered(plan: FusionPlan) -> FusionPlan:
-    """Reverses the numbering of the instances, which were placed readers first, in ``sources`` and
-    ``guard``.
+    """Reverses the numbering of the instances, which were placed readers first, in ``sources``, ``guard`` and
+    ``loaded``.
     """
     last = len(plan.instances) - 1
+    for name, index in plan.loaded.items():
+        plan.loaded[name] = index._replace(instance=last - index.instance)
     for instance in plan.instances:
         instance.sources = {read: last - source for read, source in sorted(instance.sources.items())}
         if instance.guard is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...index import Expr, Facts, simplify
 from ...index.expr import FloorDiv, Mod
@@ -100,18 +100,45 @@ class Instance:
     inlined: bool = False
 
 
+class LoadedIndex(NamedTuple):
+    """Index number ``number`` of the read at ``position`` of an instance."""
+
+    instance: int
+    position: int
+    number: int
+
+
 @dataclass(frozen=True)
 class FusionPlan:
-    """The ``extents`` of the space, and the instances, producers before their readers."""
+    """The ``extents`` of the space, and the instances, producers before their readers.  ``loaded``: the indices
+    that occur in dims of instances, by their names there.
+    """
 
     members: tuple[Member, ...]
     extents: dict[str, Expr]
     instances: tuple[Instance, ...]
     facts: Facts
+    loaded: dict[str, LoadedIndex]
 
     def image(self, instance: Instance, dims: Iterable[str]) -> frozenset[str]:
-        """The dims of the space that occur in the instance's ``dims``, without those of extent 1."""
-        return image(instance.dims, dims, self.extents)
+        """The dims of the space that occur in the instance's ``dims``, without those of extent 1.  A loaded index
+        stands for the dims of the load that takes it.
+        """
+        found = image(instance.dims, dims, self.extents)
+        if self.loaded:
+            for name in {
+                s for d in dims if d in instance.dims for s in instance.dims[d].symbols()
+            } & self.loaded.keys():
+                index = self.loaded[name]
+                reader = self.instances[index.instance]
+                found |= self.image(reader, self.members[reader.member].summary.reads[index.position].dims)
+        return found
+
+    def looks_up(self, instance: Instance) -> bool:
+        """Whether the instance computes points that loaded indices name."""
+        return bool(self.loaded) and any(
+            not self.loaded.keys().isdisjoint(e.symbols()) for e in instance.dims.values()
+        )
 
     def coords(self, instance: Instance, access: Read | Write) -> tuple[Expr, ...]:
         """An access's coordinates over the dims of the space."""
@@ -121,7 +148,7 @@ class FusionPlan:
         """The same plan for other members of the same form.  Both share the instances, which are
         immutable.
         """
-        plan = FusionPlan(tuple(members), self.extents, self.instances, self.facts)
+        plan = FusionPlan(tuple(members), self.extents, self.instances, self.facts, self.loaded)
         plan.__dict__.update(crossed=self.crossed, parallel=self.parallel, reached=self.reached)
         return plan
 

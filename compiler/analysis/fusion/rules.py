@@ -25,7 +25,7 @@ from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import both_orders, nested, read_for_columns
 from .placement import plan_group
-from .plan import Refusal
+from .plan import FusionPlan, Refusal
 
 
 @dataclass(frozen=True)
@@ -261,9 +261,17 @@ def recompute(t: FusionTrial) -> Refusal | None:
         if number in t.shared:
             every = count(reached, reached)
         computed[member] = computed.get(member, 0) + (count(reached, reached) if row else every)
+    looked_up = {i.member for i in plan.instances if plan.looks_up(i)}
+    most = max((t.estimate(plan.members[m].summary.points) for m in looked_up), default=0)
     for number, now in sorted(visits.items()):
         summary = plan.members[number].summary
         before = t.estimate(summary.points)
+        if number in looked_up and (now > most or _scattered(plan, number)):
+            return Refusal(
+                "recompute",
+                f"{plan.members[number].name} is looked up: what it reads would be read more often, or in pieces",
+                (("points_before", most), ("points_after", now)),
+            )
         t.slots += max(0, now - before) * summary.weight
         if now <= before or (summary.weight <= t.limits.cheap and len(summary.reads) <= t.limits.loads):
             continue
@@ -284,6 +292,19 @@ def recompute(t: FusionTrial) -> Refusal | None:
     if t.slots:
         t.work = sum(n * plan.members[m].summary.work for m, n in computed.items()) + _loading(t)
     return None
+
+
+def _scattered(plan: FusionPlan, number: int) -> bool:
+    """Whether a member that is looked up reads several tensors at elements that do not lie together.  Reads behind
+    guards do not count: those of a concatenation exclude each other.
+    """
+    reads = [read for read in plan.members[number].summary.reads if not read.guarded]
+    return len(reads) > 1 and any(
+        read.coords and not plan.loaded.keys().isdisjoint(plan.coords(instance, read)[-1].symbols())
+        for instance in plan.instances
+        if instance.member == number
+        for read in reads
+    )
 
 
 def _varies_by_rows(reached: frozenset[str], parallel: frozenset[str]) -> bool:

@@ -291,3 +291,50 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<4x5xf32>
   }
 }
+
+// -----
+
+// A concatenation is looked up at loaded indices: its coordinate is the index.
+// CHECK-LABEL: func.func private @fused_cat_look_up_0
+// CHECK: %[[ROW:.*]] = "fuse.load"(%{{.*}}, %{{.*}}, %{{.*}}) {at = ["d0"]}
+// CHECK: %[[OK:.*]] = arith.cmpi ult, %[[ROW]], %{{.*}} : i64
+// CHECK: "fuse.device_assert"(%[[OK]], %{{.*}}) {message = "no row"}
+// CHECK: %[[AT:.*]] = "fuse.index"(%[[ROW]]) {expr = "i0 - 3"} : (i64) -> i64
+// CHECK: %[[LOW:.*]] = arith.cmpi slt, %[[AT]], %{{.*}} : i64
+// CHECK: %[[FIRST:.*]] = arith.andi %[[LOW]], %[[OK]] : i1
+// CHECK: "fuse.load"(%{{.*}}, %[[FIRST]], %{{.*}}, %[[ROW]]) {at = ["i0"]}
+// CHECK: "fuse.load"(%{{.*}}, %{{.*}}, %{{.*}}, %[[ROW]]) {at = ["i0 - 3"]}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%y: tensor<3xf32>, %x: tensor<4xf32>, %rows: tensor<5xi64>) -> tensor<5xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<7xf32>
+    %a = call @cat(%y, %x, %e) {fuse.group = 0 : i64} : (tensor<3xf32>, tensor<4xf32>, tensor<7xf32>) -> tensor<7xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<5xf32>
+    %r = call @look_up(%a, %rows, %o) {fuse.group = 0 : i64} : (tensor<7xf32>, tensor<5xi64>, tensor<5xf32>) -> tensor<5xf32>
+    return %r : tensor<5xf32>
+  }
+  func.func private @cat(%y: tensor<3xf32>, %x: tensor<4xf32>, %o: tensor<7xf32>) -> tensor<7xf32> attributes {fuse.kernel, fuse.dims = {d0 = "7"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d0 - 3"} : () -> i64
+    %low = arith.cmpi slt, %i, %c0 : i64
+    %high = arith.cmpi sge, %i, %c0 : i64
+    %v = "fuse.load"(%y, %low, %zero) {at = ["d0"]} : (tensor<3xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %high, %zero) {at = ["d0 - 3"]} : (tensor<4xf32>, i1, f32) -> f32
+    %s = arith.select %low, %v, %w : f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<7xf32>, f32, i1) -> tensor<7xf32>
+    return %r : tensor<7xf32>
+  }
+  func.func private @look_up(%x: tensor<7xf32>, %rows: tensor<5xi64>, %o: tensor<5xf32>) -> tensor<5xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %seven = arith.constant 7 : i64
+    %i = "fuse.load"(%rows, %true, %none) {at = ["d0"]} : (tensor<5xi64>, i1, i64) -> i64
+    %c = arith.cmpi ult, %i, %seven : i64
+    "fuse.device_assert"(%c, %true) {message = "no row"} : (i1, i1) -> ()
+    %v = "fuse.load"(%x, %c, %zero, %i) {at = ["i0"]} : (tensor<7xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<5xf32>, f32, i1) -> tensor<5xf32>
+    return %r : tensor<5xf32>
+  }
+}

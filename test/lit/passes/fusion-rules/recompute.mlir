@@ -167,3 +167,86 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<4096x4096xf32>
   }
 }
+
+// -----
+
+// Must not fire: A concatenation of seven is looked up at 9 points.
+// REMARK: missed: fuse-vertical: recompute, points_before=7, points_after=9: cat and look_up stay apart
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%y: tensor<3xf32>, %x: tensor<4xf32>, %rows: tensor<9xi64>) -> tensor<9xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<7xf32>
+    %a = call @cat(%y, %x, %e) : (tensor<3xf32>, tensor<4xf32>, tensor<7xf32>) -> tensor<7xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<9xf32>
+    %r = call @look_up(%a, %rows, %o) : (tensor<7xf32>, tensor<9xi64>, tensor<9xf32>) -> tensor<9xf32>
+    return %r : tensor<9xf32>
+  }
+  func.func private @cat(%y: tensor<3xf32>, %x: tensor<4xf32>, %o: tensor<7xf32>) -> tensor<7xf32> attributes {fuse.kernel, fuse.dims = {d0 = "7"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d0 - 3"} : () -> i64
+    %low = arith.cmpi slt, %i, %c0 : i64
+    %high = arith.cmpi sge, %i, %c0 : i64
+    %v = "fuse.load"(%y, %low, %zero) {at = ["d0"]} : (tensor<3xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %high, %zero) {at = ["d0 - 3"]} : (tensor<4xf32>, i1, f32) -> f32
+    %s = arith.select %low, %v, %w : f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<7xf32>, f32, i1) -> tensor<7xf32>
+    return %r : tensor<7xf32>
+  }
+  func.func private @look_up(%x: tensor<7xf32>, %rows: tensor<9xi64>, %o: tensor<9xf32>) -> tensor<9xf32> attributes {fuse.kernel, fuse.dims = {d0 = "9"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %seven = arith.constant 7 : i64
+    %i = "fuse.load"(%rows, %true, %none) {at = ["d0"]} : (tensor<9xi64>, i1, i64) -> i64
+    %c = arith.cmpi ult, %i, %seven : i64
+    "fuse.device_assert"(%c, %true) {message = "no row"} : (i1, i1) -> ()
+    %v = "fuse.load"(%x, %c, %zero, %i) {at = ["i0"]} : (tensor<7xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<9xf32>, f32, i1) -> tensor<9xf32>
+    return %r : tensor<9xf32>
+  }
+}
+
+// -----
+
+// It is looked up at 5 points.
+// CHECK-LABEL: func.func @main
+// CHECK: call @cat({{.*}} {fuse.group = [[G:.*]] : i64}
+// CHECK: call @look_up({{.*}} {fuse.group = [[G]] : i64}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%y: tensor<3xf32>, %x: tensor<4xf32>, %rows: tensor<5xi64>) -> tensor<5xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<7xf32>
+    %a = call @cat(%y, %x, %e) : (tensor<3xf32>, tensor<4xf32>, tensor<7xf32>) -> tensor<7xf32>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<5xf32>
+    %r = call @look_up(%a, %rows, %o) : (tensor<7xf32>, tensor<5xi64>, tensor<5xf32>) -> tensor<5xf32>
+    return %r : tensor<5xf32>
+  }
+  func.func private @cat(%y: tensor<3xf32>, %x: tensor<4xf32>, %o: tensor<7xf32>) -> tensor<7xf32> attributes {fuse.kernel, fuse.dims = {d0 = "7"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d0 - 3"} : () -> i64
+    %low = arith.cmpi slt, %i, %c0 : i64
+    %high = arith.cmpi sge, %i, %c0 : i64
+    %v = "fuse.load"(%y, %low, %zero) {at = ["d0"]} : (tensor<3xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %high, %zero) {at = ["d0 - 3"]} : (tensor<4xf32>, i1, f32) -> f32
+    %s = arith.select %low, %v, %w : f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<7xf32>, f32, i1) -> tensor<7xf32>
+    return %r : tensor<7xf32>
+  }
+  func.func private @look_up(%x: tensor<7xf32>, %rows: tensor<5xi64>, %o: tensor<5xf32>) -> tensor<5xf32> attributes {fuse.kernel, fuse.dims = {d0 = "5"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %seven = arith.constant 7 : i64
+    %i = "fuse.load"(%rows, %true, %none) {at = ["d0"]} : (tensor<5xi64>, i1, i64) -> i64
+    %c = arith.cmpi ult, %i, %seven : i64
+    "fuse.device_assert"(%c, %true) {message = "no row"} : (i1, i1) -> ()
+    %v = "fuse.load"(%x, %c, %zero, %i) {at = ["i0"]} : (tensor<7xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<5xf32>, f32, i1) -> tensor<5xf32>
+    return %r : tensor<5xf32>
+  }
+}
