@@ -3,6 +3,7 @@
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
+from ..kernel.accesses import LOAD, slots
 from ..kernel.shape import KernelShape
 from .choice import (
     LARGE_REGISTERS,
@@ -15,6 +16,8 @@ from .choice import (
 
 #: Bytes of a line of memory, which is read as a whole.
 _LINE_BYTES = 128
+#: Planes of a program whose points share what is read and computed for them, and its warps at most.
+_PLANES, _PLANE_WARPS = 4, 4
 
 
 def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
@@ -43,6 +46,44 @@ def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
             across //= 2
     warps = 8 if down * across >= 4096 else 4
     return Tile((*grid(rest, 1), Axis((other,), down, "grid"), Axis((along,), across, "grid")), warps)
+
+
+def planes_share_points(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """An axis of its own for a dim of planes: a thread takes four planes of each of its points, 16 bytes of a plane.
+
+    When: more is loaded and computed for a point of all planes together than for the point of one plane (where to
+    read an image of several channels, and with which weights), blocks cover the points well, and there are programs
+    for the whole chip.  Why: the former is then done once for four planes.  The axis of the planes is the last one:
+    where a tile is read at loaded indices, Triton lays lanes along its first axis, and threads keep the planes.
+    """
+    inner = shape.merge(shape.order)[-1]
+    planes = next((d for d in shape.order if d not in inner and _shares_points(shape, d, inner)), None)
+    if planes is None:
+        return None
+    vector = hardware.warp * max(1, 16 // shape.widest)
+    columns = segments(shape.points(inner), _PLANE_WARPS * vector, vector)
+    covered = -(-shape.points(inner) // columns) * columns
+    if covered * 7 > shape.points(inner) * 8:
+        return None
+    rest = tuple(d for d in shape.order if d != planes and d not in inner)
+    together = min(_PLANES, ceil_power(shape.size(planes)))
+    programs = shape.points(rest) * -(-shape.size(planes) // together) * -(-shape.points(inner) // columns)
+    if programs < hardware.full_grid:
+        return None
+    tile = (*grid(rest, 1), Axis(inner, columns, "grid"), Axis((planes,), together, "grid"))
+    return Tile(tile, max(1, columns // vector))
+
+
+def _shares_points(shape: KernelShape, planes: str, inner: tuple[str, ...]) -> bool:
+    """Whether more issue slots vary along ``inner`` without ``planes`` than with it."""
+    if shape.size(planes) < 2:
+        return False
+    shared = own = 0
+    for op, dims in shape.kernel.op_dims.items():
+        if not dims.isdisjoint(inner):
+            cost = LOAD if op.name in ("fuse.load", "fuse.store") else slots(op.name)
+            shared, own = (shared, own + cost) if planes in dims else (shared + cost, own)
+    return shared > own
 
 
 def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:

@@ -99,6 +99,19 @@ def components(body="load x[d0, d1, d2] -> v\nfold sum v[d1] -> m : f32\nstore m
     return Case(dims, {"x": tensor(points, 32, 3)}, stored, body)
 
 
+WEIGHED = (
+    "load x[d0, d1, d2] -> v\nload y[d0, d2] -> w\n%e = math.exp %w : f32\n%l = math.log %e : f32\n"
+    "%s = arith.mulf %v, %l : f32\nstore s -> o[d0, d1, d2]"
+)
+
+
+def planes(images=64, points=16384, body=WEIGHED):
+    """Images of eight planes, times a weight of each point of an image."""
+    dims = {"d0": str(images), "d1": "8", "d2": str(points)}
+    full = tensor(images, 8, points)
+    return Case(dims, {"x": full, "y": tensor(images, points)}, {"o": full}, body)
+
+
 def product(*rows):
     """A vector, or several, times 14336 x 4096 weights."""
     loads = "".join(f"load {r}[d1] -> v{r}\n%p{r} = arith.mulf %v{r}, %w : f32\n" for r in rows)
@@ -197,6 +210,7 @@ KERNELS = {
         matrix(8, 4096 * 768, COLUMNS, "bf16"),
         "d0 resident 8, d1 grid 1024; 4 warps, 1 stages",
     ),
+    "planes-share-points": (planes(), "d0 grid 1, d2 grid 512, d1 grid 4; 4 warps, 1 stages"),
     "small-matrices": (
         components(),
         "d0 grid 4, d1 resident 32, d2 grid 4; 1 warps, 1 stages",
@@ -322,6 +336,20 @@ MORE = {
             "bf16",
         ),
         "d0 looped 4, d1 grid 128; 2 warps, 1 stages",
+    ),
+    "planes of too few points": ("flat", planes(4096, 72), "d0*d1*d2 grid 1024; 4 warps, 1 stages"),
+    "planes of which there are too few": (
+        "rows-and-columns",
+        planes(images=2),
+        "d0*d1 grid 1, d2 grid 512; 4 warps, 1 stages",
+    ),
+    "planes that share too little": (
+        "rows-and-columns",
+        planes(
+            body="load x[d0, d1, d2] -> v\nload y[d0, d2] -> w\n%s = arith.mulf %v, %w : f32\n"
+            "store s -> o[d0, d1, d2]"
+        ),
+        "d0*d1 grid 1, d2 grid 1024; 4 warps, 1 stages",
     ),
     "small matrices that would leave the chip empty": (
         "column-resident",

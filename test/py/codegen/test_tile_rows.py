@@ -95,3 +95,14 @@ def test_vectors_of_three_components(rows):
     graphs = check(components, torch.randn(1101, rows, 3), interpret_level="tiled", hardware="h200").graphs
     rules = [r.rule for g in graphs for r in g.remarks.items if r.pass_name == "choose-tiling"]
     assert {"small-matrices", "short-rows"} <= set(rules), rules
+
+
+@pytest.mark.parametrize("points", [384, 500])
+def test_planes_that_share_their_points(points):
+    """The fourth plane of the second program is none, and the last block of points may be cut."""
+    weights = torch.randn(135, points)
+    function = lambda x, w: x * (w.exp().sin() + w.square().log1p())[:, None]  # noqa: E731
+    (graph,) = check(
+        function, torch.randn(135, 7, points), weights, interpret_level="tiled", hardware="h200"
+    ).graphs
+    assert "planes-share-points" in [r.rule for r in graph.remarks.items]
