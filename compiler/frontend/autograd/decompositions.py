@@ -114,13 +114,22 @@ def _assert_with_message(condition: torch.Tensor) -> None:
     torch.ops.aten._assert_async.msg(condition, NO_MESSAGE)
 
 
-#: Overloads for which neither has a function.  Clipping gradients begins with norms: a reduction for each
+def _log_sigmoid(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """min(x, 0) - log1p(exp(-|x|)); the second result is a buffer that only eager's backward on a CPU reads."""
+    decay = x.abs().neg().exp()
+    return x.clamp(max=0) - decay.log1p(), decay
+
+
+#: Overloads for which neither has a function, or one that does not serve.  Clipping gradients begins with norms: a reduction for each
 #: tensor, all of which share launches; some optimisers end with copies of lists.  An assertion without a
 #: message has no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.
+#: Torch's partitioner does not know that a log-sigmoid may be computed again: whole, its result would be saved
+#: for backward, or what is made of it.  Torch's function makes a 0-d tensor of zero, which would be saved too.
 OWN: dict[str, Callable[..., Any]] = {
     "_foreach_norm.Scalar": _norms,
     "_foreach_copy.default": _copies,
     "_assert_async.default": _assert_with_message,
+    "log_sigmoid_forward.default": _log_sigmoid,
 }
 
 #: Ops of exported models that are quantised: pointwise work, which torch has as functions in the module that

@@ -41,13 +41,22 @@ def test_cross_entropy_keeps_the_logits_and_no_log_softmax():
     assert sum(x.estimate.bytes for x in kernels) < 3.2 * logits
 
 
-def test_an_activation_that_its_gradient_reads_is_computed_again():
-    """What tanh and sigmoid give is cheap: the backward graph gets the input alone."""
+def squashed(x):
+    return (x * torch.tanh(x * 2).sigmoid()).cos()
+
+
+def likelihood(x):
+    return F.logsigmoid(x) * (1 - x.sigmoid()) ** 2
+
+
+@pytest.mark.parametrize("function", [squashed, likelihood])
+def test_an_activation_that_its_gradient_reads_is_computed_again(function):
+    """What tanh, sigmoid and log-sigmoid give is cheap: the backward graph gets the input alone."""
     x = torch.randn(8, 64, requires_grad=True)
-    compiled = Compiled(lambda x: (x * torch.tanh(x * 2).sigmoid()).cos(), {"hardware": "h200"})
+    compiled = Compiled(function, {"hardware": "h200"})
     compiled(x).sum().backward()
     exact = x.detach().double().requires_grad_()
-    (exact * torch.tanh(exact * 2).sigmoid()).cos().sum().backward()
+    function(exact).sum().backward()
     torch.testing.assert_close(x.grad.double(), exact.grad, rtol=1e-5, atol=1e-5)
     [forward], [backward] = (g.launches for g in compiled.graphs)
     assert forward.estimate.written == 8 * 64 * 4

@@ -191,15 +191,6 @@ def softshrink(k: K, x: Scalar, limit: Operand = 0.5) -> Scalar:
     return k.select(k.compare("gt", x, limit), k.sub(x, limit), below)
 
 
-@pointwise("aten.log_sigmoid_forward.default")
-def log_sigmoid_forward(k: K, x: Scalar) -> tuple[Scalar, Scalar]:
-    """min(x, 0) - log1p(exp(-|x|)); the second result is a scratch buffer that eager's GPU kernel does not
-    use.
-    """
-    decay = k.math("exp", k.neg(k.abs(x)))
-    return k.sub(k.minimum(x, 0), k.math("log1p", decay)), decay
-
-
 @pointwise("aten.native_dropout_backward.default", over=("grad_output",), kind=Kind.INT_TO_FLOAT)
 def native_dropout_backward(k: K, grad: Scalar, mask: Scalar, scale: Operand) -> Scalar:
     return k.mul(k.mul(grad, k.cast(mask, grad.dtype)), scale)
