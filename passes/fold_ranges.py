@@ -1,5 +1,6 @@
 """``fold-ranges``: what the extents of dims decide is decided before the kernel runs."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -39,8 +40,9 @@ class FoldRanges(AnalysisPass):
         %v = "fuse.load"(%x, %true, %zero, %j) {at = ["d0", "i0"]} : (.., i1, f32, i64) -> f32
 
     Such comparisons come from indices that the program computes itself, and from a concatenation of which a
-    reader takes one piece: its other pieces are never read.  What is loaded or converted from a float has no
-    bounds.  A kernel in which nothing is decided is left as it is, and a store that accumulates runs as often
+    reader takes one piece: its other pieces are never read.  What is loaded has no bounds.  What is converted from
+    a float has those that it is chosen by (where an image is sampled: ``select(x >= 0 and x < 128, fptosi(x), 0)``).
+    A kernel in which nothing is decided is left as it is, and a store that accumulates runs as often
     as before.  Raises PassError on a module without
     ``@main``.
 
@@ -53,7 +55,7 @@ class FoldRanges(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
         for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
-            if not any(op.name == "fuse.index" for op in kernel_body(func)):
+            if not any(op.name in _INDICES for op in kernel_body(func)):
                 continue
             adding = adding_dims(func)
             comparisons = _Ranges(kernel_facts(func)).fold(func)
@@ -139,10 +141,55 @@ class _Ranges:
         decided = defining_op(condition, "arith.constant")
         if decided is not None:
             return self.range(first if is_true(condition) else second)
-        (low, high), (other_low, other_high) = self.range(first), self.range(second)
+        chosen = self.range(first)
+        if chosen == _ANY:
+            chosen = _converted(first, condition)
+        (low, high), (other_low, other_high) = chosen, self.range(second)
         return _both(low, other_low, min), _both(high, other_high, max)
 
 
+def _converted(value: ir.Value, condition: ir.Value) -> Range:
+    """The range of an integer that is converted from a float, where a condition holds that bounds the float."""
+    made = defining_op(value, "arith.fptosi")
+    if made is None:
+        return _ANY
+    low, high = None, None
+    conditions = [condition]
+    while conditions:
+        one = conditions.pop()
+        both = defining_op(one, "arith.andi")
+        if both is not None:
+            conditions += both.operands
+            continue
+        comparison = defining_op(one, "arith.cmpf")
+        if comparison is None or comparison.operands[0] != made.operands[0]:
+            continue
+        limit = _float(comparison.operands[1])
+        predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
+        if limit is None or predicate not in _ORDERED:
+            continue
+        if predicate in (_OGT, _OGE):
+            low = max(math.trunc(limit), math.trunc(limit) if low is None else low)
+        else:
+            least = math.ceil(limit) - 1 if predicate == _OLT and limit > 0 else math.trunc(limit)
+            high = min(least, least if high is None else high)
+    return low, high
+
+
+def _float(value: ir.Value) -> float | None:
+    """A constant that is finite."""
+    op = defining_op(value, "arith.constant")
+    if op is None or not isinstance(op.attributes["value"], ir.FloatAttr):
+        return None
+    number = ir.FloatAttr(op.attributes["value"]).value
+    return number if math.isfinite(number) else None
+
+
+#: Predicates of ``arith.cmpf`` that are false for NaN.
+_OGT, _OGE, _OLT, _OLE = 2, 3, 4, 5
+_ORDERED = (_OGT, _OGE, _OLT, _OLE)
+#: Operations whose integers have bounds.
+_INDICES = ("fuse.index", "arith.fptosi")
 #: Predicate of ``arith.cmpi`` (slt, sle, sgt, sge) -> whether it is "less" without "equal", and negated.
 _LESS = {2: (True, False), 3: (False, False), 4: (False, True), 5: (True, True)}
 _SUMS = ("arith.addi", "arith.subi")

@@ -18,6 +18,8 @@ from .choice import (
 _LINE_BYTES = 128
 #: Planes of a program whose points share what is read and computed for them, and its warps at most.
 _PLANES, _PLANE_WARPS = 4, 4
+#: Points of a program that reads one plane anywhere, and operands of a ``fuse.load`` in front of its indices.
+_SCATTERED_POINTS, _WITHOUT_INDICES = 2048, 3
 
 
 def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
@@ -50,28 +52,48 @@ def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
 
 def planes_share_points(shape: KernelShape, hardware: Hardware) -> Tile | None:
     """An axis of its own for a dim of planes: a thread takes four planes of each of its points, 16 bytes of a plane.
+    Of more than four planes that are read at loaded indices, a program of 16 warps takes 2048 points of one.
 
     When: more is loaded and computed for a point of all planes together than for the point of one plane (where to
     read an image of several channels, and with which weights), blocks cover the points well, and there are programs
     for the whole chip.  Why: the former is then done once for four planes.  The axis of the planes is the last one:
     where a tile is read at loaded indices, Triton lays lanes along its first axis, and threads keep the planes.
+    Indices may point anywhere in a plane: the first-level cache keeps what other points of the program have read of
+    one plane, and not of many.
     """
     inner = shape.merge(shape.order)[-1]
     planes = next((d for d in shape.order if d not in inner and _shares_points(shape, d, inner)), None)
     if planes is None:
         return None
-    vector = hardware.warp * max(1, 16 // shape.widest)
-    columns = segments(shape.points(inner), _PLANE_WARPS * vector, vector)
+    together, lanes = min(_PLANES, ceil_power(shape.size(planes))), hardware.warp * max(1, 16 // shape.widest)
+    most = _PLANE_WARPS * lanes
+    if together < shape.size(planes) and _reads_anywhere(shape, planes, inner):
+        together, most = 1, _SCATTERED_POINTS
+    columns = segments(shape.points(inner), most, lanes)
     covered = -(-shape.points(inner) // columns) * columns
     if covered * 7 > shape.points(inner) * 8:
         return None
     rest = tuple(d for d in shape.order if d != planes and d not in inner)
-    together = min(_PLANES, ceil_power(shape.size(planes)))
     programs = shape.points(rest) * -(-shape.size(planes) // together) * -(-shape.points(inner) // columns)
     if programs < hardware.full_grid:
         return None
-    tile = (*grid(rest, 1), Axis(inner, columns, "grid"), Axis((planes,), together, "grid"))
-    return Tile(tile, max(1, columns // vector))
+    points, warps = Axis(inner, columns, "grid"), max(1, columns // lanes)
+    if together == 1:
+        return Tile((*grid((*rest, planes), 1), points), warps)
+    return Tile((*grid(rest, 1), points, Axis((planes,), together, "grid")), warps)
+
+
+def _reads_anywhere(shape: KernelShape, planes: str, inner: tuple[str, ...]) -> bool:
+    """Whether a load of a plane takes indices that vary along ``inner``."""
+    return any(
+        access.indirect
+        and planes in shape.kernel.op_dims[access.op]
+        and any(
+            not shape.kernel.value_dims.get(index, frozenset()).isdisjoint(inner)
+            for index in list(access.op.operands)[_WITHOUT_INDICES:]
+        )
+        for access in shape.kernel.loads
+    )
 
 
 def _shares_points(shape: KernelShape, planes: str, inner: tuple[str, ...]) -> bool:

@@ -155,6 +155,112 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// An index that is chosen where its float lies inside: nothing is left to be asserted.
+// CHECK-LABEL: func.func private @k
+// CHECK: %[[J:.*]] = arith.select
+// CHECK-NOT: arith.cmpi
+// CHECK-NOT: fuse.device_assert
+// CHECK: "fuse.load"(%{{.*}}, %true, %{{.*}}, %[[J]]) {at = ["i0"]}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>, %f: tensor<4xf32>) -> tensor<4xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %y = call @k(%x, %f, %o) : (tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<8xf32>, %f: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %eight = arith.constant 8.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c8 = arith.constant 8 : i64
+    %v = "fuse.load"(%f, %true, %zero) {at = ["d0"]} : (tensor<4xf32>, i1, f32) -> f32
+    %a = arith.cmpf oge, %v, %zero : f32
+    %b = arith.cmpf olt, %v, %eight : f32
+    %in = arith.andi %a, %b : i1
+    %i = arith.fptosi %v : f32 to i64
+    %j = arith.select %in, %i, %c0 : i64
+    %low = arith.cmpi sge, %j, %c0 : i64
+    %high = arith.cmpi slt, %j, %c8 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %j) {at = ["i0"]} : (tensor<8xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Must not fire: one of the bounds is enough here, so that neither holds.
+// CHECK-LABEL: func.func private @k
+// CHECK: arith.cmpi sge
+// CHECK: arith.cmpi slt
+// CHECK: fuse.device_assert
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>, %f: tensor<4xf32>) -> tensor<4xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %y = call @k(%x, %f, %o) : (tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<8xf32>, %f: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %eight = arith.constant 8.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c8 = arith.constant 8 : i64
+    %v = "fuse.load"(%f, %true, %zero) {at = ["d0"]} : (tensor<4xf32>, i1, f32) -> f32
+    %a = arith.cmpf oge, %v, %zero : f32
+    %b = arith.cmpf olt, %v, %eight : f32
+    %in = arith.ori %a, %b : i1
+    %i = arith.fptosi %v : f32 to i64
+    %j = arith.select %in, %i, %c0 : i64
+    %low = arith.cmpi sge, %j, %c0 : i64
+    %high = arith.cmpi slt, %j, %c8 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %j) {at = ["i0"]} : (tensor<8xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Must not fire above: the comparison is true for NaN, whose integer is any.  Below it has the other bound.
+// CHECK-LABEL: func.func private @k
+// CHECK-NOT: arith.cmpi sge
+// CHECK: arith.cmpi slt
+// CHECK: fuse.device_assert
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>, %f: tensor<4xf32>) -> tensor<4xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4xf32>
+    %y = call @k(%x, %f, %o) : (tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+  func.func private @k(%x: tensor<8xf32>, %f: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %eight = arith.constant 8.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c8 = arith.constant 8 : i64
+    %v = "fuse.load"(%f, %true, %zero) {at = ["d0"]} : (tensor<4xf32>, i1, f32) -> f32
+    %a = arith.cmpf oge, %v, %zero : f32
+    %b = arith.cmpf ult, %v, %eight : f32
+    %in = arith.andi %a, %b : i1
+    %i = arith.fptosi %v : f32 to i64
+    %j = arith.select %in, %i, %c0 : i64
+    %low = arith.cmpi sge, %j, %c0 : i64
+    %high = arith.cmpi slt, %j, %c8 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %j) {at = ["i0"]} : (tensor<8xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<4xf32>, f32, i1) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
 // Bad input: a load that names an index which it does not take.
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<4x8xf32>, %j: tensor<4xi64>) -> tensor<4xf32> {

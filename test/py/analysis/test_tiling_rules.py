@@ -105,6 +105,13 @@ WEIGHED = (
 )
 
 
+SCATTERED = (WEIGHED.replace("load x[d0, d1, d2] -> v\n", "").replace("%s =", "SCATTER\n%s =")).replace(
+    "SCATTER",
+    "%i = arith.fptosi %l : f32 to i64\n"
+    '%v = "fuse.load"(%x, %true, %zero, %i) {at = ["d0", "d1", "i0"]} : (tensor<64x8x16384xf32>, i1, f32, i64) -> f32',
+)
+
+
 def planes(images=64, points=16384, body=WEIGHED):
     """Images of eight planes, times a weight of each point of an image."""
     dims = {"d0": str(images), "d1": "8", "d2": str(points)}
@@ -338,6 +345,11 @@ MORE = {
         "d0 looped 4, d1 grid 128; 2 warps, 1 stages",
     ),
     "planes of too few points": ("flat", planes(4096, 72), "d0*d1*d2 grid 1024; 4 warps, 1 stages"),
+    "planes that are read anywhere": (
+        "planes-share-points",
+        planes(body=SCATTERED),
+        "d0*d1 grid 1, d2 grid 2048; 16 warps, 1 stages",
+    ),
     "planes of which there are too few": (
         "rows-and-columns",
         planes(images=2),

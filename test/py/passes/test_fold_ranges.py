@@ -35,3 +35,21 @@ def test_crops(dynamic: bool) -> None:
 def test_pieces_that_are_never_read() -> None:
     """Both index tensors are pieces of one concatenation."""
     check(triangle, torch.randn(3, 5, 5))
+
+
+def sampled(x: Tensor, grid: Tensor) -> Tensor:
+    return torch.nn.functional.grid_sample(x, grid, align_corners=False)
+
+
+def test_sampled_points_are_inside_where_they_are_chosen() -> None:
+    """Points far outside, on both sides, and NaN, for which torch's decomposition gives 0; nothing is left to be
+    asserted.
+    """
+    grid = torch.randn(2, 5, 4, 2)
+    grid[0, 0] = torch.tensor([-1.0, 1.0])
+    grid[1, 1] = 3e9
+    x = torch.randn(2, 3, 6, 7)
+    (graph,) = check(sampled, x, grid).graphs
+    assert "assert" not in str(graph.module)
+    grid[1, 2] = float("nan")
+    torch.testing.assert_close(Compiled(sampled)(x, grid), sampled(x, grid).nan_to_num())
