@@ -40,11 +40,10 @@ class FoldRanges(AnalysisPass):
         %v = "fuse.load"(%x, %true, %zero, %j) {at = ["d0", "i0"]} : (.., i1, f32, i64) -> f32
 
     Such comparisons come from indices that the program computes itself, and from a concatenation of which a
-    reader takes one piece: its other pieces are never read.  What is loaded has no bounds.  What is converted from
-    a float has those that it is chosen by (where an image is sampled: ``select(x >= 0 and x < 128, fptosi(x), 0)``).
-    A kernel in which nothing is decided is left as it is, and a store that accumulates runs as often
-    as before.  Raises PassError on a module without
-    ``@main``.
+    reader takes one piece: its other pieces are never read.  What is loaded has no bounds.  What is
+    converted from a float has those that it is chosen by.  Where an image is sampled, that is
+    ``select(x >= 0 and x < 128, fptosi(x), 0)``.  A kernel in which nothing is decided is left as it is, and a store that
+    accumulates runs as often as before.  Raises PassError on a module without ``@main``.
 
     Remarks: ``passed: folded``, with the number of comparisons and of indices.
     """
@@ -149,7 +148,7 @@ class _Ranges:
 
 
 def _converted(value: ir.Value, condition: ir.Value) -> Range:
-    """The range of an integer that is converted from a float, where a condition holds that bounds the float."""
+    """The range of an integer that is converted from a float which a condition bounds."""
     made = defining_op(value, "arith.fptosi")
     if made is None:
         return _ANY

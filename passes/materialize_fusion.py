@@ -37,11 +37,11 @@ class MaterializeFusion(AnalysisPass):
     The bodies of the kernels are copied over the dims of one iteration space
     (``compiler/analysis/fusion/placement.py``).  A load of a tensor that the group makes is replaced by the
     value that is stored there, ``select``ed by the load's guard.  Where the load may lie outside of the
-    tensor, its guard is ANDed into the guards of the copied loads.  It is not ANDed into that of a load which
-    lacks dims of the guard and stays inside of its tensor: the index of a row that is looked up for a piece of
-    a concatenation is loaded, and asserted, once for the row.  A store stays only if something outside
-    the group uses the tensor or owns its storage.  Groups are scheduled in the order of their first calls,
-    each after all that it depends on, so operations may move.
+    tensor, its guard is ANDed into the guards of the copied loads.  It is not ANDed into that of a load
+    which lacks dims of the guard and stays inside of its tensor: the index of a row that is looked up for a
+    piece of a concatenation is loaded, and asserted, once for the row.  A store stays only if something
+    outside the group uses the tensor or owns its storage.  Groups are scheduled in the order of their first
+    calls, each after all that it depends on, so operations may move.
 
     Calls without ``fuse.group``, or alone in theirs, keep their kernel.
 

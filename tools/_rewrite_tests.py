@@ -76,6 +76,9 @@ TESTS = {
     "flex-attention": RewriteTests(
         "rewrites/test_flex_attention.py", "test_inductor_gets_the_op_alone", "test_left_alone"
     ),
+    "copies": RewriteTests(
+        "rewrites/test_copies.py", "test_a_copy_that_is_reduced_keeps_strides", "test_copies_that_stay"
+    ),
     "gaps": RewriteTests(
         "rewrites/test_gaps.py", "test_what_kernels_read_has_none", "test_where_the_gaps_stay"
     ),

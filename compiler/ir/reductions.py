@@ -82,8 +82,8 @@ FOLD_KINDS: dict[str, FoldKind] = {
     )
 }
 
-#: Kinds of ``fuse.scan``.  One is no fold by a scalar operation: log(sum(exp(x))) of floats, which keeps a maximum
-#: and a sum.
+#: Kinds of ``fuse.scan``.  One is no fold by a scalar operation: log(sum(exp(x))) of floats, which keeps a
+#: maximum and a sum.
 LOG_SUM_EXP = "logsumexp"
 SCAN_KINDS = (*(kind.name for kind in FOLD_KINDS.values() if kind.scans), LOG_SUM_EXP)
 

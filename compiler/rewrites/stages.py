@@ -36,6 +36,7 @@ from .joint.relu_masks import recompute_relu_masks
 from .joint.saved_shapes import save_one_shape
 from .layouts.convolution_biases import split_bias
 from .layouts.convolutions import lay_out_convolutions
+from .layouts.copies import keep_strides_of_copies
 from .layouts.gaps import close_gaps
 from .layouts.pad_products import pad_products
 from .layouts.patches import multiply_patches
@@ -146,6 +147,7 @@ LAYOUTS = Stage(
     "The same graph, when its strides are chosen (`rewrites/layouts/choose.py`).",
     (
         Step(close_gaps, Switch.ALWAYS, "the strides of eager mode are wasteful here"),
+        Step(keep_strides_of_copies, Switch.LAYOUTS, "what is copied has its strides, without gaps"),
         Step(multiply_patches, Switch.LAYOUTS, "before the convolutions that are left are laid out"),
         Step(split_bias, Switch.LAYOUTS, "before images get their strides, which the sum takes over"),
         Step(pad_products, Switch.LAYOUTS, "products of patches as well"),

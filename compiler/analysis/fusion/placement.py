@@ -13,9 +13,9 @@ stores
            preferably such that loads become the same; otherwise the cluster gets new dims.  Where the
            kernel's dims are the finer ones (it reduces a digit of a dim that a reader flattened), the cluster
            is rewritten over the kernel's dims.
-*inlined*  the mapping is not a bijection (a slice, a pad, a shifted read, a look-up at loaded indices), or the
-           reads give different mappings.  A pointwise kernel that nothing else needs is then computed once for
-           each different read.
+*inlined*  the mapping is not a bijection (a slice, a pad, a shifted read, a look-up at loaded indices),
+           or the reads give different mappings.  A pointwise kernel that nothing else needs is then computed once
+           for each different read.
 
 The result is a ``FusionPlan``: instances of kernels, whose dims are expressions over the dims of one space.
 Planning is deterministic: ``fuse-vertical`` plans to decide, and ``materialize-fusion`` plans again to build.
@@ -41,7 +41,6 @@ from .plan import (
     within,
 )
 from .space import Spaces, bijective, solved
-
 
 #: Loaded indices in the dims of instances are called i1000, i1001, ..; those of one load i0, i1, ..
 _FIRST_NAME = 1000

@@ -110,8 +110,8 @@ class LoadedIndex(NamedTuple):
 
 @dataclass(frozen=True)
 class FusionPlan:
-    """The ``extents`` of the space, and the instances, producers before their readers.  ``loaded``: the indices
-    that occur in dims of instances, by their names there.
+    """The ``extents`` of the space, and the instances, producers before their readers.  ``loaded``: the
+    indices that occur in dims of instances, by their names there.
     """
 
     members: tuple[Member, ...]
@@ -121,8 +121,8 @@ class FusionPlan:
     loaded: dict[str, LoadedIndex]
 
     def image(self, instance: Instance, dims: Iterable[str]) -> frozenset[str]:
-        """The dims of the space that occur in the instance's ``dims``, without those of extent 1.  A loaded index
-        stands for the dims of the load that takes it.
+        """The dims of the space that occur in the instance's ``dims``, without those of extent 1.  A loaded
+        index stands for the dims of the load that takes it.
         """
         found = image(instance.dims, dims, self.extents)
         if self.loaded:

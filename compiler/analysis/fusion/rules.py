@@ -269,7 +269,7 @@ def recompute(t: FusionTrial) -> Refusal | None:
         if number in looked_up and (now > most or _scattered(plan, number)):
             return Refusal(
                 "recompute",
-                f"{plan.members[number].name} is looked up: what it reads would be read more often, or in pieces",
+                f"{plan.members[number].name} is looked up: it would read more often, or in pieces",
                 (("points_before", most), ("points_after", now)),
             )
         t.slots += max(0, now - before) * summary.weight
@@ -295,8 +295,8 @@ def recompute(t: FusionTrial) -> Refusal | None:
 
 
 def _scattered(plan: FusionPlan, number: int) -> bool:
-    """Whether a member that is looked up reads several tensors at elements that do not lie together.  Reads behind
-    guards do not count: those of a concatenation exclude each other.
+    """Whether a member that is looked up reads several tensors at elements that do not lie together.  Reads
+    behind guards do not count: those of a concatenation exclude each other.
     """
     reads = [read for read in plan.members[number].summary.reads if not read.guarded]
     return len(reads) > 1 and any(

@@ -16,7 +16,6 @@ from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
 #: Most columns of a program, and most of its warps where these columns share a number for each row.
 _COLUMNS, _SHARING_WARPS = 128, 4
 
-
 #: Elements of a warp that holds several small matrices, 16 of a thread.
 _MATRIX_ELEMENTS = 512
 
@@ -78,9 +77,10 @@ def columns_in_threads(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
 def small_matrices(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     """A warp holds all columns of several points of ``outer``: up to 512 elements.
 
-    When: the columns of one point have at most 256 elements (the sum over an atom's 32 neighbours of a force of
-    three components), and there are programs for the whole chip.  Why: a program of one point loads a few
-    elements a thread and then waits; as each multiprocessor has but 32 programs, little is in flight.
+    When: the columns of one point have at most 256 elements (the sum over an atom's 32 neighbours of a
+    force of three components), and there are programs for the whole chip.  Why: a program of one point
+    loads a few elements a thread and then waits; as each multiprocessor has but 32 programs, little is in
+    flight.
     """
     shape, bound = reduced.shape, reduced.bound
     if bound is None or not reduced.outer or both_ways(shape):

@@ -51,15 +51,16 @@ def transposed(shape: KernelShape, hardware: Hardware) -> Tile | None:
 
 
 def planes_share_points(shape: KernelShape, hardware: Hardware) -> Tile | None:
-    """An axis of its own for a dim of planes: a thread takes four planes of each of its points, 16 bytes of a plane.
-    Of more than four planes that are read at loaded indices, a program of 16 warps takes 2048 points of one.
+    """An axis of its own for a dim of planes: a thread takes four planes of each of its points, 16 bytes of
+    a plane.  Of more than four planes that are read at loaded indices, a program of 16 warps takes 2048
+    points of one.
 
-    When: more is loaded and computed for a point of all planes together than for the point of one plane (where to
-    read an image of several channels, and with which weights), blocks cover the points well, and there are programs
-    for the whole chip.  Why: the former is then done once for four planes.  The axis of the planes is the last one:
-    where a tile is read at loaded indices, Triton lays lanes along its first axis, and threads keep the planes.
-    Indices may point anywhere in a plane: the first-level cache keeps what other points of the program have read of
-    one plane, and not of many.
+    When: more is loaded and computed for a point of all planes together than for the point of one plane
+    (where to read an image of several channels, and with which weights), blocks cover the points well, and
+    there are programs for the whole chip.  Why: the former is then done once for four planes.  The axis of
+    the planes is the last one: where a tile is read at loaded indices, Triton lays lanes along its first
+    axis, and threads keep the planes.  Indices may point anywhere in a plane: the first-level cache keeps
+    what other points of the program have read of one plane, and not of many.
     """
     inner = shape.merge(shape.order)[-1]
     planes = next((d for d in shape.order if d not in inner and _shares_points(shape, d, inner)), None)

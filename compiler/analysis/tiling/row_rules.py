@@ -202,8 +202,9 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """Several rows a program, a warp for 64 bytes a thread as for longer rows; up to four warps where the
     chip is not full.  The axis of the row comes first where every read steps over elements along it.
 
-    When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.  Where no axis of
-    a tile is contiguous, Triton lays the lanes of a warp along the first one: along a row, they share lines.
+    When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.  Where no axis
+    of a tile is contiguous, Triton lays the lanes of a warp along the first one: along a row, they share
+    lines.
     """
     if not row.may_be_held or (row.bound or 0) * row.shape.widest >= SHORT_ROW_BYTES:
         return None
@@ -219,8 +220,8 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
 
 
 def _steps_over(row: ReducedRow) -> bool:
-    """Whether every read along the row steps over elements from one point to the next (a component of vectors),
-    in the order of the row, and less far than from row to row.
+    """Whether every read along the row steps over elements from one point to the next (a component of
+    vectors), in the order of the row, and less far than from row to row.
     """
     shape, dims = row.shape, set(row.dims)
     reads = [shape.steps(a) for a in shape.kernel.loads if shape.kernel.op_dims[a.op] & dims]

@@ -39,9 +39,10 @@ class Running:
 
 @dataclass(frozen=True)
 class RunningLogSumExp(Running):
-    """log(sum(exp(x))) of floats.  The state is m, a finite number that is at least the maximum of all finite x,
-    and s, the sum of exp(x - m); the result is m + log(s).  An infinite x has the finite number next to it as its
-    m, so that no two infinities are subtracted: s then is 0 or infinite.  NaN comes through both.
+    """log(sum(exp(x))) of floats.  The state is m, a finite number that is at least the maximum of all
+    finite x, and s, the sum of exp(x - m); the result is m + log(s).  An infinite x has the finite number
+    next to it as its m, so that no two infinities are subtracted: s then is 0 or infinite.  NaN comes
+    through both.
     """
 
     def start(self, builder: TileBuilder, element: ir.Type, shape: Shape) -> Values:

@@ -115,16 +115,17 @@ def _assert_with_message(condition: torch.Tensor) -> None:
 
 
 def _log_sigmoid(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """min(x, 0) - log1p(exp(-|x|)); the second result is a buffer that only eager's backward on a CPU reads."""
+    """min(x, 0) - log1p(exp(-|x|)), and a buffer that only eager's backward on a CPU reads."""
     decay = x.abs().neg().exp()
     return x.clamp(max=0) - decay.log1p(), decay
 
 
-#: Overloads for which neither has a function, or one that does not serve.  Clipping gradients begins with norms: a reduction for each
-#: tensor, all of which share launches; some optimisers end with copies of lists.  An assertion without a
-#: message has no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.
-#: Torch's partitioner does not know that a log-sigmoid may be computed again: whole, its result would be saved
-#: for backward, or what is made of it.  Torch's function makes a 0-d tensor of zero, which would be saved too.
+#: Overloads for which neither has a function, or one that does not serve.  Clipping gradients begins with
+#: norms: a reduction for each tensor, all of which share launches; some optimisers end with copies of
+#: lists.  An assertion without a message has no result and no effect that torch's dead-code elimination
+#: knows of, so AOTAutograd drops it.  Torch's partitioner does not know that a log-sigmoid may be computed
+#: again: whole, its result would be saved for backward, or what is made of it.  Torch's function makes a
+#: 0-d tensor of zero, which would be saved too.
 OWN: dict[str, Callable[..., Any]] = {
     "_foreach_norm.Scalar": _norms,
     "_foreach_copy.default": _copies,

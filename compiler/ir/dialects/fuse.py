@@ -256,8 +256,8 @@ class OnlineExpectation(Fuse.Operation, name="online_expectation", traits=[ext.P
 
 
 class Scan(Fuse.Operation, name="scan", traits=[ext.Pure]):
-    """Inclusive prefix ``kind`` along the dim ``over``; ``reverse``: from the end.  Kinds are sum, prod, max, min
-    and, of floats, logsumexp: log(sum(exp(value))).
+    """Inclusive prefix ``kind`` along the dim ``over``; ``reverse``: from the end.  Kinds are sum, prod,
+    max, min and, of floats, logsumexp: log(sum(exp(value))).
     """
 
     value: Operand[T]

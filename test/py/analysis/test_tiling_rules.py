@@ -105,10 +105,11 @@ WEIGHED = (
 )
 
 
-SCATTERED = (WEIGHED.replace("load x[d0, d1, d2] -> v\n", "").replace("%s =", "SCATTER\n%s =")).replace(
-    "SCATTER",
+SCATTERED = WEIGHED.replace("load x[d0, d1, d2] -> v\n", "").replace(
+    "%s =",
     "%i = arith.fptosi %l : f32 to i64\n"
-    '%v = "fuse.load"(%x, %true, %zero, %i) {at = ["d0", "d1", "i0"]} : (tensor<64x8x16384xf32>, i1, f32, i64) -> f32',
+    '%v = "fuse.load"(%x, %true, %zero, %i) {at = ["d0", "d1", "i0"]} '
+    ": (tensor<64x8x16384xf32>, i1, f32, i64) -> f32\n%s =",
 )
 
 

@@ -9,8 +9,8 @@ from fuse_mlir.compiler.ir.kernel import REDUCTIONS
 from fuse_mlir.compiler.ir.reductions import (
     FOLD_KINDS,
     POSITION_KINDS,
-    SCAN_KINDS,
     REDUCTION_OPS,
+    SCAN_KINDS,
     fold_kinds,
     identity_of,
     reductions,

@@ -42,8 +42,8 @@ def sampled(x: Tensor, grid: Tensor) -> Tensor:
 
 
 def test_sampled_points_are_inside_where_they_are_chosen() -> None:
-    """Points far outside, on both sides, and NaN, for which torch's decomposition gives 0; nothing is left to be
-    asserted.
+    """Points far outside, on both sides, and NaN, for which torch's decomposition gives 0; nothing is left
+    to be asserted.
     """
     grid = torch.randn(2, 5, 4, 2)
     grid[0, 0] = torch.tensor([-1.0, 1.0])

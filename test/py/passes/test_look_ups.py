@@ -50,8 +50,8 @@ def scattered(a: Tensor, b: Tensor, at: Tensor) -> Tensor:
 
 
 CASES = (
-    (joined, 1), (padded, 1), (of_columns, 1), (flattened, 1), (twice_looked_up, 2), (by_pairs, 1), (too_often, 2),
-    (asserted, 2), (scattered, 2),
+    (joined, 1), (padded, 1), (of_columns, 1), (flattened, 1), (twice_looked_up, 2), (by_pairs, 1),
+    (too_often, 2), (asserted, 2), (scattered, 2),
 )  # fmt: skip
 
 
