@@ -1,10 +1,11 @@
 """``deduplicate-kernels``: equal kernels become one function, compiled once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.kernel import code_of
+from ..compiler.ir.kernel import code_of, further_configurations
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
 from .helpers.program import Program
@@ -25,7 +26,7 @@ class DeduplicateKernels(AnalysisPass):
         call @relu(%a, %o)
         call @relu(%b, %p)
 
-    Each call keeps its own location.  Does not fire on kernels that differ in any attribute, constant, order
+    Each call keeps its own location.  The further configurations of a user's kernel are compared, too.  Does not fire on kernels that differ in any attribute, constant, order
     of operations or name of a size symbol, nor on extern declarations.
     """
 
@@ -35,11 +36,24 @@ class DeduplicateKernels(AnalysisPass):
         program = analyses.get(Program)
         first: dict[bytes, str] = {}
         chosen: dict[str, str] = {}
-        for name, function in program.functions.items():
-            if "fuse.kernel" in function.attributes and function.regions[0].blocks:
-                chosen[name] = first.setdefault(code_of(function), name)
+        kernels = {
+            name: function
+            for name, function in program.functions.items()
+            if "fuse.kernel" in function.attributes and function.regions[0].blocks
+        }
+        # a kernel that names further configurations comes after them, since its code has their names
+        for name, function in sorted(kernels.items(), key=lambda item: "fuse.configs" in item[1].attributes):
+            if "fuse.configs" in function.attributes:
+                _name_configurations(function, chosen)
+            chosen[name] = first.setdefault(code_of(function), name)
         for call in program.calls():
             name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
             if chosen.get(name, name) != name:
                 program.redirect(call, chosen[name])
         program.erase_unused()
+
+
+def _name_configurations(function: ir.Operation, chosen: Mapping[str, str]) -> None:
+    """Makes ``fuse.configs`` name the first of equal kernels."""
+    names = [chosen[name] for name in further_configurations(function)]
+    function.attributes["fuse.configs"] = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(n) for n in names])

@@ -49,8 +49,10 @@ from .helpers.promises import Promises, aligned
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
-_KEPT = ("fuse.dims", "fuse.effect", "fuse.grid", "fuse.ties", "fuse.tile", "fuse.traffic", "fuse.user")
-
+_KEPT = (
+    "fuse.configs", "fuse.dims", "fuse.effect", "fuse.grid", "fuse.ties", "fuse.tile", "fuse.traffic",
+    "fuse.tuned_by", "fuse.user",
+)  # fmt: skip
 
 #: Ops that have segment sizes in the mirror and none in Triton.
 _WITHOUT_SEGMENTS = ("tt.store", "tt.atomic_rmw", "tt.elementwise_inline_asm")

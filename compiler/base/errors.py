@@ -57,6 +57,15 @@ class UserKernelGrid(CompileError):
     )
 
 
+class UserKernelTuned(CompileError):
+    """A user's kernel is measured in several configurations where every run has to give the same bits."""
+
+    template = (
+        "the kernel '{kernel}' at {where} is tuned over {count} configurations, and deterministic algorithms are "
+        "asked for: leave one configuration"
+    )
+
+
 class UnboundSymbol(ImportGraphError):
     """A size that no argument and no op of the graph gives."""
 

@@ -10,7 +10,7 @@ that it names in ``tensors_to_clone``).  The indices are entries of a table of t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import SymInt
@@ -35,7 +35,8 @@ class UserLaunch:
 
     function: Triton's ``JITFunction``.  given: parameter -> FX node, SymInt, number or other constant, for
     every parameter of the function.  grid: three extents.  written: the parameters whose tensors it writes,
-    in order; None before AOTAutograd.
+    in order; None before AOTAutograd.  others: the same launch with each further configuration of an
+    autotuner.  tuned_by: the parameters by whose values the autotuner chooses.
     """
 
     function: Any
@@ -44,6 +45,8 @@ class UserLaunch:
     written: tuple[str, ...] | None
     num_warps: int
     num_stages: int
+    others: tuple["UserLaunch", ...] = ()
+    tuned_by: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -78,23 +81,54 @@ def is_launch(node: Node) -> bool:
 
 
 def launch_of(node: Node) -> UserLaunch:
-    """What a node launches.  Raises Opaque for a launch that is more than one compiled kernel: several
-    configurations, hooks, options that the launcher does not have, descriptors.
+    """What a node launches: with the first configuration, where there are several.  Raises Opaque for a
+    launch that is more than compiled kernels: hooks, options that the launcher does not have, descriptors.
     """
     kernel, constants = _entries(node)
-    options = dict(_DEFAULTS)
     if node.kwargs["tma_descriptor_metadata"]:
         raise Opaque("it takes a tensor descriptor")
     given = {**node.kwargs["kwargs"], **constants}  # type: ignore[dict-item]
-    if hasattr(kernel, "configs"):
-        if len(kernel.configs) != 1:
-            raise Opaque(f"it is tuned over {len(kernel.configs)} configurations")
-        (config,) = kernel.configs
-        if config.pre_hook is not None:
-            raise Opaque("its configuration has a hook")
-        given |= config.kwargs
-        options |= {name: getattr(config, name) for name in options}
-        kernel = kernel.fn
+    grids: Any = node.kwargs["grid"]
+    if not hasattr(kernel, "configs"):
+        if len(grids) != 1:
+            raise Opaque("it has several grids")
+        return _configured(node, kernel, given, dict(_DEFAULTS), grids[0])
+    _require_plain(kernel)
+    grids = list(grids) * len(kernel.configs) if len(grids) == 1 else grids
+    if len(grids) != len(kernel.configs):
+        raise Opaque(f"it has {len(grids)} grids for {len(kernel.configs)} configurations")
+    first, *others = [
+        _configured(
+            node, kernel.fn, {**given, **c.kwargs}, {name: getattr(c, name) for name in _DEFAULTS}, grid
+        )
+        for c, grid in zip(kernel.configs, grids, strict=True)
+    ]
+    tuned_by = tuple(name for name in kernel.keys if name in first.given)
+    return replace(first, others=tuple(others), tuned_by=tuned_by)
+
+
+def _require_plain(tuner: Any) -> None:
+    """Raises Opaque for an autotuner that runs functions of the user's beside the kernel, or that resets
+    memory between launches.  With one configuration it does neither, but for the configuration's own hook.
+    """
+    if not tuner.configs:
+        raise Opaque("it is tuned over no configurations")
+    if any(config.pre_hook is not None for config in tuner.configs):
+        raise Opaque("its configuration has a hook")
+    if len(tuner.configs) == 1:
+        return
+    if any(getattr(tuner, f"user_defined_{when}_hook", None) for when in ("pre", "post")):
+        raise Opaque("its autotuner has a hook")
+    if getattr(tuner, "restore_value", None) or getattr(tuner, "reset_to_zero", None):
+        raise Opaque("its autotuner resets what the kernel writes")
+    if tuner.early_config_prune is not None or tuner.perf_model is not None:
+        raise Opaque("its autotuner leaves out configurations by a function of the user's")
+
+
+def _configured(
+    node: Node, kernel: Any, given: dict[str, Any], options: dict[str, Any], grid: Any
+) -> UserLaunch:
+    """The launch of a kernel with one configuration.  ``options``: those of the configuration."""
     if not hasattr(kernel, "cache_key") or not hasattr(kernel, "params"):
         raise Opaque(f"it is a {type(kernel).__name__}")
     for param in kernel.params:
@@ -108,9 +142,7 @@ def launch_of(node: Node) -> UserLaunch:
         raise Opaque(f"the launch has the option '{unknown[0]}'")
     if options["num_ctas"] != 1 or options["maxnreg"] is not None:
         raise Opaque("it asks for a cluster of blocks or a limit of registers")
-    if len(node.kwargs["grid"]) != 1:  # type: ignore[arg-type]
-        raise Opaque("it has several grids")
-    x, y, z = (*node.kwargs["grid"][0], 1, 1)[:3]  # type: ignore[index,misc]
+    x, y, z = (*grid, 1, 1)[:3]
     return UserLaunch(
         kernel,
         {name: given[name] for name in names},
@@ -147,6 +179,11 @@ def key_of(node: Node) -> str:
     bits, and which 16 divides.  Raises Opaque.
     """
     launch = launch_of(node)
+    texts = [_configuration_text(node, each) for each in (launch, *launch.others)]
+    return " | ".join([*texts, *launch.tuned_by])
+
+
+def _configuration_text(node: Node, launch: UserLaunch) -> str:
     sizes = [(is_narrow(v), is_multiple(v)) for v in launch.given.values() if _is_size(v)]
     texts = {name: _constant_text(value) for name, value in launch.constants.items()}
     parameters = [(p.name, p.do_not_specialize, p.annotation) for p in launch.function.params]

@@ -39,6 +39,15 @@ def is_users(op: ir.Operation) -> bool:
     return "fuse.user" in op.attributes
 
 
+def further_configurations(op: ir.Operation) -> tuple[str, ...]:
+    """The functions beside a user's kernel that are the same kernel in other configurations (``fuse.configs``).
+    One of all is launched.  A pass that changes one of them changes all alike.
+    """
+    if "fuse.configs" not in op.attributes:
+        return ()
+    return tuple([ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(op.attributes["fuse.configs"])])
+
+
 def strings(attribute: ir.Attribute) -> tuple[str, ...]:
     """The values of an array of strings."""
     return tuple([ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)])

@@ -22,7 +22,14 @@ from .verify_extern import verify_extern
 from .verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
 from .verify_kernel import verify_kernel
 from .verify_level import POSTCONDITIONS, check_level
-from .verify_tiled import symbol_name, users_without_grid, verify_launch, verify_tiled, verify_tt_func
+from .verify_tiled import (
+    symbol_name,
+    users_without_grid,
+    verify_configurations,
+    verify_launch,
+    verify_tiled,
+    verify_tt_func,
+)
 
 
 class VerificationError(Exception):
@@ -130,6 +137,8 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
             verify_subgraph(op, modules, report)
         elif callees.known[name].kind == "control flow":
             verify_control_flow(op, callees, report)
+        if "fuse.configs" in op.attributes:
+            report.check(op, verify_configurations, op, functions)
     for name, op in functions.items():
         if callees.known[name].kind in ("graph", "ordered group") and len(op.regions[0].blocks):
             verify_graph(op, callees, report)

@@ -1,5 +1,7 @@
 """Rules of the lower levels: tiled kernels (with ``fuse.grid``), launches (``fuse.launch``), ``tt.func``s."""
 
+from collections.abc import Mapping
+
 from ..ir.dialects.tt import Ptr
 from ..ir.tile import Tile
 from ..mlir import ir
@@ -52,6 +54,32 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
             report.check(op, _base, numbers, op, report)
         else:
             report.check(op, _tile_code, op, report)
+
+
+def verify_configurations(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
+    """The further configurations of a user's kernel are kernels of their own, with its arguments and results."""
+    if "fuse.user" not in func.attributes or "fuse.tuned_by" not in func.attributes:
+        raise Broken("expected fuse.configs beside fuse.user and fuse.tuned_by")
+    names = ir.ArrayAttr(func.attributes["fuse.configs"])
+    if not len(names) or not all(isinstance(name, ir.FlatSymbolRefAttr) for name in names):
+        raise Broken(f"expected fuse.configs to be symbols, got {names}")
+    kind = "fuse.launch" if "fuse.launch" in func.attributes else "fuse.kernel"
+    for name in (ir.FlatSymbolRefAttr(a).value for a in names):
+        other = functions.get(name)
+        if other is None or kind not in other.attributes or "fuse.user" not in other.attributes:
+            raise Broken(f"has the configuration @{name}, which is no {kind[5:]} of a user's")
+        if "fuse.configs" in other.attributes:
+            raise Broken(f"has the configuration @{name}, which has configurations itself")
+        for same in ("function_type", "fuse.ties", "arg_attrs"):
+            mine, its = (f.attributes[same] if same in f.attributes else None for f in (func, other))
+            if mine != its:
+                raise Broken(f"has the configuration @{name}, whose {same} is {its}: expected {mine}")
+    unknown = (
+        set().union(*(e.symbols() for e in expressions_of(func.attributes["fuse.tuned_by"], "fuse.tuned_by")))
+        - argument_symbols(func).keys()
+    )
+    if unknown:
+        raise Broken(f"fuse.tuned_by needs the size {listed(unknown)}, which is no argument")
 
 
 def users_without_grid(func: ir.Operation) -> None:

@@ -8,6 +8,7 @@ from ...compiler.analysis.program.dependences import symbol
 from ...compiler.index import Facts
 from ...compiler.ir.kernel import (
     argument_attributes,
+    further_configurations,
     is_kernel,
     is_tiled,
     is_users,
@@ -193,7 +194,9 @@ class Program:
             if name == "main" or name in self._ends:
                 continue
             function, found = self.functions[name], set[str]()
-            if is_kernel(function) or "fuse.extern" in function.attributes:
+            if "fuse.configs" in function.attributes:
+                found.update(further_configurations(function))
+            elif is_kernel(function) or "fuse.extern" in function.attributes:
                 self._ends.add(name)
             else:
                 _collect(function, found)

@@ -12,7 +12,15 @@ from ...analysis.user_kernel.effects import UNKNOWN, KernelEffects, PointerEffec
 from ...base.diagnostics import collecting
 from ...ir.context import make_context
 from ...mlir import ir
-from .ttir_of import DescriptorKind, KernelTtir, UserKernelError, debugging, described, ttir_of
+from .ttir_of import (
+    DescriptorKind,
+    KernelTtir,
+    StaticAssertFailed,
+    UserKernelError,
+    debugging,
+    described,
+    ttir_of,
+)
 
 
 @dataclass(frozen=True)
@@ -95,8 +103,7 @@ def _union(
     parameters = {name: PointerEffects() for name in tensors}
     effect, why = False, None
     try:
-        for configured in configurations(kernel, given):
-            ttir = ttir_of(jitted, configured, capability=capability)
+        for ttir in _forms(kernel, jitted, given, capability):
             effects = effects_of(ttir)
             if len(effects.arguments) != len(ttir.arguments):
                 raise UserKernelError(f"kernel '{ttir.name}' takes other arguments than it is given")
@@ -108,6 +115,23 @@ def _union(
     except UserKernelError as error:
         return UserKernelFacts(dict.fromkeys(tensors, UNKNOWN), True, str(error))
     return UserKernelFacts(parameters, effect, why)
+
+
+def _forms(kernel: Any, jitted: Any, given: Mapping[str, Any], capability: int) -> Iterator[KernelTtir]:
+    """The TTIR with each configuration, without those that a ``tl.static_assert`` of the kernel excludes.
+    Raises UserKernelError, also where it excludes all.
+    """
+    excluded, found = None, False
+    for configured in configurations(kernel, given):
+        try:
+            ttir = ttir_of(jitted, configured, capability=capability)
+        except StaticAssertFailed as error:
+            excluded = error
+            continue
+        found = True
+        yield ttir
+    if excluded is not None and not found:
+        raise excluded
 
 
 def configurations(kernel: Any, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,12 @@ class UserKernelError(Exception):
     """Triton's front end refuses a kernel.  The message names the kernel and says what Triton said."""
 
 
+class StaticAssertFailed(UserKernelError):
+    """A ``tl.static_assert`` of a kernel fails for the constants that are given.  An autotuner of Triton's
+    passes over such a configuration.
+    """
+
+
 @dataclass(frozen=True)
 class PointerKind:
     """An argument that is a tensor of global memory.  dtype: Triton's name of its elements ("fp32");
@@ -124,7 +130,8 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
             name = module.get_entry_func_name()
             text = _generic(module, context)
         except Exception as error:  # Triton's errors have no common class
-            raise UserKernelError(f"kernel '{kernel.__name__}': {_said(error)}") from error
+            kind = StaticAssertFailed if _asserts(error) else UserKernelError
+            raise kind(f"kernel '{kernel.__name__}': {_said(error)}") from error
         if len(_TEXTS) >= _MOST_TEXTS:
             _TEXTS.clear()
         _TEXTS[key] = name, names, mirrored(text)
@@ -143,6 +150,13 @@ def debugging() -> bool:
     from triton import knobs
 
     return bool(knobs.runtime.debug)
+
+
+def _asserts(error: BaseException | None) -> bool:
+    """Whether an error of Triton's comes from a ``tl.static_assert``, of the kernel or of what it calls."""
+    if error is None:
+        return False
+    return type(error).__name__ == "CompileTimeAssertionFailure" or _asserts(error.__cause__)
 
 
 def _said(error: Exception) -> str:
@@ -256,6 +270,7 @@ __all__ = [
     "KernelTtir",
     "NumberKind",
     "PointerKind",
+    "StaticAssertFailed",
     "UserKernelError",
     "debugging",
     "described",

@@ -182,6 +182,25 @@ ATTRIBUTES = (
         "passes over scalar kernels, which leave it alone; `passes/helpers/promises.py`",
     ),
     DiscardableAttribute(
+        "fuse.configs",
+        "a tiled kernel, a launch",
+        "fuse.configs = [@halve_kernel_1, @halve_kernel_2]",
+        "The functions that are the same user's kernel in the further configurations of its autotuner, with "
+        "the same arguments and results. Calls name the first function. The interpreter runs the first; on a "
+        "GPU, the fastest runs.",
+        "the importer",
+        "`lower-to-tt`, `deduplicate-kernels`, launch plans",
+    ),
+    DiscardableAttribute(
+        "fuse.tuned_by",
+        "a tiled kernel, a launch",
+        'fuse.tuned_by = ["s0", "64"]',
+        "The integers, expressions over sizes, by whose values a configuration is chosen: for each combination "
+        "of values, the configurations are measured once.",
+        "the importer",
+        "launch plans",
+    ),
+    DiscardableAttribute(
         "fuse.launch",
         "a declaration",
         "fuse.launch = @k_tt",

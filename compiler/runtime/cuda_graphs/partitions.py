@@ -11,7 +11,18 @@ from ...analysis.program.graph_regions import GraphRegions, graph_regions
 from ...mlir import ir
 from ..plans.make_plan import PlanInRegions, plan_in_regions
 from ..plans.plan import Plan
-from ..plans.steps import CallExtern, Free, LaunchKernel, Recorded, Reuse, Step, View, defined, used
+from ..plans.steps import (
+    CallExtern,
+    Free,
+    LaunchKernel,
+    LaunchTuned,
+    Recorded,
+    Reuse,
+    Step,
+    View,
+    defined,
+    used,
+)
 from ..torch_names import op_tags
 
 
@@ -79,7 +90,9 @@ class _Cutter:
     def _written(self, step: Step) -> Iterator[str]:
         """The tensors that a step writes to."""
         positions: Sequence[int] = ()
-        if isinstance(step, LaunchKernel):
+        if isinstance(step, LaunchTuned):
+            yield from step.written
+        elif isinstance(step, LaunchKernel):
             positions = step.written
         elif isinstance(step, CallExtern):
             positions = next(e.mutated for e in self.plan.externs if e.name == step.extern)

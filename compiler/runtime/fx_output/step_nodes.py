@@ -27,6 +27,7 @@ from ..plans.steps import (
     Free,
     HostArithmetic,
     LaunchKernel,
+    LaunchTuned,
     LayOut,
     Recorded,
     Reuse,
@@ -119,6 +120,11 @@ def launch(maker: GraphMaker, step: LaunchKernel) -> None:
     maker.call(LAUNCH, (kernel.name, grid, read, written, numbers))
 
 
+def tune(maker: GraphMaker, step: LaunchTuned) -> None:
+    """A graph measures nothing: the first form."""
+    launch(maker, step.launches[0])
+
+
 def check(maker: GraphMaker, step: Check) -> None:
     tensor = maker.operand(step.name)
     sizes, strides = (
@@ -189,6 +195,7 @@ STEP_NODES: dict[type, Callable[[GraphMaker, Any], None]] = {
     For: scan,
     Free: nothing,
     LaunchKernel: launch,
+    LaunchTuned: tune,
     LayOut: lay_out,
     Recorded: recorded,
     Reuse: reuse,

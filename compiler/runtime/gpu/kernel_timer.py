@@ -1,15 +1,6 @@
-"""Times several forms of one kernel against each other on the GPU, on memory of its own.
-
-Every sample reads a clean buffer larger than the L2 cache, then times one launch by events. The host has
-issued both events and the launch long before the device gets there.  The forms take turns, forwards and
-backwards, so that drift affects all alike. A form other than the first wins only if it is faster beyond the
-spread of both, in two measurements: among all forms, where choosing the best favours luck, and again against
-the first alone.
-"""
+"""Times several forms of one kernel against each other on the GPU, on memory of its own (``samples.py``)."""
 
 import logging
-import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,56 +13,13 @@ from ..kernels.triton_compile import TritonCompileError
 from ..torch_types import TORCH_DTYPES
 from .launcher import Launcher
 from .load import kernel_cache, target_of
+from .samples import FLUSH_BYTES, ColdSamples, fastest
 from .trial import Argument, Trial
 
 log = logging.getLogger(__name__)
 
-FLUSH_BYTES = 256 << 20
-#: Number of rounds over all forms, over the best of them, and over the last two.
-_FIRST, _SECOND, _DUEL = 5, 15, 30
-_BEST = 4
-#: A winner's median is faster by this fraction, and by this many microseconds, the resolution of two events.
-MARGIN, RESOLUTION = 0.03, 0.5
 #: How far results may differ from those of the first form, which adds in another order.
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 6e-2}
-
-#: Measures one launch, in microseconds.
-Sample = Callable[[Callable[[], None]], float]
-
-
-def fastest(launches: Sequence[Callable[[], None]], sample: Sample, deadline: float) -> int | None:
-    """The number of the launch that wins by the rule above; None where ``deadline`` (``time.monotonic``)
-    passes first.
-    """
-    times: list[list[float]] = [[] for _ in launches]
-
-    def rounds(numbers: Sequence[int], count: int) -> bool:
-        for turn in range(count):
-            for number in numbers if turn % 2 == 0 else reversed(numbers):
-                if time.monotonic() >= deadline:
-                    return False
-                times[number].append(sample(launches[number]))
-        return True
-
-    if not rounds(range(len(launches)), _FIRST):
-        return None
-    best = sorted(range(len(launches)), key=lambda n: statistics.median(times[n]))[:_BEST]
-    if best[0] == 0 or not rounds(sorted({0, *best}), _SECOND):
-        return 0 if best[0] == 0 else None
-    winner = min(best, key=lambda n: statistics.median(times[n]))
-    if winner == 0 or not _faster(times[winner], times[0]):
-        return 0
-    times[0], times[winner] = [], []
-    if not rounds((0, winner), _DUEL):
-        return None
-    return winner if _faster(times[winner], times[0]) else 0
-
-
-def _faster(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Whether the medians differ by the margin and the interquartile ranges of the samples do not overlap."""
-    gain = statistics.median(second) - statistics.median(first)
-    apart = statistics.quantiles(first, n=4)[2] < statistics.quantiles(second, n=4)[0]
-    return apart and gain > max(MARGIN * statistics.median(second), RESOLUTION)
 
 
 @dataclass
@@ -80,7 +28,10 @@ class KernelTimer:
 
     device: int
     options: Options
-    _flush: list[torch.Tensor] = field(default_factory=list)
+    _samples: ColdSamples = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._samples = ColdSamples(self.device)
 
     @property
     def place(self) -> torch.device:
@@ -95,7 +46,7 @@ class KernelTimer:
                 return None
             kept = [0, *self._right(trials, launchers, memory)]
             runs = [_bound(launchers[n], trials[n], memory) for n in kept]
-            found = fastest(runs, self._sample, deadline)
+            found = fastest(runs, self._samples, deadline)
             torch.cuda.synchronize()
             return None if found is None else kept[found]
 
@@ -174,21 +125,6 @@ class KernelTimer:
             else:
                 log.warning("autotune: a tile changes the answer: %s", trials[number].source.text[:200])
         return kept
-
-    def _sample(self, launch: Callable[[], None]) -> float:
-        if not self._flush:
-            self._flush = [
-                torch.ones(FLUSH_BYTES // 4, device=self.place),
-                torch.empty((), device=self.place),
-            ]
-        buffer, sink = self._flush
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.sum(buffer, 0, out=sink)
-        start.record()
-        launch()
-        end.record()
-        end.synchronize()
-        return float(start.elapsed_time(end)) * 1e3
 
 
 def _bound(launch: Any, trial: Trial, memory: Sequence[torch.Tensor | int]) -> Callable[[], None]:

@@ -3,6 +3,7 @@
 Nothing here needs MLIR: a program that comes from the cache is loaded without it.
 """
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,15 @@ from ..kernels.kernel_cache import KernelCache
 from ..plans.bound_plan import LaunchPlan
 from ..plans.extern_function import bind_externs
 from ..plans.plan import Plan
+from ..plans.steps import LaunchTuned
 from ..rng import RngState
+from .cuda_driver import CudaError
 from .launcher import Launcher
+from .samples import ColdSamples
+from .tuned_launch import FormTimer, tuned_kernels
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -97,17 +105,40 @@ def load_plan(
     watch = LaunchWatch(launches, options.check_values, options.synchronous) if options.watched else None
     memory = MemoryCheck(plan.peak) if options.check_memory else None
     calls = MemoryCalls() if options.check_memory else None
-    run = LaunchPlan.bind(plan, launchers, externs, RngState().draw, wraps, watch, memory, calls)
+    keys = {name: kernel.key for name, kernel in kernels.items()}
+    timer = FormTimer(ColdSamples(plan.device_index), options.autotune_seconds)
+    tuned = tuned_kernels(plan, launchers, keys, cache_folder(options, ".tile"), timer)
+    draw = RngState().draw
+    run = LaunchPlan.bind(plan, launchers, externs, draw, wraps, watch, memory, calls, tuned)
     waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
     return unrecorded_backward(run, plan.device_index) if waited_for else run
 
 
 def load_kernels(plan: Plan, kernels: Mapping[str, PlanKernel]) -> dict[str, Callable[..., None]]:
-    """For each kernel, the function that launches it on the plan's device."""
+    """For each kernel, the function that launches it on the plan's device.
+
+    A form of a kernel with several that the device does not take, for want of shared memory for example, is
+    left out, unless it takes none.
+    """
     torch.cuda.init()
     # A backward plan is first called in a thread of autograd's, where no context may be current yet.  A call
     # of CUDA's runtime that needs a context makes that of the device current.
     device = plan.device_index
     torch.cuda.mem_get_info(device)
+    groups = [[each.kernel for each in s.launches] for s in plan.steps() if isinstance(s, LaunchTuned)]
+    forms = {name for group in groups for name in group}
+    found: dict[str, Callable[..., None]] = {}
+    refused: dict[str, CudaError] = {}
     with torch.cuda.device(device):
-        return {name: Launcher(kernel.cubin, kernel.signature).on(device) for name, kernel in kernels.items()}
+        for name, kernel in kernels.items():
+            try:
+                found[name] = Launcher(kernel.cubin, kernel.signature).on(device)
+            except CudaError as error:
+                if name not in forms:
+                    raise
+                log.info("a configuration cannot be loaded: %s", error)
+                refused[name] = error
+    for group in groups:
+        if not any(name in found for name in group):
+            raise refused[group[0]]
+    return found

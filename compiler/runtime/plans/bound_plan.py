@@ -16,6 +16,7 @@ from ..torch_types import TORCH_DTYPES
 from .plan import MAIN, Plan
 from .python_source import Around, python_source
 from .python_text import dtype_name, identifier
+from .steps import LaunchTuned
 
 
 def aligned(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
@@ -28,6 +29,15 @@ def aligned(tensor: torch.Tensor, device: torch.device | None = None) -> torch.T
         return aligned(tensor.as_strided(once, strides), device).expand(sizes)
     copy = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=device or tensor.device)
     return copy.copy_(tensor)
+
+
+def first_form(launch: Callable[..., None]) -> Callable[..., None]:
+    """Launches the first form of a kernel with several; ``launch`` is that form."""
+
+    def run(stream: int, key: object, written: object, first: Sequence[Any], *others: object) -> None:
+        launch(stream, *first)
+
+    return run
 
 
 def _zeros(device: str) -> Callable[..., torch.Tensor]:
@@ -75,12 +85,14 @@ class LaunchPlan:
         watch: Callable[..., None] | None = None,
         memory: Any = None,
         around: Around | None = None,
+        tuned: Mapping[str, Callable[..., None]] = MappingProxyType({}),
     ) -> "LaunchPlan":
         """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
         operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
         name.  ``watch``: what a watched plan calls after every launch.
         ``memory``: what a plan that checks its memory tells of it, by the lines ``around`` its steps
         (``memory_check.py``).
+        tuned: what launches kernels with several forms, by name; the first form runs where it has none.
         """
         guards = torch._C._dynamo.guards
         scope: dict[str, Any] = {
@@ -98,6 +110,10 @@ class LaunchPlan:
         }
         scope.update({dtype_name(element): dtype for element, dtype in TORCH_DTYPES.items()})
         scope.update({f"launch_{identifier(name)}": launcher for name, launcher in launchers.items()})
+        for step in plan.steps():
+            if isinstance(step, LaunchTuned):
+                launch = tuned[step.name] if step.name in tuned else first_form(launchers[step.name])
+                scope[f"tune_{identifier(step.name)}"] = launch
         if watch is not None:  # what no launch writes must look harmless
             scope.update(watch=watch, empty_cpu=_zeros("cpu"), empty_cuda=_zeros(f"cuda:{plan.device_index}"))
         scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})

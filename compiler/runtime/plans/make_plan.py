@@ -14,7 +14,7 @@ from ...analysis.program.dependences import returned_operands
 from ...analysis.program.provenance import launch_numbers, lines, node_names
 from ...base.products import default_overloads
 from ...index import const, parse
-from ...ir.kernel import named_sizes, string, strings
+from ...ir.kernel import further_configurations, named_sizes, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.nesting import graph_of, modules_in
 from ...ir.storage import Storage, aliased_operands, callee_name, device_of, functions_of
@@ -37,6 +37,7 @@ from .steps import (
     DrawNumbers,
     Free,
     LaunchKernel,
+    LaunchTuned,
     LayOut,
     Operand,
     Origin,
@@ -299,6 +300,17 @@ class _Maker:
             )
 
     def _launch(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
+        first = self._launch_of(op, name, callee)
+        others = further_configurations(callee)
+        if not others:
+            self.emit(first)
+            return
+        launches = (first, *(self._launch_of(op, other, self.functions[other]) for other in others))
+        key = tuple(parse(e) for e in strings(callee.attributes["fuse.tuned_by"]))
+        self.emit(LaunchTuned(key, launches))
+
+    def _launch_of(self, op: ir.Operation, name: str, callee: ir.Operation) -> LaunchKernel:
+        """The launch of ``callee`` with the operands of the call ``op``."""
         arguments: list[Operand] = []
         kinds: list[str] = []
         written: list[int] = []
@@ -312,8 +324,8 @@ class _Maker:
                 written.append(position)
         x, y, z = (*(parse(g) for g in strings(callee.attributes["fuse.grid"])), const(1), const(1))[:3]
         name = self.prefix + name
-        self.emit(LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), origin_of(op)))
         self.parts.kernels.setdefault(name, KernelParameters(name, tuple(kinds)))
+        return LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), origin_of(op))
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
         operands = tuple(self.operand(v) for v in op.operands if str(v.type) != "!fuse.token")

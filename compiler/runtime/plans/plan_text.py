@@ -44,6 +44,7 @@ from .steps import (
     Free,
     HostArithmetic,
     LaunchKernel,
+    LaunchTuned,
     LayOut,
     Operand,
     Origin,
@@ -94,6 +95,11 @@ def _operands(operands: Iterable[Operand]) -> str:
 
 def _expressions(parts: Iterable[Expr | None]) -> str:
     return f"[{', '.join('?' if e is None else str(e) for e in parts)}]"
+
+
+def _launched(step: LaunchKernel) -> str:
+    called = f"{name_text(step.kernel)} grid {_expressions(step.grid)} ({_operands(step.arguments)})"
+    return called + (f" writes {_numbers(step.written)}" if step.written else "")
 
 
 def _numbers(numbers: Sequence[int]) -> str:
@@ -225,11 +231,11 @@ class _Printer:
         yield f"{', '.join(step.names)} = draw {step.count} on {step.device}"
 
     def launch(self, step: LaunchKernel) -> Iterator[str]:
-        called = (
-            f"launch {name_text(step.kernel)} grid {_expressions(step.grid)} ({_operands(step.arguments)})"
-        )
-        written = f" writes {_numbers(step.written)}" if step.written else ""
-        yield called + written + _origin(step.origin)
+        yield f"launch {_launched(step)}{_origin(step.origin)}"
+
+    def tune(self, step: LaunchTuned) -> Iterator[str]:
+        forms = " or ".join(map(_launched, step.launches))
+        yield f"tune by {_expressions(step.key)} {forms}{_origin(step.launches[0].origin)}"
 
     def extern(self, step: CallExtern) -> Iterator[str]:
         called = f"extern {name_text(step.extern)}({_operands(step.arguments)})"
@@ -310,6 +316,7 @@ _STEPS: dict[type, Callable[[_Printer, Any], Iterator[str]]] = {
     For: _Printer.count,
     Free: _Printer.free,
     LaunchKernel: _Printer.launch,
+    LaunchTuned: _Printer.tune,
     LayOut: _Printer.lay_out,
     Recorded: _Printer.recorded,
     Return: _Printer.finish,

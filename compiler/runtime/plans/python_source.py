@@ -41,6 +41,7 @@ from .steps import (
     Free,
     HostArithmetic,
     LaunchKernel,
+    LaunchTuned,
     LayOut,
     Operand,
     Recorded,
@@ -117,7 +118,7 @@ class _Printer:
         for step in steps:
             if isinstance(step, Align):
                 self.step(step)
-        if any(isinstance(step, LaunchKernel) for step in steps):
+        if any(isinstance(step, LaunchKernel | LaunchTuned) for step in steps):
             self.emit("stream = current_stream(device)" if self.known.on_gpu else "stream = 0")
         for step in steps:
             if isinstance(step, Align):
@@ -201,10 +202,19 @@ class _Printer:
     # --- calls
 
     def launch(self, step: LaunchKernel) -> None:
+        self.emit(f"launch_{identifier(step.kernel)}(stream, {self._grid_and_arguments(step)})")
+
+    def tune(self, step: LaunchTuned) -> None:
+        key = tuple_of_texts([python_text(value) for value in step.key])
+        forms = ", ".join(f"({self._grid_and_arguments(each)})" for each in step.launches)
+        written = tuple_of_texts(step.written)
+        self.emit(f"tune_{identifier(step.name)}(stream, {key}, {written}, {forms})")
+
+    def _grid_and_arguments(self, step: LaunchKernel) -> str:
         arguments = [python_text(g) for g in step.grid]
         for kind, argument in zip(self.known.parameters[step.kernel], step.arguments, strict=True):
             arguments.append(self.address(str(argument)) if kind == "ptr" else operand_text(argument))
-        self.emit(f"launch_{identifier(step.kernel)}(stream, {', '.join(arguments)})")
+        return ", ".join(arguments)
 
     def address(self, name: str) -> str:
         if name not in self.addresses:
@@ -311,6 +321,7 @@ _STEPS: dict[type, Callable[[_Printer, Any], None]] = {
     For: _Printer.count,
     Free: _Printer.free,
     LaunchKernel: _Printer.launch,
+    LaunchTuned: _Printer.tune,
     LayOut: _Printer.lay_out,
     Recorded: _Printer.recorded,
     Return: _Printer.finish,

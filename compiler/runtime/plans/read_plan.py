@@ -1,5 +1,6 @@
 """Reads the text of a launch plan (``plan_text.py``) and validates what it says (``validate.py``)."""
 
+from dataclasses import replace
 from collections.abc import Callable
 from functools import partial
 from typing import Literal
@@ -27,6 +28,7 @@ from .steps import (
     Free,
     HostArithmetic,
     LaunchKernel,
+    LaunchTuned,
     LayOut,
     Operand,
     Recorded,
@@ -219,6 +221,19 @@ class _Reader:
         return self.ended(line, Free(line.rest(lambda: line.word("a variable"))))
 
     def launch(self, line: Cursor) -> Step:
+        launched = self._launched(line)
+        return self.ended(line, replace(launched, origin=line.origin()))
+
+    def tune(self, line: Cursor) -> Step:
+        line.expect("by")
+        key = line.known()
+        launches = [self._launched(line)]
+        while line.take("or"):
+            launches.append(self._launched(line))
+        origin = line.origin()
+        return self.ended(line, LaunchTuned(key, tuple(replace(each, origin=origin) for each in launches)))
+
+    def _launched(self, line: Cursor) -> LaunchKernel:
         kernel = line.any_name("a kernel")
         line.expect("grid")
         at = line.at
@@ -227,9 +242,7 @@ class _Reader:
             line.fail(f"a grid has 3 extents, got {len(grid)}", at)
         arguments = line.operands()
         written = line.integers("an argument") if line.take("writes") else ()
-        return self.ended(
-            line, LaunchKernel(kernel, (grid[0], grid[1], grid[2]), arguments, written, line.origin())
-        )
+        return LaunchKernel(kernel, (grid[0], grid[1], grid[2]), arguments, written)
 
     def check(self, line: Cursor) -> Step:
         name, sizes, strides = line.word("a variable"), line.expressions(), line.expressions()
@@ -362,6 +375,7 @@ class _Reader:
 
 _STATEMENTS: dict[str, Callable[[_Reader, Cursor], Step]] = {
     "launch": _Reader.launch,
+    "tune": _Reader.tune,
     "free": _Reader.free,
     "check": _Reader.check,
     "extern": _Reader.extern_call,

@@ -172,6 +172,33 @@ class LaunchKernel:
 
 
 @dataclass(frozen=True)
+class LaunchTuned:
+    """Launches one of several forms of a kernel, of which the first runs where nothing is measured.
+
+    key: the values that the choice belongs to; the forms are measured once for each.  launches: one for each
+    form; all write the same tensors.
+    """
+
+    word: ClassVar[str] = "tune"
+    key: tuple[Expr, ...]
+    launches: tuple[LaunchKernel, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the first form."""
+        return self.launches[0].kernel
+
+    @property
+    def origin(self) -> Origin:
+        return self.launches[0].origin
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The tensors that the forms write to."""
+        return tuple(dict.fromkeys(str(each.arguments[n]) for each in self.launches for n in each.written))
+
+
+@dataclass(frozen=True)
 class CallExtern:
     """Calls a torch op, with the operands of its declaration (``externs.Extern``)."""
 
@@ -337,8 +364,8 @@ class For:
 
 
 Step: TypeAlias = (
-    Align | Alloc | Reuse | View | Free | Size | Compute | DrawNumbers | LaunchKernel | CallExtern | Check
-    | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant | HostArithmetic | Branch
+    Align | Alloc | Reuse | View | Free | Size | Compute | DrawNumbers | LaunchKernel | LaunchTuned
+    | CallExtern | Check | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant | HostArithmetic | Branch
     | While | For
 )  # fmt: skip
 
@@ -391,6 +418,11 @@ def _used(step: Step) -> Iterator[str]:
             for extent in step.grid:
                 yield from sorted(extent.symbols())
             yield from _variables(step.arguments)
+        case LaunchTuned():
+            for value in step.key:
+                yield from sorted(value.symbols())
+            for each in step.launches:
+                yield from _used(each)
         case CallExtern() | CallFunction():
             yield from _variables(step.arguments)
         case Check():
@@ -461,5 +493,6 @@ def walk(steps: tuple[Step, ...]) -> Iterator[Step]:
     for step in steps:
         yield step
         yield from walk(step.steps if isinstance(step, Recorded) else ())
+        yield from step.launches if isinstance(step, LaunchTuned) else ()
         for block in blocks(step):
             yield from walk(block.steps)

@@ -27,6 +27,7 @@ from .steps import (
     Free,
     HostArithmetic,
     LaunchKernel,
+    LaunchTuned,
     LayOut,
     Operand,
     Recorded,
@@ -243,6 +244,14 @@ class _Scope:
         if any(not 0 <= n < len(parameters) or parameters[n] != "ptr" for n in step.written):
             self.fail(f"the kernel '{step.kernel}' writes to arguments that are no tensors")
 
+    def tune(self, step: LaunchTuned) -> None:
+        self.sizes(step.key)
+        for each in step.launches:
+            self.launch(each)
+        first = {str(step.launches[0].arguments[n]) for n in step.launches[0].written}
+        if any({str(each.arguments[n]) for n in each.written} != first for each in step.launches):
+            self.fail(f"the forms of the kernel '{step.name}' write to different tensors")
+
     def count(self, kind: str, name: str, takes: int, given: int) -> None:
         if takes != given:
             self.fail(f"the {kind} '{name}' takes {takes} arguments, and {given} are given")
@@ -393,6 +402,7 @@ _RULES: dict[type, Callable[[_Scope, Any], None]] = {
     For: _Scope.loop,
     Free: _Scope.free,
     LaunchKernel: _Scope.launch,
+    LaunchTuned: _Scope.tune,
     LayOut: _Scope.lay_out,
     Recorded: _Scope.recorded,
     Reuse: _Scope.reuse,

@@ -27,8 +27,9 @@ from fuse_mlir.compiler.ir.tile import Axis, Tile
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
-from fuse_mlir.compiler.runtime.gpu import kernel_timer
-from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer, fastest
+from fuse_mlir.compiler.runtime.gpu import kernel_timer, samples
+from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer
+from fuse_mlir.compiler.runtime.gpu.samples import ColdSamples, fastest
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.runtime.kernels.cubin import Target
 from fuse_mlir.passes.apply_tiling import apply_tiling
@@ -371,6 +372,8 @@ class PlayedDevice:
         monkeypatch.setattr(kernel_timer, "Launcher", Launcher)
         monkeypatch.setattr(kernel_timer, "target_of", lambda device: Target(90))
         monkeypatch.setattr(kernel_timer, "FLUSH_BYTES", 64)
+        monkeypatch.setattr(samples, "FLUSH_BYTES", 64)
+        monkeypatch.setattr(ColdSamples, "place", torch.device("cpu"))
         monkeypatch.setattr(KernelTimer, "place", torch.device("cpu"))
         monkeypatch.setattr(torch.cuda, "Event", Event)
         monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())

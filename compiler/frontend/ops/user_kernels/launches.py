@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import torch
+
+from ....base.errors import UserKernelTuned
 from ....base.launch import line_text
 from ....fx.frames import user_line
 from ....fx.table import lowers
@@ -9,12 +12,13 @@ from ....fx.user_kernels import LAUNCHES, Opaque, UserLaunch, launch_of
 from ...importer.call import Call
 from ...importer.extern import call_extern
 from ...importer.values import Tensor
-from .tiled_kernel import TiledKernel
+from .configurations import call_kernels, configured, tuning_key
 
 
 @lowers(*(f"higher_order.{name}" for name in LAUNCHES))
 def user_kernel(call: Call) -> Any:
-    """A tiled kernel of the function's TTIR; one that is not understood is launched by torch, with a remark.
+    """A tiled kernel of the function's TTIR, or one for each configuration of an autotuner; one that is not
+    understood is launched by torch, with a remark.
 
     The functional form writes to copies of the tensors that it names; ``mutating-calls`` has left it only
     where it could not write in place.
@@ -30,17 +34,23 @@ def user_kernel(call: Call) -> Any:
 def _launched(call: Call, launch: UserLaunch) -> dict[str, Tensor] | None:
     if launch.written is None:
         raise Opaque("what it writes is not known")
+    if launch.others and torch.are_deterministic_algorithms_enabled():
+        count = len(launch.others) + 1
+        raise UserKernelTuned(kernel=launch.name, where="{}:{}".format(*launch.line), count=count)
     given = {name: call.resolve(value) for name, value in launch.given.items()}
     for name, value in given.items():
         if isinstance(value, Tensor) and value.spec.device is not None:
             raise Opaque(f"its argument '{name}' is on {value.spec.device}")
-    kernel = TiledKernel(call, launch, given)
+    kernels = configured(call, launch, given)
+    key = tuning_key(launch, given) if len(kernels) > 1 else []
     written = list(dict.fromkeys(launch.written))
     if call.value is not None:
         for name in written:
             given[name] = _copied(call, given[name], call.value[name])
+            for kernel in kernels:
+                kernel.given[name] = given[name]
     old = [given[name] for name in written]
-    values = kernel.call_kernel(old)
+    values = call_kernels(kernels, old, key)
     new = [call.made(v, t.fake, t.spec) for v, t in zip(values, old, strict=True)]
     if call.value is not None:
         return dict(zip(written, new, strict=True))

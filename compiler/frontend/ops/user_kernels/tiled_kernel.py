@@ -1,4 +1,4 @@
-"""A user's launch as a tiled kernel of the module, and its call in ``@main``.
+"""A user's launch as a tiled kernel of the module.
 
 The kernel's arguments are the tensors that the launch takes, then the sizes and the numbers.  The body is the
 TTIR of the function: a pointer parameter is ``fuse.base`` of a tensor, an integer that only a call knows is a
@@ -6,6 +6,7 @@ size, a number that the import knows is a constant.  The results are the tensors
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,11 +23,21 @@ from ...user_kernels.ttir_of import NumberKind, UserKernelError, described, ttir
 from .early_returns import make_one_block
 
 
+@dataclass(frozen=True)
+class Signature:
+    """The arguments of a kernel: tensors, sizes by their names, numbers; ``operands`` are their values."""
+
+    tensors: Mapping[ir.Value, Tensor]
+    sizes: Sequence[str]
+    numbers: Mapping[ir.Value, Number]
+    operands: Sequence[ir.Value]
+
+
 class TiledKernel:
-    """The kernel of one launch.  ``given``: parameter -> its value in the import."""
+    """The kernel of one launch in one configuration.  ``given``: parameter -> its value in the import."""
 
     def __init__(self, call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> None:
-        self.call, self.launch, self.given = call, launch, given
+        self.call, self.launch, self.given = call, launch, dict(given)
         self.builder = call.builder
         self.tensors: dict[ir.Value, Tensor] = {}
         self.numbers: dict[ir.Value, Number] = {}
@@ -34,15 +45,17 @@ class TiledKernel:
         self.grid = [self._extent(e) for e in launch.grid]
         self.function, self.parameters = self._parsed()
 
-    def call_kernel(self, destinations: Sequence[Tensor]) -> list[ir.Value]:
-        """Adds the kernel and calls it; the new value of each tensor that it writes."""
-        builder, location = self.builder, self.call.location
+    def take(self) -> None:
+        """Reads which tensors, sizes and numbers the parameters are."""
         for name in self.parameters:
             self._take(self.given[name])
-        symbols = {s for t in self.tensors.values() for s in builder.symbols_of(t.spec)}
-        symbols |= {*self.names.values()}.union(*(e.symbols() for e in self.grid))
-        sizes = sorted(symbols)
-        operands = [*self.tensors, *builder.values(sizes), *self.numbers]
+
+    def add(self, signature: Signature, destinations: Sequence[Tensor], effect: bool) -> ir.Operation:
+        """Adds the kernel, a function of the arguments of ``signature``.  ``effect``: it must run though nobody
+        reads what it writes.
+        """
+        builder, location = self.builder, self.call.location
+        sizes, operands = signature.sizes, signature.operands
         name = builder.unique(self.launch.name)
         kernel = builder.function(name, location)
         types = [v.type for v in operands]
@@ -53,8 +66,10 @@ class TiledKernel:
         results = [types[tie] for tie in ties]
         with ir.InsertionPoint(block), location:
             ir.Operation.create("func.return", operands=[block.arguments[tie] for tie in ties])
-        self._describe(kernel, sizes, ties, builder.function_type(types, results))
-        return builder.call(name, operands, results, location)
+        self._describe(kernel, signature, ties, builder.function_type(types, results))
+        if effect or not ties:
+            kernel.attributes["fuse.effect"] = builder.unit
+        return kernel
 
     def _take(self, value: Any) -> None:
         if isinstance(value, Tensor):
@@ -65,9 +80,9 @@ class TiledKernel:
             self.names[value] = self.call.symbols.name(value, self.call.location)
 
     def _describe(
-        self, kernel: ir.Operation, sizes: Sequence[str], ties: Sequence[int], type_: ir.Attribute
+        self, kernel: ir.Operation, signature: Signature, ties: Sequence[int], type_: ir.Attribute
     ) -> None:
-        builder, launch = self.builder, self.launch
+        builder, launch, sizes = self.builder, self.launch, signature.sizes
         with builder.context:
             plain = ir.DictAttr.get({})
             multiples = {n for e, n in self.names.items() if e.mod(16).constant == 0} | self._multiples()
@@ -97,10 +112,8 @@ class TiledKernel:
             }
             if sizes:
                 attributes["arg_attrs"] = ir.ArrayAttr.get(
-                    [plain] * len(self.tensors) + named + [plain] * len(self.numbers)
+                    [plain] * len(signature.tensors) + named + [plain] * len(signature.numbers)
                 )
-            if self.effects.has_effect or not ties:
-                attributes["fuse.effect"] = builder.unit
             for key, attribute in attributes.items():
                 kernel.attributes[key] = attribute
 
@@ -179,6 +192,7 @@ class TiledKernel:
         except ir.MLIRError as error:
             said = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
             raise Opaque(said) from error
+        self.text = ttir.text
         functions = [op.operation for op in self._module.body.operations]
         if len(functions) != 1:
             raise Opaque("it calls functions that are not inlined")

@@ -1,0 +1,105 @@
+"""A user's kernel with the configurations of its autotuner: a tiled kernel for each, of the same arguments.
+
+``@main`` calls the first one.  Its ``fuse.configs`` names the others, and its ``fuse.tuned_by`` lists the
+values that Triton's autotuner would choose by.  Which one a launch runs is measured when it is first called
+with such values.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....base.errors import UserKernelRefused
+from ....fx.user_kernels import Opaque, UserLaunch
+from ....index import Expr, const
+from ....mlir import ir
+from ...importer.call import Call
+from ...importer.values import Number, Tensor
+from ...user_kernels.ttir_of import StaticAssertFailed
+from .tiled_kernel import Signature, TiledKernel
+
+
+def configured(call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> list[TiledKernel]:
+    """The kernels of a launch, one for each configuration that differs from those before it.  ``given``: what
+    the import has for the parameters of the first.  Raises Opaque, UserKernelRefused.
+
+    A configuration that a ``tl.static_assert`` of the kernel excludes is left out, unless all are.
+    """
+    found: dict[Any, TiledKernel] = {}
+    excluded: UserKernelRefused | None = None
+    for each in (launch, *launch.others):
+        same = {n for n, v in each.given.items() if v is launch.given.get(n)}
+        values = {n: given[n] if n in same else call.resolve(v) for n, v in each.given.items()}
+        try:
+            kernel = TiledKernel(call, each, values)
+        except UserKernelRefused as error:
+            if not isinstance(error.__cause__, StaticAssertFailed):
+                raise
+            excluded = excluded or error
+            continue
+        found.setdefault(_identity(kernel), kernel)
+    if not found and excluded is not None:
+        raise excluded
+    return list(found.values())
+
+
+def _identity(kernel: TiledKernel) -> Any:
+    """What is equal for equal kernels."""
+    constants = tuple(
+        (name, repr(value))
+        for name in kernel.parameters
+        if not isinstance(value := kernel.given[name], Tensor | Number)
+    )
+    launch = kernel.launch
+    return kernel.text, tuple(kernel.grid), launch.num_warps, launch.num_stages, constants
+
+
+def tuning_key(launch: UserLaunch, given: Mapping[str, Any]) -> list[Expr]:
+    """The values that the autotuner chooses by, as far as they are integers: anything else is the same at
+    every call.  Raises Opaque for a number that only data decides.
+    """
+    found = []
+    for name in launch.tuned_by:
+        value = given[name]
+        if isinstance(value, Number):
+            raise Opaque(f"its autotuner chooses by '{name}', which only data decides")
+        if isinstance(value, Expr):
+            found.append(value)
+        elif isinstance(value, int):
+            found.append(const(int(value)))
+    return found
+
+
+def call_kernels(
+    kernels: Sequence[TiledKernel], destinations: Sequence[Tensor], key: Sequence[Expr]
+) -> list[ir.Value]:
+    """Adds the kernels and calls the first; the new value of each tensor that they write."""
+    first, builder = kernels[0], kernels[0].builder
+    signature = _signature(kernels, key)
+    effect = any(kernel.effects.has_effect for kernel in kernels)
+    functions = [kernel.add(signature, destinations, effect) for kernel in kernels]
+    names = [ir.StringAttr(function.attributes["sym_name"]).value for function in functions]
+    if len(functions) > 1:
+        references = [ir.FlatSymbolRefAttr.get(name, builder.context) for name in names[1:]]
+        functions[0].attributes["fuse.configs"] = ir.ArrayAttr.get(references, builder.context)
+        functions[0].attributes["fuse.tuned_by"] = builder.strings(key)
+    types = ir.FunctionType(ir.TypeAttr(functions[0].attributes["function_type"]).value)
+    return builder.call(names[0], signature.operands, list(types.results), first.call.location)
+
+
+def _signature(kernels: Sequence[TiledKernel], key: Sequence[Expr]) -> Signature:
+    """The arguments that any of the kernels takes, and the sizes of the key."""
+    builder = kernels[0].builder
+    tensors: dict[ir.Value, Tensor] = {}
+    numbers: dict[ir.Value, Number] = {}
+    symbols: set[str] = set().union(*(e.symbols() for e in key))
+    for kernel in kernels:
+        kernel.take()
+        tensors |= kernel.tensors
+        numbers |= kernel.numbers
+        symbols |= {*kernel.names.values()}.union(*(e.symbols() for e in kernel.grid))
+    named = {expression: name for kernel in kernels for expression, name in kernel.names.items()}
+    for kernel in kernels:
+        kernel.names = named  # so that all say the same of an argument
+    symbols |= {s for t in tensors.values() for s in builder.symbols_of(t.spec)}
+    sizes = sorted(symbols)
+    return Signature(tensors, sizes, numbers, [*tensors, *builder.values(sizes), *numbers])
