@@ -26,8 +26,9 @@ class DeduplicateKernels(AnalysisPass):
         call @relu(%a, %o)
         call @relu(%b, %p)
 
-    Each call keeps its own location.  The further configurations of a user's kernel are compared, too.  Does not fire on kernels that differ in any attribute, constant, order
-    of operations or name of a size symbol, nor on extern declarations.
+    Each call keeps its own location.  The further configurations of a user's kernel are compared, too.  Does
+    not fire on kernels that differ in any attribute, constant, order of operations or name of a size symbol,
+    nor on extern declarations.
     """
 
     name: ClassVar[str] = "deduplicate-kernels"

@@ -61,8 +61,8 @@ class UserKernelTuned(CompileError):
     """A user's kernel is measured in several configurations where every run has to give the same bits."""
 
     template = (
-        "the kernel '{kernel}' at {where} is tuned over {count} configurations, and deterministic algorithms are "
-        "asked for: leave one configuration"
+        "the kernel '{kernel}' at {where} is tuned over {count} configurations, and deterministic algorithms "
+        "are asked for: leave one configuration"
     )
 
 

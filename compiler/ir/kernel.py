@@ -40,8 +40,8 @@ def is_users(op: ir.Operation) -> bool:
 
 
 def further_configurations(op: ir.Operation) -> tuple[str, ...]:
-    """The functions beside a user's kernel that are the same kernel in other configurations (``fuse.configs``).
-    One of all is launched.  A pass that changes one of them changes all alike.
+    """The functions beside a user's kernel that are the same kernel in other configurations
+    (``fuse.configs``).  One of all is launched.  A pass that changes one of them changes all alike.
     """
     if "fuse.configs" not in op.attributes:
         return ()

@@ -57,7 +57,7 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
 
 
 def verify_configurations(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
-    """The further configurations of a user's kernel are kernels of their own, with its arguments and results."""
+    """The further configurations of a user's kernel are kernels too, with its arguments and results."""
     if "fuse.user" not in func.attributes or "fuse.tuned_by" not in func.attributes:
         raise Broken("expected fuse.configs beside fuse.user and fuse.tuned_by")
     names = ir.ArrayAttr(func.attributes["fuse.configs"])
@@ -71,7 +71,7 @@ def verify_configurations(func: ir.Operation, functions: Mapping[str, ir.Operati
         if "fuse.configs" in other.attributes:
             raise Broken(f"has the configuration @{name}, which has configurations itself")
         for same in ("function_type", "fuse.ties", "arg_attrs"):
-            mine, its = (f.attributes[same] if same in f.attributes else None for f in (func, other))
+            mine, its = (f.attributes.get(same) for f in (func, other))
             if mine != its:
                 raise Broken(f"has the configuration @{name}, whose {same} is {its}: expected {mine}")
     unknown = (

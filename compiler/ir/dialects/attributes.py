@@ -195,8 +195,8 @@ ATTRIBUTES = (
         "fuse.tuned_by",
         "a tiled kernel, a launch",
         'fuse.tuned_by = ["s0", "64"]',
-        "The integers, expressions over sizes, by whose values a configuration is chosen: for each combination "
-        "of values, the configurations are measured once.",
+        "The integers, expressions over sizes, by whose values a configuration is chosen. For each "
+        "combination of values the configurations are measured once.",
         "the importer",
         "launch plans",
     ),

@@ -30,7 +30,6 @@ from .launcher import Launcher
 from .samples import ColdSamples
 from .tuned_launch import FormTimer, tuned_kernels
 
-
 log = logging.getLogger(__name__)
 
 

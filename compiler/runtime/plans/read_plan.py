@@ -1,7 +1,7 @@
 """Reads the text of a launch plan (``plan_text.py``) and validates what it says (``validate.py``)."""
 
-from dataclasses import replace
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 

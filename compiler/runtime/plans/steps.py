@@ -365,8 +365,8 @@ class For:
 
 Step: TypeAlias = (
     Align | Alloc | Reuse | View | Free | Size | Compute | DrawNumbers | LaunchKernel | LaunchTuned
-    | CallExtern | Check | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant | HostArithmetic | Branch
-    | While | For
+    | CallExtern | Check | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant
+    | HostArithmetic | Branch | While | For
 )  # fmt: skip
 
 

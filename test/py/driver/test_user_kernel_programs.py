@@ -13,9 +13,9 @@ from user_kernels import (
     CASES,
     add_kernel,
     doubled_argument,
-    halve_kernel,
     halves,
     normed,
+    restored_kernel,
     triton,
     triton_without_a_gpu,
 )
@@ -108,7 +108,7 @@ def test_the_source_of_a_kernel_is_in_the_key(tmp_path, monkeypatch):
 def test_an_opaque_kernel_is_not_stored(tmp_path):
     def function(x):
         out = torch.empty_like(x)
-        halve_kernel[(1,)](x, out, x.numel())
+        restored_kernel[(1,)](x, out, x.numel())
         return out
 
     with pytest.raises(AttributeError, match="_Driver"):  # torch launches it

@@ -6,7 +6,16 @@ import pytest
 import torch
 from compiling import Compiled
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-from user_kernels import CASES, both_kernel, doubled_argument, halve_kernel, normed, softmaxed, triton
+from user_kernels import (
+    CASES,
+    both_kernel,
+    doubled_argument,
+    doubled_by_the_fastest,
+    halve_kernel,
+    normed,
+    softmaxed,
+    triton,
+)
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
@@ -88,16 +97,31 @@ def test_a_stored_program_runs(tmp_path):
         assert compiled.graphs[0].cached == cached
 
 
-def test_an_autotuned_kernel():
+@pytest.mark.parametrize("cudagraphs", [False, True])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_autotuned_kernel(dynamic, cudagraphs, tmp_path):
+    """It is measured once for each number of elements, and stored."""
+
     def halved(x):
         out = torch.empty_like(x)
         halve_kernel[lambda meta: (triton.cdiv(x.numel(), meta["block"]),)](x, out, x.numel())
         return out + 1
 
+    options = {"cache_dir": str(tmp_path), "cudagraphs": cudagraphs}
+    for _ in range(2):
+        torch._dynamo.reset()
+        compiled = Compiled(halved, options, dynamic=dynamic)
+        for count in (1000, 1000, 1000, 2000):
+            x = torch.randn(count, device="cuda")
+            torch.compiler.cudagraph_mark_step_begin()
+            assert torch.equal(compiled(x), x * 0.5 + 1)
+        assert compiled.graphs[0].externs == 0 and len(list(tmp_path.rglob("*.tile"))) == 2
+
+
+def test_an_autotuned_kernel_in_place():
+    """Measuring runs it many times on memory that it reads and writes."""
     x = torch.randn(1000, device="cuda")
-    compiled = Compiled(halved)
-    for _ in range(3):
-        assert torch.equal(compiled(x), x * 0.5 + 1)
+    torch.testing.assert_close(Compiled(doubled_by_the_fastest)(x), (x + 1) * 2)
 
 
 @pytest.mark.parametrize("cudagraphs", [False, True])

@@ -27,6 +27,13 @@ def halve_kernel(x, out, n, block: tl.constexpr):
     tl.store(out + i, tl.load(x + i, i < n) * 0.5, i < n)
 
 
+@triton.autotune([triton.Config({"block": 64}, num_warps=n) for n in (2, 4)], key=[], restore_value=["out"])
+@triton.jit
+def restored_kernel(x, out, n, block: tl.constexpr):
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    tl.store(out + i, tl.load(x + i, i < n) * 0.5, i < n)
+
+
 @triton.jit
 def add_kernel(x, y, out, n, block: tl.constexpr):
     i = tl.program_id(0) * block + tl.arange(0, block)
@@ -191,6 +198,18 @@ def doubled_twice(x):
     double_kernel[(9,)](y, y.numel(), block=32)
     double_kernel[(10,)](y, y.numel(), block=32)
     return y, z
+
+
+tuned_double_kernel = triton.autotune([triton.Config({"block": n}) for n in (32, 64)], key=["n"])(
+    double_kernel
+)
+
+
+def doubled_by_the_fastest(x):
+    """A value of the graph is written in place by a kernel that is measured."""
+    y = x + 1
+    tuned_double_kernel[lambda meta: (triton.cdiv(y.numel(), meta["block"]),)](y, y.numel())
+    return y
 
 
 def transposed(x):

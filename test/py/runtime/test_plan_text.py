@@ -60,6 +60,7 @@ graph run(a0: f32[s0, 4], s0: index, a2: f32[4, 4 : 1, 4] on cpu, a3: f32[8], a4
   align a0
   t1: f32[s0, 4] = alloc
   launch double grid [(s0 + 1) floordiv 2, 1, 1] (a0, t1, s0) writes [1] from add, "relu 1" at "a \\"b.py":12
+  tune by [s0] double grid [s0, 1, 1] (a0, t1, s0) writes [1] or "odd name" grid [1, 1, 1] (t1, 1) writes [0]
   watch 0 reads (a0) writes (t1)
   t2: f32[s0, 4] = extern mm(t1, a2) from mm at "m.py":3
   check t2 [?, 4] [4, 1] made by "aten.mm.default"
@@ -150,6 +151,7 @@ WRONG = {
     "a kernel of anything": ("(ptr, f32)", "(ptr, list)", "takes a 'list', which no kernel can", 0),
     "another version": ("plan 1", "plan 2", "the plan is of version 2, and 1 is read here", 0),
     "an unknown kernel": ("launch double", "launch treble", "there is no kernel 'treble'", 0),
+    "forms that write to others": ("(t1, 1) writes", "(a0, 1) writes", "write to different tensors", 0),
     "an unknown op": ("aten.mm.default(", "aten.mn.default(", "no operator is called 'aten.mn.default'", 0),
     "no operator": ("aten.mm.default(", "os.system(", "no operator is called 'os.system'", 0),
     "an attribute": ("aten.mm.default(", "torch.load(", "no operator is called 'torch.load'", 0),
@@ -181,7 +183,7 @@ WRONG = {
         -3,
     ),
     "a dim that is not there": ("t2 dim 0", "t2 dim 2", "'t2' has no dim 2", 0),
-    "no return": ("  return t5, t8, 3, u1\n", "", "the function 'run' does not end with a return", -20),
+    "no return": ("  return t5, t8, 3, u1\n", "", "the function 'run' does not end with a return", -21),
     "a call of itself": (
         "run graph_inner(v2)",
         "run control_flow_cond(v4, v2)",

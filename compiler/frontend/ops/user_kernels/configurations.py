@@ -15,7 +15,7 @@ from ....mlir import ir
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
 from ...user_kernels.ttir_of import StaticAssertFailed
-from .tiled_kernel import Signature, TiledKernel
+from .tiled_kernel import KernelArguments, TiledKernel
 
 
 def configured(call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> list[TiledKernel]:
@@ -74,19 +74,19 @@ def call_kernels(
 ) -> list[ir.Value]:
     """Adds the kernels and calls the first; the new value of each tensor that they write."""
     first, builder = kernels[0], kernels[0].builder
-    signature = _signature(kernels, key)
+    taken = _signature(kernels, key)
     effect = any(kernel.effects.has_effect for kernel in kernels)
-    functions = [kernel.add(signature, destinations, effect) for kernel in kernels]
+    functions = [kernel.add(taken, destinations, effect) for kernel in kernels]
     names = [ir.StringAttr(function.attributes["sym_name"]).value for function in functions]
     if len(functions) > 1:
         references = [ir.FlatSymbolRefAttr.get(name, builder.context) for name in names[1:]]
         functions[0].attributes["fuse.configs"] = ir.ArrayAttr.get(references, builder.context)
         functions[0].attributes["fuse.tuned_by"] = builder.strings(key)
     types = ir.FunctionType(ir.TypeAttr(functions[0].attributes["function_type"]).value)
-    return builder.call(names[0], signature.operands, list(types.results), first.call.location)
+    return builder.call(names[0], taken.operands, list(types.results), first.call.location)
 
 
-def _signature(kernels: Sequence[TiledKernel], key: Sequence[Expr]) -> Signature:
+def _signature(kernels: Sequence[TiledKernel], key: Sequence[Expr]) -> KernelArguments:
     """The arguments that any of the kernels takes, and the sizes of the key."""
     builder = kernels[0].builder
     tensors: dict[ir.Value, Tensor] = {}
@@ -102,4 +102,4 @@ def _signature(kernels: Sequence[TiledKernel], key: Sequence[Expr]) -> Signature
         kernel.names = named  # so that all say the same of an argument
     symbols |= {s for t in tensors.values() for s in builder.symbols_of(t.spec)}
     sizes = sorted(symbols)
-    return Signature(tensors, sizes, numbers, [*tensors, *builder.values(sizes), *numbers])
+    return KernelArguments(tensors, sizes, numbers, [*tensors, *builder.values(sizes), *numbers])

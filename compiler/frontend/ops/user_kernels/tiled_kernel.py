@@ -24,7 +24,7 @@ from .early_returns import make_one_block
 
 
 @dataclass(frozen=True)
-class Signature:
+class KernelArguments:
     """The arguments of a kernel: tensors, sizes by their names, numbers; ``operands`` are their values."""
 
     tensors: Mapping[ir.Value, Tensor]
@@ -50,12 +50,12 @@ class TiledKernel:
         for name in self.parameters:
             self._take(self.given[name])
 
-    def add(self, signature: Signature, destinations: Sequence[Tensor], effect: bool) -> ir.Operation:
-        """Adds the kernel, a function of the arguments of ``signature``.  ``effect``: it must run though nobody
-        reads what it writes.
+    def add(self, taken: KernelArguments, destinations: Sequence[Tensor], effect: bool) -> ir.Operation:
+        """Adds the kernel, a function of the arguments of ``taken``.  ``effect``: it must run though
+        nobody reads what it writes.
         """
         builder, location = self.builder, self.call.location
-        sizes, operands = signature.sizes, signature.operands
+        operands = taken.operands
         name = builder.unique(self.launch.name)
         kernel = builder.function(name, location)
         types = [v.type for v in operands]
@@ -66,7 +66,7 @@ class TiledKernel:
         results = [types[tie] for tie in ties]
         with ir.InsertionPoint(block), location:
             ir.Operation.create("func.return", operands=[block.arguments[tie] for tie in ties])
-        self._describe(kernel, signature, ties, builder.function_type(types, results))
+        self._describe(kernel, taken, ties, builder.function_type(types, results))
         if effect or not ties:
             kernel.attributes["fuse.effect"] = builder.unit
         return kernel
@@ -80,9 +80,9 @@ class TiledKernel:
             self.names[value] = self.call.symbols.name(value, self.call.location)
 
     def _describe(
-        self, kernel: ir.Operation, signature: Signature, ties: Sequence[int], type_: ir.Attribute
+        self, kernel: ir.Operation, taken: KernelArguments, ties: Sequence[int], type_: ir.Attribute
     ) -> None:
-        builder, launch, sizes = self.builder, self.launch, signature.sizes
+        builder, launch, sizes = self.builder, self.launch, taken.sizes
         with builder.context:
             plain = ir.DictAttr.get({})
             multiples = {n for e, n in self.names.items() if e.mod(16).constant == 0} | self._multiples()
@@ -112,7 +112,7 @@ class TiledKernel:
             }
             if sizes:
                 attributes["arg_attrs"] = ir.ArrayAttr.get(
-                    [plain] * len(signature.tensors) + named + [plain] * len(signature.numbers)
+                    [plain] * len(taken.tensors) + named + [plain] * len(taken.numbers)
                 )
             for key, attribute in attributes.items():
                 kernel.attributes[key] = attribute
