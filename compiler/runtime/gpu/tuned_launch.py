@@ -86,7 +86,7 @@ class TunedKernel:
                 return self.chosen.setdefault(key, stored)
             if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
                 return usable[0]  # nothing can be measured now
-            runs = [partial(self.launchers[n], stream, *forms[n]) for n in usable]  # type: ignore[misc]
+            runs = [partial(r, stream, *forms[n]) for n, r in enumerate(self.launchers) if r is not None]
             found = self.choose(runs, written)
             if found is None:
                 log.info("%s: nothing could be measured; the first configuration runs", self.name)
