@@ -33,17 +33,29 @@ def _load(op: ir.Operation, shadow: bool) -> TileStep:
 
     def step(batch: Batch, operands: Sequence[Any]) -> Tensor:
         pointer, mask, other = [*operands, None, None][:3]
-        offsets, live, programs = _lanes(batch, pointer, mask)
-        window = pointer.window.viewed(_memory_dtype(pointer, dtype))
-        if other is None:
-            value = poison(torch.empty(offsets.shape, dtype=dtype))  # undefined in Triton
-        else:
-            value = other.expand(offsets.shape).clone()
-        found = window.read(offsets[live], programs[live], op).to(dtype)
-        value.view(CARRIERS[value.element_size()])[live] = found.view(CARRIERS[value.element_size()])
-        return value
+        return read_lanes(batch, pointer, mask, other, dtype, op)
 
     return each_window(step)
+
+
+def read_lanes(
+    batch: Batch,
+    pointer: Pointer,
+    mask: Tensor | None,
+    other: Tensor | None,
+    dtype: torch.dtype,
+    op: ir.Operation,
+) -> Tensor:
+    """What is at a tile of addresses, as ``dtype``; ``other`` where the mask is false."""
+    offsets, live, programs = _lanes(batch, pointer, mask)
+    window = pointer.window.viewed(_memory_dtype(pointer, dtype))
+    if other is None:
+        value = poison(torch.empty(offsets.shape, dtype=dtype))  # undefined in Triton
+    else:
+        value = other.expand(offsets.shape).clone()
+    found = window.read(offsets[live], programs[live], op).to(dtype)
+    value.view(CARRIERS[value.element_size()])[live] = found.view(CARRIERS[value.element_size()])
+    return value
 
 
 def _memory_dtype(pointer: Pointer, dtype: torch.dtype) -> torch.dtype:
@@ -59,14 +71,19 @@ def _store(op: ir.Operation, shadow: bool) -> TileStep:
 
     def step(batch: Batch, operands: Sequence[Any]) -> tuple[()]:
         pointer, value, mask = [*operands, None][:3]
-        offsets, live, programs = _lanes(batch, pointer, mask)
-        window = pointer.window.viewed(_memory_dtype(pointer, dtype))
-        window.write(
-            offsets[live], value.expand(offsets.shape)[live].to(window.flat.dtype), programs[live], op
-        )
+        write_lanes(batch, pointer, value, mask, dtype, op)
         return ()
 
     return each_window(step)
+
+
+def write_lanes(
+    batch: Batch, pointer: Pointer, value: Tensor, mask: Tensor | None, dtype: torch.dtype, op: ir.Operation
+) -> None:
+    """Stores a tile of ``dtype`` where the mask is true."""
+    offsets, live, programs = _lanes(batch, pointer, mask)
+    window = pointer.window.viewed(_memory_dtype(pointer, dtype))
+    window.write(offsets[live], value.expand(offsets.shape)[live].to(window.flat.dtype), programs[live], op)
 
 
 #: ``atomic_rmw_op`` -> (old, operand) -> new.
@@ -89,7 +106,13 @@ def _atomic_rmw(op: ir.Operation, shadow: bool) -> TileStep:
     if code not in _ATOMICS and code not in _UNSIGNED_ATOMICS:
         raise RunError(f"tt.atomic_rmw has no operation {code}", op.location)
     used = any(True for _ in op.results[0].uses)
-    dtype = value_dtype(element_type(op.operands[1].type), shadow)
+    return each_window(atomic_step(op, code, value_dtype(element_type(op.operands[1].type), shadow), used))
+
+
+def atomic_step(op: ir.Operation, code: int, dtype: torch.dtype, used: bool) -> TileStep:
+    """The step of an atomic update, from pointer, tile of ``dtype`` and mask to what was there before;
+    that is made up where it is not ``used``.  ``code``: of ``_ATOMICS``.
+    """
 
     def update(old: Tensor, new: Tensor) -> Tensor:
         if code in _UNSIGNED_ATOMICS:
@@ -120,7 +143,7 @@ def _atomic_rmw(op: ir.Operation, shadow: bool) -> TileStep:
         old[live] = seen
         return old
 
-    return each_window(step)
+    return step
 
 
 def _atomic_cas(op: ir.Operation, shadow: bool) -> TileStep:

@@ -48,6 +48,8 @@ def is_pointer(type_: ir.Type) -> bool:
 
 def choose(mask: Tensor, a: Any, b: Any) -> Any:
     """``a`` where ``mask`` (programs,) is true, else ``b``: tiles, or addresses, also in several windows."""
+    if a is b:
+        return a
     if isinstance(a, Pointer) and isinstance(b, Pointer) and a.window.same_as(b.window):
         return Pointer(a.window, choose(mask, a.offset, b.offset))
     if isinstance(a, Pointer | Pointers):

@@ -3,7 +3,9 @@ once.
 
 Programs run in lock step, in batches that keep memory bounded.  Where they diverge (``scf`` on values that
 differ between programs) all sides run under a mask of active programs.  Accesses are checked for bounds and
-for conflicts between programs (``tile_memory``); atomic updates happen in program order.
+for conflicts between programs (``tile_memory``); atomic updates happen in program order.  Where a loop may
+wait for what another program writes, as at a lock, programs run one after the other, and conflicts are not
+looked for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +16,7 @@ from torch import Tensor
 
 from ...index import parse
 from ...ir.dialects.tt import BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter
+from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir
 from ..errors import RunError
@@ -28,6 +31,8 @@ BATCH_ELEMENTS = 1 << 22
 #: A divergent loop with more iterations is an error: it probably waits for something that cannot happen in
 #: lock step.
 MOST_ITERATIONS = 1 << 20
+#: The same for a loop that may wait for another program.  Programs run one after the other then.
+MOST_TURNS_WAITING = 1 << 14
 
 
 class InterpretedTileKernel:
@@ -59,6 +64,8 @@ class InterpretedTileKernel:
         self._block = reader.block(block)
         self._slots = len(reader.number)
         self._batch = max(1, batch_elements // reader.largest)
+        if reader.waits:
+            self._batch, self._check_races = 1, False
 
     def __call__(self, arguments: Sequence[Any]) -> list[Tensor]:
         """Runs all programs on tensors, numbers and tokens (None), one per argument of the kernel function.
@@ -147,10 +154,9 @@ class Block:
 
 
 #: Terminators, whose operands a block returns.
-TERMINATORS = {
-    "func.return", "tt.return", "scf.yield", "scf.condition", "tt.scan_return", "tt.scan_return_2",
-    "tt.reduce_return", "tt.reduce_return_2", "tt.reduce_return_3",
-}  # fmt: skip
+TERMINATORS = {"func.return", "tt.return", "scf.yield", "scf.condition"} | {
+    mirror_name(op, count) for op in ("tt.reduce.return", "tt.scan.return") for count in FAMILIES[op]
+}
 
 
 #: Threads over which a tile is spread when it is folded: those of four warps.
@@ -165,6 +171,7 @@ class _Reader:
         self.number: dict[ir.Value, int] = {}
         self.largest = 1
         self.parameters: list[int] = []  #: slots of the kernel's arguments
+        self.waits = False  #: whether a loop may wait for what another program writes
 
     def slots(self, values: Sequence[ir.Value]) -> list[int]:
         for value in values:
@@ -250,7 +257,8 @@ def _scan(reader: _Reader, op: ir.Operation) -> _Step:
             later = [p.narrow(axis, reach, extent - reach) for p in parts]
             joined = combine(earlier, later)
             parts = [
-                torch.cat([p.narrow(axis, 0, reach), j], axis) for p, j in zip(parts, joined, strict=True)
+                torch.cat([p.narrow(axis, 0, reach).expand(len(j), *[-1] * (j.ndim - 1)), j], axis)
+                for p, j in zip(parts, joined, strict=True)
             ]
             reach *= 2
         return [p.flip(axis) if backwards else p for p in parts]
@@ -317,20 +325,37 @@ def _kept(mask: Tensor, new: list[Any], old: list[Any]) -> list[Any]:
     return [choose(mask, n, o) for n, o in zip(new, old, strict=True)]
 
 
+def _waits(op: ir.Operation) -> bool:
+    """Whether a loop may run until another program writes: it updates memory, or goes on by what it loads."""
+    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    updated: list[str] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        updated.append(inner.operation.name)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return "tt.load" in names or any(name.startswith("tt.atomic") for name in updated)
+
+
 def _while(reader: _Reader, op: ir.Operation) -> _Step:
     before, after = (reader.block(r.blocks[0]) for r in op.regions)
+    waits = _waits(op)
+    reader.waits |= waits
+    most = MOST_TURNS_WAITING if waits else MOST_ITERATIONS
 
     def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
         current, active = _under(batch, torch.ones(1, dtype=torch.bool))
         carried, result = operands, None
-        for _ in range(MOST_ITERATIONS):
+        for _ in range(most):
             going, *handed = before.run(current, values, carried)
             result = handed if result is None else _kept(active, handed, result)
             current, active = _under(current, going)
             if not active.any():
                 return result
             carried = _kept(active, after.run(current, values, handed), carried)
-        raise RunError(f"scf.while did not end within {MOST_ITERATIONS} iterations", op.location)
+        why = ": it waits for a program that runs after it" if waits else ""
+        raise RunError(f"scf.while did not end within {most} iterations{why}", op.location)
 
     return step
 
@@ -351,7 +376,7 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
         )
     first = first_parameter(text)
     if first is None:
-        raise RunError(f"the meaning of this PTX is not known: {text}", op.location)
+        raise RunError(f"the interpreter does not run inline assembly: {' '.join(text.split())}", op.location)
     slots = reader.parameters[first:]
 
     def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
@@ -366,9 +391,6 @@ REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
     "scf.if": _if,
     "scf.while": _while,
     "tt.elementwise_inline_asm": _inline_asm,
-    "tt.reduce": _reduce,
-    "tt.reduce_2": _reduce,
-    "tt.reduce_3": _reduce,
-    "tt.scan": _scan,
-    "tt.scan_2": _scan,
+    **{mirror_name("tt.reduce", count): _reduce for count in FAMILIES["tt.reduce"]},
+    **{mirror_name("tt.scan", count): _scan for count in FAMILIES["tt.scan"]},
 }

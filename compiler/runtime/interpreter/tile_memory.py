@@ -188,6 +188,7 @@ class Memory:
 
     checked: bool
     _storages: dict[int, LoggedStorage] = field(default_factory=dict)
+    _tensors: dict[int, Tensor] = field(default_factory=dict)  #: one of each storage
 
     @staticmethod
     def of(tensors: Sequence[Tensor], checked: bool) -> "Memory":
@@ -203,7 +204,21 @@ class Memory:
                 memory._storages[key] = LoggedStorage(
                     granules[key], checked, tensor.untyped_storage().nbytes()
                 )
+                memory._tensors[key] = tensor
         return memory
+
+    def window_at(self, address: int, dtype: torch.dtype) -> Window | None:
+        """The storage that holds ``address``, as elements of ``dtype``; None where no tensor of the launch is
+        there.
+        """
+        for start, tensor in self._tensors.items():
+            storage = self._storages[start]
+            size = tensor.untyped_storage().nbytes()
+            if start <= address < start + size and not storage.granule > dtype.itemsize:
+                count = size // dtype.itemsize
+                flat = torch.empty(0, dtype=dtype).set_(tensor.untyped_storage(), 0, (count,), (1,))
+                return Window(storage, flat, 0, count - 1)
+        return None
 
     def base(self, tensor: Tensor, rank: int = 1) -> Pointer:
         """The address of a tensor's first element, the same for all programs."""

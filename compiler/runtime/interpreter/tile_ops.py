@@ -15,8 +15,12 @@ from .dtypes import value_dtype
 from .scalar_math import LIBM
 from .scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
 from .tile_accesses import ACCESSES
+from .tile_addresses import ADDRESSES
 from .tile_batch import Batch, TileStep, aligned, at, choose, integer_attribute, is_pointer, tile_shape
+from .tile_descriptors import DESCRIPTORS
 from .tile_memory import Pointer, Pointers
+from .tile_rearranged import REARRANGED
+from .tile_scaled_dot import dot_scaled
 
 
 def elementwise_step(op: ir.Operation, shadow: bool) -> TileStep | None:
@@ -209,15 +213,6 @@ def _mulhiui(op: ir.Operation, shadow: bool) -> TileStep:
     return lambda batch, v: FUNCTIONS["arith.mului_extended"](*aligned(v))[1]
 
 
-def _int_to_ptr(op: ir.Operation, shadow: bool) -> TileStep:
-    def step(batch: Batch, operands: Sequence[Any]) -> Any:
-        if isinstance(operands[0], Pointer | Pointers):
-            return operands[0]
-        raise RunError("the interpreter cannot follow an address made from a number", op.location)
-
-    return step
-
-
 def _nothing(op: ir.Operation, shadow: bool) -> TileStep:
     return lambda batch, v: ()
 
@@ -225,21 +220,25 @@ def _nothing(op: ir.Operation, shadow: bool) -> TileStep:
 #: Op name -> (op, shadow) -> step.  Ops with regions are in ``tile_kernels``.
 TILE_OPS: dict[str, Callable[[ir.Operation, bool], TileStep]] = {
     **ACCESSES,
+    **ADDRESSES,
+    **DESCRIPTORS,
+    **REARRANGED,
     "arith.constant": _constant,
     "fuse.base": _base,
     "fuse.base_of": _base_of,
+    "gpu.barrier": _nothing,  # the lanes of a program run in lock step
     "llvm.intr.assume": _nothing,
     "tt.assert": _assert,
     "tt.bitcast": _bitcast,
     "tt.broadcast": _broadcast,
     "tt.clampf": _clampf,
     "tt.dot": _dot,
+    "tt.dot_scaled": dot_scaled,
     "tt.expand_dims": _expand_dims,
     "tt.extern_elementwise": _extern_elementwise,
     "tt.fp_to_fp": _fp_to_fp,
     "tt.get_num_programs": _num_programs,
     "tt.get_program_id": _program_id,
-    "tt.int_to_ptr": _int_to_ptr,
     "tt.join": lambda op, shadow: lambda batch, v: torch.stack(torch.broadcast_tensors(*v), -1),
     "tt.make_range": _make_range,
     "tt.mulhiui": _mulhiui,
