@@ -10,7 +10,7 @@ that it names in ``tensors_to_clone``).  The indices are entries of a table of t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import SymInt
@@ -37,6 +37,7 @@ class UserLaunch:
     every parameter of the function.  grid: three extents.  written: the parameters whose tensors it writes,
     in order; None before AOTAutograd.  others: the same launch with each further configuration of an
     autotuner.  tuned_by: the parameters by whose values the autotuner chooses.
+    descriptors: the parameters that are given as descriptors of their tensors, and the shapes of the tiles.
     """
 
     function: Any
@@ -47,6 +48,7 @@ class UserLaunch:
     num_stages: int
     others: tuple["UserLaunch", ...] = ()
     tuned_by: tuple[str, ...] = ()
+    descriptors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -85,14 +87,13 @@ def launch_of(node: Node) -> UserLaunch:
     launch that is more than compiled kernels: hooks, options that the launcher does not have, descriptors.
     """
     kernel, constants = _entries(node)
-    if node.kwargs["tma_descriptor_metadata"]:
-        raise Opaque("it takes a tensor descriptor")
+    descriptors = _descriptors(node)
     given = {**node.kwargs["kwargs"], **constants}  # type: ignore[dict-item]
     grids: Any = node.kwargs["grid"]
     if not hasattr(kernel, "configs"):
         if len(grids) != 1:
             raise Opaque("it has several grids")
-        return _configured(node, kernel, given, dict(_DEFAULTS), grids[0])
+        return replace(_configured(node, kernel, given, dict(_DEFAULTS), grids[0]), descriptors=descriptors)
     _require_plain(kernel)
     grids = list(grids) * len(kernel.configs) if len(grids) == 1 else grids
     if len(grids) != len(kernel.configs):
@@ -104,7 +105,16 @@ def launch_of(node: Node) -> UserLaunch:
         for c, grid in zip(kernel.configs, grids, strict=True)
     ]
     tuned_by = tuple(name for name in kernel.keys if name in first.given)
-    return replace(first, others=tuple(others), tuned_by=tuned_by)
+    others = [replace(each, descriptors=descriptors) for each in others]
+    return replace(first, others=tuple(others), tuned_by=tuned_by, descriptors=descriptors)
+
+
+def _descriptors(node: Node) -> dict[str, tuple[int, ...]]:
+    """The parameters that are given as descriptors.  Raises Opaque for those of Triton's older interface."""
+    metadata: Any = node.kwargs["tma_descriptor_metadata"] or {}
+    if any(kind != "stable" for kind, _ in metadata.values()):
+        raise Opaque("it takes a tensor descriptor of Triton's older interface")
+    return {name: tuple(int(n) for n in block[0]) for name, (_, block) in metadata.items()}
 
 
 def _require_plain(tuner: Any) -> None:
@@ -191,7 +201,7 @@ def _configuration_text(node: Node, launch: UserLaunch) -> str:
     numbers = {n: _constant_text(v) for n, v in constants.items() if n not in texts}
     return (
         f"{launch.function.cache_key} {launch.line} {launch.num_warps} {launch.num_stages} {launch.written} "
-        f"{parameters} {texts} {numbers} {sizes} {_debug(launch.function)}"
+        f"{parameters} {texts} {numbers} {sizes} {_debug(launch.function)} {dict(launch.descriptors)}"
     )
 
 

@@ -20,8 +20,9 @@ from .rules import (
 
 #: What tile code is made of.
 TILE_DIALECTS = ("tt", "arith", "math", "scf")
-#: Ops of other dialects that tile code may hold: what a user's kernel promises (``tl.assume``).
-TILE_OPS = ("llvm.intr.assume",)
+#: Ops of other dialects that a user's kernel may hold: what waits for all lanes of a program, and what
+#: promises something (``tl.assume``).
+TILE_OPS = ("gpu.barrier", "llvm.intr.assume")
 #: Element types whose pointers Triton spells otherwise.
 _POINTEES = {"ui8": ("i8",), "ui16": ("i16",), "ui32": ("i32",), "ui64": ("i64",), "i1": ("i1", "i8")}
 _MAX_GRID_AXES = 3

@@ -14,8 +14,8 @@ from ...ir.kernel import argument_attributes, string
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
-from ..interpreter.dtypes import memory_dtype
 from ..interpreter.graph_values import check_room, layout_of
+from ..interpreter.scalar.dtypes import memory_dtype
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from ...mlir import ir
-from ..interpreter.dtypes import CARRIERS, signless
 from ..interpreter.graph_values import same_strides
 from ..interpreter.program import InterpretedProgram
+from ..interpreter.scalar.dtypes import CARRIERS, signless
 from ..rng import RngState
 from .made_inputs import copy_inputs, without_overlap
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import torch
+
 from ..kernels.cubin import CompiledCubin
 from .cuda_driver import INVALID_CONTEXT, CudaDriver, CudaError, Driver
 
@@ -107,16 +109,19 @@ class Launcher:
     driver: loads and launches; by default this machine's, which the first `on` looks up.
 
     Raises ValueError where the signature is not the kernel's, by number or by size, and NotImplementedError
-    for a kernel that needs scratch memory or takes a descriptor by value.
+    for a kernel that writes profiles or takes a descriptor by value.  A kernel that needs scratch memory gets
+    it from torch at each launch.
     """
 
     def __init__(self, cubin: CompiledCubin, signature: Sequence[str], driver: Driver | None = None) -> None:
         self.cubin = cubin
         self.signature = tuple(signature)
         _check_signature(cubin, self.signature)
-        if cubin.global_scratch_size or cubin.profile_scratch_size:
-            size = cubin.global_scratch_size or cubin.profile_scratch_size
-            raise NotImplementedError(f"kernel '{cubin.name}' needs {size} bytes of scratch memory a program")
+        if cubin.profile_scratch_size:
+            raise NotImplementedError(
+                f"kernel '{cubin.name}' needs {cubin.profile_scratch_size} bytes of memory for profiles a "
+                "program"
+            )
         self._driver = driver
         self._loaded: dict[int, tuple[int, Launch]] = {}
         self._lock = threading.Lock()
@@ -164,7 +169,28 @@ class Launcher:
         module, function = driver.load_function(cubin.cubin, cubin.name)
         driver.allow_shared(function, cubin.shared, device, cubin.name)
         driver.allow_cluster(function, cubin.num_ctas, cubin.name)
-        return module, _launch_function(cubin, self.signature, driver, function, device)
+        if not cubin.global_scratch_size:
+            return module, _launch_function(cubin, self.signature, driver, function, device)
+        launch = _launch_function(cubin, (*self.signature, "ptr"), driver, function, device, nulls=1)
+        return module, _with_scratch(launch, cubin.global_scratch_size * cubin.num_ctas, device)
+
+
+def _with_scratch(launch: Launch, size: int, device: int) -> Launch:
+    """``launch`` without its last argument, the address of ``size`` bytes for each program.
+
+    The memory is torch's: it goes back after the launch, and what takes it next on this stream runs later.
+    Where the launch is recorded, it belongs to the memory of the recording.
+    """
+
+    def run(stream: int, gx: int, gy: int, gz: int, *args: Any) -> None:
+        scratch = _scratch(gx * gy * gz * size, device)
+        launch(stream, gx, gy, gz, *args, scratch.data_ptr())
+
+    return run
+
+
+def _scratch(size: int, device: int) -> torch.Tensor:
+    return torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", device))
 
 
 def _check_signature(cubin: CompiledCubin, signature: tuple[str, ...]) -> None:
@@ -194,19 +220,20 @@ def _check_signature(cubin: CompiledCubin, signature: tuple[str, ...]) -> None:
             )
 
 
-def argument_layout(signature: Sequence[str]) -> tuple[str, int]:
+def argument_layout(signature: Sequence[str], nulls: int = 2) -> tuple[str, int]:
     """(`struct` format, bytes) of the arguments as C lays them out: each at a multiple of its size.
 
-    Triton's two scratch pointers are part of it. The format has no byte-order mark.
+    Triton's two scratch pointers are part of it, of which the last `nulls` are not in the signature. The
+    format has no byte-order mark.
     """
-    codes, size = _argument_codes(signature)
+    codes, size = _argument_codes(signature, nulls)
     return "".join(codes), size
 
 
-def _argument_codes(signature: Sequence[str]) -> tuple[list[str], int]:
+def _argument_codes(signature: Sequence[str], nulls: int) -> tuple[list[str], int]:
     """`argument_layout` with a format for each argument, its padding before it."""
     codes, at = [], 0
-    for kind in [ARG_TYPES[entry] for entry in signature] + [ARG_TYPES["ptr"]] * 2:
+    for kind in [ARG_TYPES[entry] for entry in signature] + [ARG_TYPES["ptr"]] * nulls:
         padding = -at % kind.size
         codes.append(f"{padding}x{kind.code}" if padding else kind.code)
         at += padding + kind.size
@@ -240,9 +267,15 @@ def launch(stream, gx, gy, gz{parameters}):
 
 
 def _launch_function(
-    cubin: CompiledCubin, signature: tuple[str, ...], driver: Driver, function: int, device: int
+    cubin: CompiledCubin,
+    signature: tuple[str, ...],
+    driver: Driver,
+    function: int,
+    device: int,
+    nulls: int = 2,
 ) -> Launch:
-    """The `Launch` of a loaded function. Everything that a launch does not change is computed here.
+    """The `Launch` of a loaded function. Everything that a launch does not change is computed here. `nulls`:
+    how many of Triton's two scratch pointers are not in the signature; they are null.
 
     A block keeps what the last launch wrote: one on the same stream and grid, the usual case, writes nothing
     but the arguments.
@@ -252,7 +285,7 @@ def _launch_function(
     if ctas > 1:
         attributes = (_CLUSTER_DIMENSION, ctas, 1, 1, 0, _CLUSTER_SCHEDULING, _SPREAD, 0, 0, 0)
     count = len(attributes) // 5
-    codes, size = _argument_codes(signature)
+    codes, size = _argument_codes(signature, nulls)
     head = "=" + _CONFIG + _ATTRIBUTE * count
     extra_at = struct.calcsize(head)
     size_at = extra_at + struct.calcsize("=" + _EXTRA)
@@ -304,7 +337,7 @@ def _launch_function(
         "handle": handle,
         "move": move,
         "new_block": new_block,
-        "pack_arguments": struct.Struct("=" + "".join(codes[:-2])).pack_into,
+        "pack_arguments": struct.Struct("=" + "".join(codes[:-nulls])).pack_into,
         "put": free.append,
         "repeat": repeat,
         "struct_error": struct.error,

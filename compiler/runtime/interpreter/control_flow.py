@@ -10,7 +10,7 @@ from ..extern_calls import ExternCall
 from ..rng import RngState
 from .graph_ops import on_numbers, run_extern
 from .graph_values import Module, callee_of, spec_of
-from .scalar_ops import constant_value, elementwise
+from .scalar.scalar_ops import constant_value, elementwise
 
 Values = list[Any]
 

@@ -13,7 +13,6 @@ from ..errors import RunError
 from ..extern_calls import ExternCall
 from ..rng import RngState
 from .control_flow import InterpretedControlFlow
-from .dtypes import memory_dtype
 from .graph_ops import GRAPH_OPS, extern_step, group_step, kernel_step, nested_step, scalar_step
 from .graph_values import (
     Frame,
@@ -25,7 +24,8 @@ from .graph_values import (
     same_strides,
     spec_of,
 )
-from .scalar_ops import elementwise
+from .scalar.dtypes import memory_dtype
+from .scalar.scalar_ops import elementwise
 from .storage_tracker import ResultOrigin, StorageTracker
 
 

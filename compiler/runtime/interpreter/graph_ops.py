@@ -14,9 +14,9 @@ from ..errors import RunError
 from ..extern_calls import ExternCall
 from ..nested_results import own_storage
 from ..rng import RngState
-from .dtypes import memory_dtype, poison, value_dtype
 from .graph_values import Frame, Step, allocate, layout_of, same_strides, spec_of
-from .scalar_ops import constant_value
+from .scalar.dtypes import memory_dtype, poison, value_dtype
+from .scalar.scalar_ops import constant_value
 
 
 def _empty(op: ir.Operation, shadow: bool) -> Step:

@@ -12,7 +12,7 @@ from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
 from ..rng import RngState
-from .dtypes import memory_dtype, poison
+from .scalar.dtypes import memory_dtype, poison
 
 #: Called after a call, with the tensors that the call read and those that it wrote.
 Watch = Callable[[Sequence[Any], Sequence[Any]], None]

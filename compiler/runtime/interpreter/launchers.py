@@ -12,8 +12,8 @@ from ...ir.kernel import named_sizes, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.nesting import modules_in
 from ...mlir import ir
-from .dtypes import memory_dtype
 from .graph_values import layout_of
+from .scalar.dtypes import memory_dtype
 from .tile_kernels import InterpretedTileKernel
 
 #: What a size is taken for that a kernel's code does not need, so that its launch has no number for it:

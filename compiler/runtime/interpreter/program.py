@@ -28,7 +28,7 @@ from ..rng import RngState
 from .control_flow import InterpretedControlFlow
 from .graph_function import GraphFunction, Nested
 from .graph_values import Watch
-from .scalar_kernels import ScalarKernel
+from .scalar.scalar_kernels import ScalarKernel
 from .tile_kernels import InterpretedTileKernel
 
 #: A tensor, a number, or None for a token.

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from ...mlir import ir
 from ..errors import RunError
-from .dtypes import CARRIERS, poison, value_dtype
-from .scalar_ops import element_type
+from .scalar.dtypes import CARRIERS, poison, value_dtype
+from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, TileStep, at, each_window, integer_attribute
 from .tile_memory import Pointer
 

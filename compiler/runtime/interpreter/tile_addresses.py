@@ -11,7 +11,7 @@ from torch import Tensor
 from ...ir.dialects.tt_types import pointee_of
 from ...mlir import ir
 from ..errors import RunError
-from .dtypes import value_dtype
+from .scalar.dtypes import value_dtype
 from .tile_batch import Batch, TileStep, choose
 from .tile_memory import Pointer, Pointers, Window
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...mlir import ir
 from ..errors import RunError
-from .scalar_ops import element_type
+from .scalar.scalar_ops import element_type
 from .tile_memory import Memory, Pointer, Pointers
 
 #: (batch, operands) -> result, or a tuple of results.

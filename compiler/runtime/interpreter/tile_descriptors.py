@@ -14,7 +14,7 @@ from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.dialects.tt_types import block_of, element_of
 from ...mlir import ir
 from ..errors import RunError
-from .dtypes import value_dtype
+from .scalar.dtypes import value_dtype
 from .tile_accesses import atomic_step, read_lanes, write_lanes
 from .tile_batch import Batch, TileStep, at, each_window, integer_attribute, tile_shape
 from .tile_memory import Pointer, Pointers

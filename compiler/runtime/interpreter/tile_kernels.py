@@ -20,8 +20,8 @@ from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir
 from ..errors import RunError
-from .dtypes import value_dtype
-from .scalar_ops import element_type
+from .scalar.dtypes import value_dtype
+from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, choose, tile_shape
 from .tile_memory import Memory, Pointers
 from .tile_ops import TILE_OPS, elementwise_step

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ...mlir import ir
 from ..errors import OutOfBounds, RaceError
-from .dtypes import CARRIERS, signless
-from .scalar_access import set_elements
+from .scalar.dtypes import CARRIERS, signless
+from .scalar.scalar_access import set_elements
 
 _NOBODY = torch.iinfo(torch.int32).max
 

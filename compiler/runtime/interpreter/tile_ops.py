@@ -11,9 +11,9 @@ from torch import Tensor
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...mlir import ir
 from ..errors import DeviceAssertError, RunError
-from .dtypes import value_dtype
-from .scalar_math import LIBM
-from .scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
+from .scalar.dtypes import value_dtype
+from .scalar.scalar_math import LIBM
+from .scalar.scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
 from .tile_accesses import ACCESSES
 from .tile_addresses import ADDRESSES
 from .tile_batch import Batch, TileStep, aligned, at, choose, integer_attribute, is_pointer, tile_shape

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ...mlir import ir
-from .dtypes import value_dtype
-from .scalar_ops import element_type
+from .scalar.dtypes import value_dtype
+from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, TileStep, integer_attribute, tile_shape
 
 

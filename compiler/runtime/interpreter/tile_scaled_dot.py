@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ...mlir import ir
 from ..errors import RunError
-from .dtypes import value_dtype
-from .scalar_ops import element_type
+from .scalar.dtypes import value_dtype
+from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, TileStep, integer_attribute
 
 #: Values of ``a_elem_type`` that are types of the tile itself.
@@ -66,6 +66,6 @@ def _factors(scale: Tensor, length: int, dtype: torch.dtype) -> Tensor:
     """A factor for each of ``length`` numbers of a row; a row of ``scale`` has one for each group."""
     if not scale.dtype.is_floating_point:
         bits = scale.to(torch.int64) & 0xFF
-        scale = torch.ldexp(torch.ones((), dtype=dtype), bits - _BIAS)
+        scale = torch.ldexp(torch.ones(bits.shape, dtype=dtype), bits - _BIAS)
         scale = torch.where(bits == _NAN, torch.nan, scale)
     return scale.to(dtype).repeat_interleave(length // scale.shape[-1], -1)

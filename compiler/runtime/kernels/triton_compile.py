@@ -26,6 +26,7 @@ from functools import partial
 from typing import Any
 
 from .cubin import STAGES, CompiledCubin, CompileOptions, CompileRequest, Target, ptx_params
+from .triton_version import triton_dialect
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _DIAGNOSTIC = re.compile(r"^(?:(?P<location>\S.*?):\s*)?error\s*:\s*(?P<message>.+)$", re.MULTILINE)
@@ -218,7 +219,7 @@ class _Job:
         return context
 
     def _parse(self, ir: Any, context: Any) -> Any:
-        with _memory_file(self.request.text) as path:
+        with _memory_file(triton_dialect().spelled(self.request.text)) as path:
             module = ir.parse_mlir_module(path, context)
         module.context = context  # the stages look it up there, and the module keeps it alive
         return module

@@ -71,6 +71,19 @@ class TritonDialect:
             f"!tt.tensordesc<tensor<{block}>>" if self.tensordesc_wraps_tensor else f"!tt.tensordesc<{block}>"
         )
 
+    def spelled(self, text: str) -> str:
+        """TTIR as this version reads it, from how ``codegen/ttir.py`` prints it: descriptors wrap a tensor,
+        and a barrier has a scope, which is that of all lanes.
+        """
+        if "gpu.barrier" in text and not self.barrier_scope:
+            text = _BARRIER.sub('"gpu.barrier"() :', text)
+        if "!tt.tensordesc<" in text and not self.tensordesc_wraps_tensor:
+            text = _DESCRIPTOR.sub(r"!tt.tensordesc<\1>", text)
+        return text
+
+
+_BARRIER = re.compile(r'"gpu\.barrier"\(\) (?:<\{.*?\}>|\{.*?\}) :')
+_DESCRIPTOR = re.compile(r"!tt\.tensordesc<tensor<([^<>]*)>>")
 
 TRITON_DIALECTS: tuple[TritonDialect, ...] = (
     TritonDialect((3, 6), cache_policy_attr=False, tensordesc_wraps_tensor=True, barrier_scope=False),

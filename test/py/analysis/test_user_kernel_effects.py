@@ -13,16 +13,15 @@ import pytest
 import torch
 from repository import ROOT
 from torch import Tensor
-from user_kernel_launches import Launch, parsed
+from user_kernel_launches import Launch, parsed, runnable
 from user_kernel_models import LAUNCHES
 
 from fuse_mlir.compiler.analysis.user_kernel.effects import PointerEffects, kernel_effects, pointer_effects
 from fuse_mlir.compiler.analysis.user_kernel.maps import PointerAccess, access_maps
-from fuse_mlir.compiler.frontend.ops.user_kernels.early_returns import make_one_block
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.report.user_kernels_text import user_kernels_text
-from fuse_mlir.compiler.runtime.interpreter.tile_kernels import InterpretedTileKernel
 from fuse_mlir.compiler.runtime.interpreter.tile_memory import LoggedStorage, Memory
 
 #: Kernels with an access whose elements are not known, or depend on numbers that the program computes.
@@ -105,13 +104,7 @@ def watched(launch: Launch, ttir: KernelTtir):
     """The elements that each argument is accessed at, by (number, kind), and the arguments' numbers."""
     arguments = launch.arguments()
     given = [arguments[name] for name in ttir.arguments]
-    types = ", ".join("tensor<1xf32>" if isinstance(value, Tensor) else "i32" for value in given)
-    text = f"""func.func private @launch({types}) attributes {{
-        fuse.launch = @{ttir.name}, fuse.grid = ["1", "1", "1"], fuse.ties = array<i64>}}"""
-    _, runnable = parsed(launch)
-    make_one_block(function(runnable))
-    declared = ir.Module.parse(text, runnable.context).body.operations[0].operation
-    kernel = InterpretedTileKernel(declared, {ttir.name: function(runnable)})
+    kernel = runnable(ttir, make_context())
     touched: dict[tuple[int, str], set[int]] = defaultdict(set)
     owners: dict[LoggedStorage, int] = {}
     make, touch = Memory.of, LoggedStorage.touch

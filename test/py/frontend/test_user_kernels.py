@@ -11,11 +11,10 @@ from user_kernels import (
     CASES,
     add_kernel,
     added,
-    barrier_kernel,
     clustered_kernel,
-    described_kernel,
     doubled,
     flip_kernel,
+    given_tiles,
     meeting_kernel,
     normed,
     refused_kernel,
@@ -23,6 +22,7 @@ from user_kernels import (
     shift_kernel,
     softmaxed,
     telling_kernel,
+    tiled,
     triton_without_a_gpu,
 )
 
@@ -67,7 +67,7 @@ def test_results(function):
     assert graph.externs == 0 and "fuse.user" in str(graph.module)
 
 
-@pytest.mark.parametrize("function", [added, normed, doubled], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [added, normed, doubled, tiled, given_tiles], ids=lambda f: f.__name__)
 def test_sizes_are_symbols(function):
     (graph,) = check(function, given(function), dynamic=True)
     assert graph.externs == 0 and 'fuse.sym = "s' in str(graph.module)
@@ -209,8 +209,6 @@ def test_a_number_that_data_decides(kind):
     [
         (restored_kernel, (X, X, 64), "its autotuner resets what the kernel writes"),
         (clustered_kernel, (X, X, X, 64), "it asks for a cluster of blocks"),
-        (barrier_kernel, (X, 64, 64), "the op gpu.barrier is not known"),
-        (described_kernel, (X, 64, 64), "it makes tensor descriptors"),
         (meeting_kernel, (X, 64, 64), "its branches meet again"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

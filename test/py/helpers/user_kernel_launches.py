@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from fuse_mlir.compiler.frontend.ops.user_kernels.early_returns import make_one_block
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir, described, ttir_of
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.interpreter.tile_kernels import InterpretedTileKernel
 
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
@@ -40,6 +42,30 @@ def parsed(launch: Launch) -> tuple[KernelTtir, ir.Module]:
     context = make_context()
     context.allow_unregistered_dialects = True
     return ttir, ir.Module.parse(ttir.text, context)
+
+
+def runnable(ttir: KernelTtir, context: ir.Context) -> InterpretedTileKernel:
+    """A kernel's TTIR on the interpreter."""
+    module = ir.Module.parse(ttir.text, context)
+    function = module.body.operations[0].operation
+    make_one_block(function)
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    given = ", ".join("tensor<1xf32>" if str(t).startswith("!tt.ptr") else str(t) for t in types)
+    text = f"""func.func private @launch({given}) attributes {{
+        fuse.launch = @{ttir.name}, fuse.grid = ["1", "1", "1"], fuse.ties = array<i64>}}"""
+    declared = ir.Module.parse(text, context)
+    kernel = InterpretedTileKernel(declared.body.operations[0].operation, {ttir.name: function})
+    kernel.owners = module, declared  # errors ask ops for their location
+    return kernel
+
+
+def interpreted(kernel: Any, grid: tuple[int, ...], **arguments: Any) -> None:
+    """Runs a kernel on the interpreter."""
+    ttir = ttir_of(kernel, {name: described(value) for name, value in arguments.items()})
+    context = make_context()
+    context.allow_unregistered_dialects = True
+    x, y, z = [*grid, 1, 1][:3]
+    runnable(ttir, context).run([arguments[name] for name in ttir.arguments], (x, y, z))
 
 
 #: All kernels of the corpus, once its files are imported.

@@ -127,8 +127,19 @@ def barrier_kernel(x, n, block: tl.constexpr):
 
 
 @triton.jit
-def described_kernel(x, n: tl.constexpr, block: tl.constexpr):
-    tl.make_tensor_descriptor(x, [n], [1], [block]).store([0], tl.zeros([block], tl.float32))
+def tile_kernel(x, out, rows, columns, block: tl.constexpr):
+    """By descriptors that the kernel makes; the last tiles reach over the ends."""
+    of_x = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [block, block])
+    of_out = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [block, block])
+    at = [tl.program_id(0) * block, tl.program_id(1) * block]
+    of_out.store(at, of_x.load(at) * 2)
+
+
+@triton.jit
+def given_tiles_kernel(of_x, of_out, block: tl.constexpr):
+    """By descriptors that it is given."""
+    at = [tl.program_id(0) * block, tl.program_id(1) * block]
+    of_out.store(at, of_x.load(at) * of_x.shape[1])
 
 
 @triton.jit
@@ -220,6 +231,29 @@ def transposed(x):
     return out + 1
 
 
+def tiled(x):
+    out = torch.empty_like(x)
+    grid = triton.cdiv(x.shape[0], 16), triton.cdiv(x.shape[1], 16)
+    tile_kernel[grid](x, out, x.shape[0], x.shape[1], block=16)
+    return out + 1
+
+
+def given_tiles(x):
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    out = torch.empty_like(x)
+    both = TensorDescriptor.from_tensor(x, [16, 16]), TensorDescriptor.from_tensor(out, [16, 16])
+    given_tiles_kernel[triton.cdiv(x.shape[0], 16), triton.cdiv(x.shape[1], 16)](*both, block=16)
+    return out + 1
+
+
+def barred(x):
+    """The lanes of a program wait for each other."""
+    y = x + 1
+    barrier_kernel[(1,)](y, 60, 64)
+    return y
+
+
 def added_up(x):
     out = torch.zeros((), device=x.device)
     add_up_kernel[(3,)](x, out, x.numel(), block=32)
@@ -257,6 +291,9 @@ CASES = {
     doubled_twice: (lambda x: (x.sin() * 4, x.sin().cos()), (200,)),
     transposed: (lambda x: x.T + 1, (20, 33)),
     added_up: (lambda x: x.sum() * 2, (500,)),
+    barred: (lambda x: torch.cat([torch.arange(60, device=x.device), x[60:] + 1]), (64,)),
+    tiled: (lambda x: x * 2 + 1, (40, 52)),
+    given_tiles: (lambda x: x * 52 + 1, (40, 52)),
     halves: (lambda x: x[: len(x) // 2] + x[len(x) // 2 :], (260,)),
     in_an_op: (lambda x, y: (x + y) * 2, (300,), (300,)),
 }
@@ -282,6 +319,7 @@ def triton_without_a_gpu():
     """Dynamo captures launches where there is no GPU; nothing here can run one."""
     with (
         mock.patch("torch.utils._triton.has_triton", lambda: True),
+        mock.patch("torch.utils._triton.has_triton_tensor_descriptor_host_tma", lambda: True),
         mock.patch.object(triton.runtime.driver, "_active", _Driver()),
     ):
         yield

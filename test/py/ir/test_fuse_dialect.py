@@ -13,7 +13,7 @@ from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.dialects import fuse, libm, tt
 from fuse_mlir.compiler.ir.dialects.attributes import ATTRIBUTES, DiscardableAttribute
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.interpreter import scalar_kernels, scalar_ops
+from fuse_mlir.compiler.runtime.interpreter.scalar import scalar_kernels, scalar_ops
 from fuse_mlir.compiler.verifier import verify_kernel as rules
 from fuse_mlir.compiler.verifier.verifier import VerificationError, verify, verify_level
 from fuse_mlir.tools._dialect_docs import op_example

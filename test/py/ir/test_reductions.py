@@ -16,7 +16,7 @@ from fuse_mlir.compiler.ir.reductions import (
     reductions,
 )
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.interpreter.scalar_kernels import _FOLDS, _SCANS
+from fuse_mlir.compiler.runtime.interpreter.scalar.scalar_kernels import _FOLDS, _SCANS
 
 INTEGERS = {"i1": torch.bool, "i8": torch.int8, "i32": torch.int32, "i64": torch.int64}
 FLOATS = {"f32": torch.float32, "f64": torch.float64}

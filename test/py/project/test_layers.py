@@ -72,13 +72,14 @@ INNER_LAYERS = {
     "fuse_mlir.compiler.frontend.importer.importer": 2,
     "fuse_mlir.compiler.runtime": 0,
     "fuse_mlir.compiler.runtime.cache": 0,
-    "fuse_mlir.compiler.runtime.kernels": 1,
-    "fuse_mlir.compiler.runtime.plans": 1,
-    "fuse_mlir.compiler.runtime.interpreter": 1,
-    "fuse_mlir.compiler.runtime.cuda_graphs": 2,
-    "fuse_mlir.compiler.runtime.fx_output": 2,
-    "fuse_mlir.compiler.runtime.checks": 2,
-    "fuse_mlir.compiler.runtime.gpu": 3,
+    "fuse_mlir.compiler.runtime.kernels": 2,
+    "fuse_mlir.compiler.runtime.plans": 2,
+    "fuse_mlir.compiler.runtime.interpreter": 2,
+    "fuse_mlir.compiler.runtime.interpreter.scalar": 1,
+    "fuse_mlir.compiler.runtime.cuda_graphs": 3,
+    "fuse_mlir.compiler.runtime.fx_output": 3,
+    "fuse_mlir.compiler.runtime.checks": 3,
+    "fuse_mlir.compiler.runtime.gpu": 4,
 }
 #: Folders of Python files: the packages.
 PACKAGES = {PACKAGE} | {

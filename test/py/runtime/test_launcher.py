@@ -1,12 +1,15 @@
 """Launching: what is written into memory for the driver, read by one that only records; then a real one."""
 
 import ctypes
+import dataclasses
 import math
 import struct
 import threading
 
 import pytest
+import torch
 
+from fuse_mlir.compiler.runtime.gpu import launcher
 from fuse_mlir.compiler.runtime.gpu.cuda_driver import CudaError
 from fuse_mlir.compiler.runtime.gpu.launcher import ARG_TYPES, Launcher, LaunchError, argument_layout
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
@@ -326,8 +329,7 @@ def test_what_the_driver_refuses_names_the_kernel_and_the_reason():
             r"passed by value as b8\[128\]",
         ),
         ([], {"params": ()}, ValueError, "no scratch pointers"),
-        ([], {"global_scratch_size": 64}, NotImplementedError, "'k' needs 64 bytes of scratch"),
-        ([], {"profile_scratch_size": 32}, NotImplementedError, "'k' needs 32 bytes of scratch"),
+        ([], {"profile_scratch_size": 32}, NotImplementedError, "'k' needs 32 bytes of memory for profiles"),
     ],
 )
 def test_a_kernel_that_cannot_be_launched_is_refused_at_once(signature, fields, error, message):
@@ -339,6 +341,27 @@ def test_a_kernel_that_cannot_be_launched_is_refused_at_once(signature, fields, 
     }
     with pytest.raises(error, match=message):
         Launcher(CompiledCubin(**(values | fields)), signature, RecordingDriver())
+
+
+@pytest.mark.parametrize("ctas", [1, 2])
+def test_scratch_memory(monkeypatch, ctas):
+    """A piece for each program, behind the arguments; there is none for profiles."""
+    made = []
+
+    def scratch(size, device):
+        made.append(torch.empty(size, dtype=torch.uint8))
+        return made[-1]
+
+    monkeypatch.setattr(launcher, "_scratch", scratch)
+    driver = RecordingDriver()
+    cubin = dataclasses.replace(kernel(["ptr", "i16"]), global_scratch_size=256, num_ctas=ctas)
+    launch = Launcher(cubin, ["ptr", "i16"], driver).on(0)
+    for grid in ((2, 3, 4), (1, 1, 1)):
+        launch(5, *grid, 1 << 40, 7)
+        programs = grid[0] * grid[1] * grid[2]
+        _, _, block = driver.launches[-1]
+        assert struct.unpack("<Qh6xQQ", block) == (1 << 40, 7, made[-1].data_ptr(), 0)
+        assert made[-1].numel() == programs * ctas * 256
 
 
 def test_threads_do_not_share_memory():

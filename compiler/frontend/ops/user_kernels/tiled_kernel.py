@@ -15,11 +15,14 @@ from ....analysis.user_kernel.effects import kernel_effects
 from ....base.errors import UserKernelGrid, UserKernelRefused
 from ....fx.user_kernels import Opaque, UserLaunch, is_multiple, is_narrow
 from ....index import Expr
+from ....ir.dialects.tt import Ptr
+from ....ir.dialects.tt_text import mirror_name
+from ....ir.dialects.tt_types import block_of
 from ....mlir import arith, ir
 from ....verifier.verify_tiled import is_tile_code
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
-from ...user_kernels.ttir_of import NumberKind, UserKernelError, described, ttir_of
+from ...user_kernels.ttir_of import DescriptorKind, NumberKind, UserKernelError, described, ttir_of
 from .early_returns import make_one_block
 
 
@@ -43,6 +46,10 @@ class TiledKernel:
         self.numbers: dict[ir.Value, Number] = {}
         self.names: dict[Expr, str] = {}  #: of the sizes that the body computes with
         self.grid = [self._extent(e) for e in launch.grid]
+        for name in launch.descriptors:  # what Triton passes after a descriptor
+            spec = self.given[name].spec
+            self.given |= {f"{name}.shape{n}": e for n, e in enumerate(spec.sizes)}
+            self.given |= {f"{name}.stride{n}": e for n, e in enumerate(spec.strides)}
         self.function, self.parameters = self._parsed()
 
     def take(self) -> None:
@@ -135,6 +142,8 @@ class TiledKernel:
         with ir.InsertionPoint(block), self.call.location:
             for parameter, name in zip(source.arguments, self.parameters, strict=True):
                 value = self._parameter(self.given[name], parameter.type, arguments, bases)
+                if name in self.launch.descriptors:
+                    value = self._descriptor(name, value, parameter.type, arguments)
                 parameter.replace_all_uses_with(value)
         for op in list(source.operations):
             if op.operation.name != "tt.return":
@@ -149,6 +158,9 @@ class TiledKernel:
     ) -> ir.Value:
         """What a parameter of type ``type_`` is in the kernel."""
         if isinstance(value, Tensor):
+            block = block_of(type_)
+            if block is not None:
+                type_ = Ptr.get(ir.TypeAttr.get(_signless(block.element_type)))
             if value.value not in bases:
                 bases[value.value] = _made("fuse.base", type_, arguments[value.value])
             return bases[value.value]
@@ -166,6 +178,25 @@ class TiledKernel:
             return arith.constant(type_, plain)
         return arith.constant(type_, float(plain))
 
+    def _descriptor(
+        self, name: str, base: ir.Value, type_: ir.Type, arguments: Mapping[ir.Value, ir.Value]
+    ) -> ir.Value:
+        """A descriptor of a whole tensor, made in the kernel, for one that the host would have made."""
+        rank = len(self.launch.descriptors[name])
+        operands = [base]
+        for part, bits in (("shape", 32), ("stride", 64)):
+            integer = ir.IntegerType.get_signless(bits)
+            operands += [
+                self._parameter(self.given[f"{name}.{part}{n}"], integer, arguments, {}) for n in range(rank)
+            ]
+        zeros = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+        return ir.Operation.create(
+            mirror_name("tt.make_tensor_descriptor", len(operands)),
+            results=[type_],
+            operands=operands,
+            attributes={"padding": zeros},
+        ).result
+
     def _extent(self, extent: Any) -> Expr:
         value = self.call.resolve(extent)
         if isinstance(value, bool) or not isinstance(value, (int, Expr)):
@@ -180,7 +211,7 @@ class TiledKernel:
     def _parsed(self) -> tuple[ir.Operation, tuple[str, ...]]:
         """The ``tt.func``, and the names of its parameters.  Raises Opaque, UserKernelRefused."""
         launch = self.launch
-        arguments = {name: self._described(name, value) for name, value in self.given.items()}
+        arguments = {name: self._described(name, self.given[name]) for name in launch.given}
         options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}
         capability = capability_of(self.builder.device)
         try:
@@ -211,7 +242,10 @@ class TiledKernel:
     def _described(self, name: str, value: Any) -> Any:
         """What Triton's front end is told of an argument; a plain value is itself."""
         if isinstance(value, Tensor):
-            return described(value.fake)
+            pointer = described(value.fake)
+            if name not in self.launch.descriptors:
+                return pointer
+            return DescriptorKind(pointer.dtype, self.launch.descriptors[name])
         if isinstance(value, Expr):
             if value.constant is not None:
                 return value.constant
@@ -247,6 +281,11 @@ def refusal(launch: UserLaunch, error: UserKernelError) -> Exception:
     return UserKernelRefused(kernel=launch.name, where=where, reason=" ".join(str(why).split()))
 
 
+def _signless(type_: ir.Type) -> ir.Type:
+    """The type of elements in memory; descriptors have ``si32`` and ``ui32``."""
+    return ir.IntegerType.get_signless(type_.width) if isinstance(type_, ir.IntegerType) else type_
+
+
 def _made(name: str, type_: ir.Type, operand: ir.Value) -> ir.Value:
     return ir.Operation.create(name, results=[type_], operands=[operand]).result
 
@@ -264,5 +303,3 @@ def _require_tile_code(function: ir.Operation) -> None:
     for name in names:
         if not is_tile_code(name):
             raise Opaque(f"the op {name} is not known")
-        if name.startswith("tt.make_tensor_descriptor"):
-            raise Opaque("it makes tensor descriptors, which need memory that a launch does not have")

@@ -11,7 +11,7 @@ from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime import rng
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RunError
-from fuse_mlir.compiler.runtime.interpreter.scalar_kernels import ScalarKernel
+from fuse_mlir.compiler.runtime.interpreter.scalar.scalar_kernels import ScalarKernel
 
 # --- folds --------------------------------------------------------------------------------------------------
 

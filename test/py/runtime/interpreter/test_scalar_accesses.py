@@ -12,7 +12,7 @@ from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import OutOfBounds, RaceError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
-from fuse_mlir.compiler.runtime.interpreter.strided import clipped, strided
+from fuse_mlir.compiler.runtime.interpreter.scalar.strided import clipped, strided
 
 
 def copy_body(load_at: str, store_at: str = '["d0", "d1"]', guard: str = "%true") -> str:

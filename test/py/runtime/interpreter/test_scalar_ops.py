@@ -11,7 +11,7 @@ from scalar_kernel_text import close, pointwise
 
 from fuse_mlir.compiler.codegen import libdevice
 from fuse_mlir.compiler.runtime.errors import RunError
-from fuse_mlir.compiler.runtime.interpreter import scalar_math, scalar_ops
+from fuse_mlir.compiler.runtime.interpreter.scalar import scalar_math, scalar_ops
 
 F32 = torch.float32
 POINTS = torch.tensor(

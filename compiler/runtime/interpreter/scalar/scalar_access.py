@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...index import Expr, parse
-from ...mlir import ir
-from ..errors import OutOfBounds, RaceError
+from ....index import Expr, parse
+from ....mlir import ir
+from ...errors import OutOfBounds, RaceError
 from .dtypes import CARRIERS, signless
 from .strided import Clipped, Strided, clipped, strided
 

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...index import parse
-from ...ir.kernel import Kernel, over, string
-from ...mlir import ir
-from .. import rng
-from ..errors import DeviceAssertError, RunError
+from ....index import parse
+from ....ir.kernel import Kernel, over, string
+from ....mlir import ir
+from ... import rng
+from ...errors import DeviceAssertError, RunError
 from .dtypes import value_dtype
 from .scalar_access import Points, ScalarAccess, load, store
 from .scalar_ops import constant_value, elementwise

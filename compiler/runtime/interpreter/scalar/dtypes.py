@@ -4,9 +4,9 @@ their bits, and the values of uninitialised memory.
 
 import torch
 
-from ...mlir import ir
-from ..errors import RunError
-from ..torch_types import TORCH_DTYPES
+from ....mlir import ir
+from ...errors import RunError
+from ...torch_types import TORCH_DTYPES
 
 #: Types of scalar values.  MLIR's integers are signless; torch's signed dtypes hold them.
 VALUE_DTYPES: dict[str, torch.dtype] = {

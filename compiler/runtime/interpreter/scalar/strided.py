@@ -14,7 +14,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from ...index import Expr, FloorDiv, Mod
+from ....index import Expr, FloorDiv, Mod
 
 
 @dataclass(frozen=True)

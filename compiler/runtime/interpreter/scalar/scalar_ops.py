@@ -11,8 +11,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ...mlir import ir
-from ..errors import RunError
+from ....mlir import ir
+from ...errors import RunError
 from .dtypes import value_dtype
 from .scalar_integers import CMPI, INTEGER, Function, disjoint
 from .scalar_math import LIBM, MATH
