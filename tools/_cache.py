@@ -18,9 +18,10 @@ from ._exit import FAILED, OK, USAGE, say
 
 _WHAT = {
     ".captured": "what graphs without gradients became",
+    ".facts": "what users' kernels read and write",
     ".kernel": "kernels",
     ".program": "programs",
-    ".tile": "measured tiles",
+    ".tile": "measured tiles and configurations",
     ".trained": "what training steps became",
     ".tmp": "files that are being written",
 }

@@ -18,9 +18,11 @@ from ..base.remarks import Remarks
 from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.autograd.min_cut import partition
 from ..frontend.autograd.stand_in import TrainingStep, training_step
+from ..frontend.user_kernels.facts import FactsStore
 from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from ..rewrites.stages import CAPTURED, switched_on
+from ..runtime.cache.places import cache_folder
 from .calling_convention import called_by_dynamo
 from .direct_call import (
     differentiable_results,
@@ -32,7 +34,7 @@ from .direct_call import (
 )
 from .graph_compilation import compile_graph
 from .program import CompiledGraph
-from .program_cache import ProgramCache
+from .program_cache import ProgramCache, toolchain
 from .request import algorithms_of, where_it_runs
 
 
@@ -42,7 +44,9 @@ def compile_captured(
     """What Dynamo calls instead of a graph that it captured.  ``key``: its name in the program cache, where
     what becomes of it is linked; None where it has none.
     """
-    compilation = CapturedCompilation(CapturedFacts.of(example_inputs), options, key)
+    compilation = CapturedCompilation(
+        CapturedFacts.of(example_inputs, where_it_runs(gm, options)[1]), options, key
+    )
     return compilation.compile(gm, example_inputs)
 
 
@@ -50,18 +54,20 @@ def compile_captured(
 class CapturedFacts:
     """What the inputs of a captured graph, and torch's modes around it, say before it is traced.
 
-    differentiated: autograd records the graph.  shared: two inputs lie in one storage, or may.  inputs: how
-    many there are; None where one is a container or a tensor subclass.
+    on_gpu: it runs on one.  differentiated: autograd records the graph.  shared: two inputs lie in one
+    storage, or may.  inputs: how many there are; None where one is a container or a tensor subclass.
     """
 
+    on_gpu: bool
     differentiated: bool
     autocast: bool
     shared: bool
     inputs: int | None
 
     @staticmethod
-    def of(example_inputs: Sequence[Any]) -> "CapturedFacts":
+    def of(example_inputs: Sequence[Any], on_gpu: bool) -> "CapturedFacts":
         return CapturedFacts(
+            on_gpu,
             needs_gradients(example_inputs),
             torch._C._is_any_autocast_enabled(),
             share_storage(example_inputs),
@@ -78,6 +84,7 @@ class CapturedCompilation:
 
     def __init__(self, facts: CapturedFacts, options: Options, key: str | None) -> None:
         self._facts, self._options, self._key = facts, options, key
+        self._store = FactsStore(cache_folder(options, ".facts"), toolchain) if facts.on_gpu else None
         #: Remarks of rewrites before the graphs of AOTAutograd.  The first of these that is compiled gets
         #: them.
         self._remarks = Remarks()
@@ -107,7 +114,7 @@ class CapturedCompilation:
             # metadata.
             "force_non_lazy_backward_lowering": not has_subclasses(gm, example_inputs),
         }
-        with functorch_config.patch(how), user_kernel_facts():
+        with functorch_config.patch(how), user_kernel_facts(self._store):
             wrapped: Callable[..., Any] = compiled(gm, example_inputs)
         return wrapped if self._direct is None else self._direct
 
@@ -160,7 +167,7 @@ class CapturedCompilation:
     def compile_backward(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         """The backward graph; with it the step is complete, and linked to its two programs in the cache."""
         keep_saved_tensors()
-        with user_kernel_facts():  # this may be later than `compile`
+        with user_kernel_facts(self._store):  # this may be later than `compile`
             compiled = self._compile(graph, inputs, "backward", Remarks())
         if self._key is not None and compiled.key is not None and self._stored_forward is not None:
             step, forward = self._stored_forward

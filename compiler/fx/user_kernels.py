@@ -195,10 +195,10 @@ def key_of(node: Node) -> str:
 
 def _configuration_text(node: Node, launch: UserLaunch) -> str:
     sizes = [(is_narrow(v), is_multiple(v)) for v in launch.given.values() if _is_size(v)]
-    texts = {name: _constant_text(value) for name, value in launch.constants.items()}
+    texts = {name: constant_text(value) for name, value in launch.constants.items()}
     parameters = [(p.name, p.do_not_specialize, p.annotation) for p in launch.function.params]
     _, constants = _entries(node)
-    numbers = {n: _constant_text(v) for n, v in constants.items() if n not in texts}
+    numbers = {n: constant_text(v) for n, v in constants.items() if n not in texts}
     return (
         f"{launch.function.cache_key} {launch.line} {launch.num_warps} {launch.num_stages} {launch.written} "
         f"{parameters} {texts} {numbers} {sizes} {_debug(launch.function)} {dict(launch.descriptors)}"
@@ -209,14 +209,14 @@ def _is_size(value: Any) -> bool:
     return isinstance(value.meta.get("val") if isinstance(value, Node) else value, SymInt)
 
 
-def _constant_text(value: Any) -> str:
+def constant_text(value: Any) -> str:
     """A constant as text.  A ``JITFunction`` is its source; raises Opaque for what has no text."""
     if hasattr(value, "cache_key"):
         return str(value.cache_key)
     if isinstance(value, (int, float, bool, str, type(None))):
         return repr(value)
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_constant_text, value))})"
+        return f"({', '.join(map(constant_text, value))})"
     if type(value).__module__.startswith("triton.language"):
         return str(value)
     raise Opaque(f"a constant is a {type(value).__name__}")
@@ -251,4 +251,14 @@ def _written(node: Node) -> tuple[str, ...] | None:
     return tuple(name for name, value in given.items() if value in node.meta[WRITES])
 
 
-__all__ = ["LAUNCHES", "Opaque", "UserLaunch", "is_launch", "is_multiple", "is_narrow", "key_of", "launch_of"]
+__all__ = [
+    "LAUNCHES",
+    "Opaque",
+    "UserLaunch",
+    "constant_text",
+    "is_launch",
+    "is_multiple",
+    "is_narrow",
+    "key_of",
+    "launch_of",
+]

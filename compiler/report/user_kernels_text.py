@@ -15,9 +15,10 @@ whether it is made.
 
 from collections.abc import Iterator
 
-from ..analysis.user_kernel.effects import KernelEffects, PointerEffects, kernel_effects
+from ..analysis.user_kernel.effects import KernelEffects, kernel_effects
 from ..analysis.user_kernel.maps import PointerAccess, access_maps
 from ..base.errors import CompileError
+from ..base.pointer_effects import PointerEffects
 from ..ir.kernel import is_tiled, string
 from ..mlir import ir
 

@@ -3,6 +3,7 @@
 Imports ``ir``; never torch.  ``frontend``, ``report`` and ``passes`` import it.
 """
 
-from .effects import KernelEffects, PointerEffects, kernel_effects, pointer_effects
+from ...base.pointer_effects import PointerEffects
+from .effects import KernelEffects, kernel_effects, pointer_effects
 
 __all__ = ["KernelEffects", "PointerEffects", "kernel_effects", "pointer_effects"]

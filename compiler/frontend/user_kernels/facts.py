@@ -1,26 +1,25 @@
-"""What a user's Triton kernel reads and writes, whichever of its configurations runs, by parameter."""
+"""What a user's Triton kernel reads and writes, whichever of its configurations runs, by parameter.
 
-import functools
+Facts are remembered in this process, and stored on disk with the programs, so that a warm start needs neither
+MLIR nor Triton's front end for them.  ``analysed_facts.py`` finds those that are not known.
+"""
+
+import hashlib
+import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
 
 import torch
 
-from ...analysis.user_kernel.effects import UNKNOWN, KernelEffects, PointerEffects, kernel_effects
-from ...base.diagnostics import collecting
-from ...ir.context import make_context
-from ...mlir import ir
-from .ttir_of import (
-    DescriptorKind,
-    KernelTtir,
-    StaticAssertFailed,
-    UserKernelError,
-    debugging,
-    described,
-    ttir_of,
-)
+from ...base.json_data import from_json, to_json
+from ...base.pointer_effects import PointerEffects
+from ...fx.user_kernels import Opaque, constant_text
+from .argument_kinds import DescriptorKind, NumberKind, PointerKind, debugging, described
+
+_Decoded = TypeVar("_Decoded")
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class UserKernelFacts:
     where none is.
     """
 
-    parameters: Mapping[str, PointerEffects] = field(hash=False)
+    parameters: dict[str, PointerEffects] = field(hash=False)
     effect: bool
     why: str | None = None
 
@@ -42,30 +41,74 @@ class UserKernelFacts:
         return [name for name, effects in self.parameters.items() if effects.written]
 
 
-_FACTS: dict[Any, UserKernelFacts] = {}
-_LOCK = threading.Lock()
-_ANALYSIS = threading.Lock()  #: a context belongs to one thread at a time
+@dataclass(frozen=True)
+class Question:
+    """A launch that is asked about.
 
-
-def facts_of(kernel: Any, arguments: Mapping[str, Any], descriptors: Mapping[str, Any]) -> UserKernelFacts:
-    """The facts of ``kernel``, a ``triton.JITFunction`` or an autotuner of one, for one launch.
-
-    arguments: what is given for each parameter: tensors (fake ones, too), numbers, symbols, constants.
-    descriptors: torch's metadata of tensors that are given as descriptors.  A kernel that Triton or the
-    analysis refuses may read and write all of its tensors, and has an effect.
+    kernel: a ``triton.JITFunction`` or an autotuner of one.  tensors: the parameters that are given tensors.
+    given: what is known of each argument.  capability: that of the GPU, 90 for 9.0.
     """
-    given = {name: _described(value, descriptors.get(name)) for name, value in arguments.items()}
-    jitted = getattr(kernel, "fn", kernel) if hasattr(kernel, "configs") else kernel
-    capability = _capability(arguments)
-    key = _key(kernel, jitted, given, capability)
-    with _LOCK:
-        if key is not None and key in _FACTS:
-            return _FACTS[key]
-    facts = _union(kernel, jitted, arguments, given, capability)
-    if key is not None:
-        with _LOCK:
-            _FACTS[key] = facts
-    return facts
+
+    kernel: Any
+    tensors: tuple[str, ...]
+    given: Mapping[str, Any]
+    capability: int
+
+    @staticmethod
+    def of(kernel: Any, arguments: Mapping[str, Any], descriptors: Mapping[str, Any]) -> "Question":
+        """arguments: what is given for each parameter: tensors (fake ones, too), numbers, symbols, constants.
+        descriptors: torch's metadata of tensors that are given as descriptors.
+        """
+        tensors = tuple(name for name, value in arguments.items() if isinstance(value, torch.Tensor))
+        given = {name: _described(value, descriptors.get(name)) for name, value in arguments.items()}
+        return Question(kernel, tensors, given, _capability(arguments))
+
+    @property
+    def jitted(self) -> Any:
+        """The ``JITFunction``."""
+        return getattr(self.kernel, "fn", self.kernel) if hasattr(self.kernel, "configs") else self.kernel
+
+    def configured(self) -> Iterator[dict[str, Any]]:
+        """What is given, with the values of each configuration of an autotuner."""
+        for values in self._configurations():
+            yield {**self.given, **values}
+
+    def _configurations(self) -> list[dict[str, Any]]:
+        return [config.all_kwargs() for config in getattr(self.kernel, "configs", None) or ()] or [{}]
+
+    @cached_property
+    def key(self) -> Any:
+        """What the facts depend on in this process; None where an argument cannot be compared."""
+        try:
+            configs = tuple(str(config) for config in getattr(self.kernel, "configs", ()))
+            values = tuple((n, type(self.given[n]).__name__, self.given[n]) for n in sorted(self.given))
+            key = (self.jitted.cache_key, debugging(), self.capability, configs, self.tensors, values)
+            hash(key)
+        except (AttributeError, TypeError):
+            return None
+        return key
+
+    @cached_property
+    def text(self) -> str | None:
+        """The same as text that is equal in every process; None where an argument has none."""
+        try:
+            given = {name: _text(value) for name, value in sorted(self.given.items())}
+            configs = [
+                {name: _text(value) for name, value in sorted(values.items())}
+                for values in self._configurations()
+            ]
+            parts = (self.jitted.cache_key, debugging(), self.capability, configs, self.tensors, given)
+        except (AttributeError, Opaque):
+            return None
+        return repr(parts)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, PointerKind | NumberKind | DescriptorKind):
+        return repr(value)
+    if isinstance(value, torch.dtype):
+        return str(value)
+    return constant_text(value)
 
 
 def _described(value: Any, metadata: Any) -> Any:
@@ -73,18 +116,6 @@ def _described(value: Any, metadata: Any) -> Any:
         pointer = described(value)
         return DescriptorKind(pointer.dtype, tuple(int(n) for n in metadata[1][0]))
     return described(value)
-
-
-def _key(kernel: Any, jitted: Any, given: Mapping[str, Any], capability: int) -> Any:
-    """What the facts depend on; None where an argument cannot be compared."""
-    try:
-        configs = tuple(str(config) for config in getattr(kernel, "configs", ()))
-        values = tuple((name, type(given[name]).__name__, given[name]) for name in sorted(given))
-        key = (jitted.cache_key, debugging(), capability, configs, values)
-        hash(key)
-    except (AttributeError, TypeError):
-        return None
-    return key
 
 
 def _capability(arguments: Mapping[str, Any]) -> int:
@@ -96,73 +127,83 @@ def _capability(arguments: Mapping[str, Any]) -> int:
     return 90
 
 
-def _union(
-    kernel: Any, jitted: Any, arguments: Mapping[str, Any], given: Mapping[str, Any], capability: int
-) -> UserKernelFacts:
-    tensors = [name for name, value in arguments.items() if isinstance(value, torch.Tensor)]
-    parameters = {name: PointerEffects() for name in tensors}
-    effect, why = False, None
+class Entries(Protocol):
+    """Where facts are stored: ``runtime/cache``'s folder."""
+
+    def read(self, key: str, decode: Callable[[bytes], _Decoded]) -> _Decoded | None: ...
+    def write(self, key: str, data: bytes) -> None: ...
+
+
+@dataclass(frozen=True)
+class FactsStore:
+    """Facts on disk.  toolchain: gives the versions of all that finds facts."""
+
+    entries: Entries
+    toolchain: Callable[[], str]
+
+    def read(self, text: str) -> UserKernelFacts | None:
+        """The facts of a question's text."""
+        return self.entries.read(self._name(text), read_facts)
+
+    def write(self, text: str, facts: UserKernelFacts) -> None:
+        """Stores the facts of a question's text."""
+        self.entries.write(self._name(text), facts_bytes(facts))
+
+    def _name(self, text: str) -> str:
+        return hashlib.sha256(f"facts\0{self.toolchain()}\0{text}".encode()).hexdigest()
+
+
+def facts_bytes(facts: UserKernelFacts) -> bytes:
+    """Facts as an entry."""
+    return json.dumps(to_json(facts), separators=(",", ":")).encode()
+
+
+def read_facts(data: bytes) -> UserKernelFacts:
+    """The facts that ``facts_bytes`` wrote.  Raises ValueError for any other bytes."""
     try:
-        for ttir in _forms(kernel, jitted, given, capability):
-            effects = effects_of(ttir)
-            if len(effects.arguments) != len(ttir.arguments):
-                raise UserKernelError(f"kernel '{ttir.name}' takes other arguments than it is given")
-            for name, found in zip(ttir.arguments, effects.arguments, strict=True):
-                if found is not None and name in parameters:
-                    parameters[name] |= found
-            effect |= effects.has_effect
-            why = why or effects.why
-    except UserKernelError as error:
-        return UserKernelFacts(dict.fromkeys(tensors, UNKNOWN), True, str(error))
-    return UserKernelFacts(parameters, effect, why)
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it holds no JSON: {error}") from None
+    return from_json(UserKernelFacts, found)
 
 
-def _forms(kernel: Any, jitted: Any, given: Mapping[str, Any], capability: int) -> Iterator[KernelTtir]:
-    """The TTIR with each configuration, without those that a ``tl.static_assert`` of the kernel excludes.
-    Raises UserKernelError, also where it excludes all.
-    """
-    excluded, found = None, False
-    for configured in configurations(kernel, given):
-        try:
-            ttir = ttir_of(jitted, configured, capability=capability)
-        except StaticAssertFailed as error:
-            excluded = error
-            continue
-        found = True
-        yield ttir
-    if excluded is not None and not found:
-        raise excluded
+_FACTS: dict[Any, UserKernelFacts] = {}
+_LOCK = threading.Lock()
 
 
-def configurations(kernel: Any, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """``given`` with the values of each configuration of an autotuner; alone where ``kernel`` has none."""
-    configs = getattr(kernel, "configs", None)
-    if not configs:
-        yield dict(given)
-        return
-    for config in configs:
-        yield {**given, **config.all_kwargs()}
+def known_facts(question: Question, store: FactsStore | None = None) -> UserKernelFacts | None:
+    """The facts that were found before, in this process or by one that stored them."""
+    with _LOCK:
+        if question.key is not None and question.key in _FACTS:
+            return _FACTS[question.key]
+    if store is None or question.text is None:
+        return None
+    facts = store.read(question.text)
+    if facts is None or set(facts.parameters) != set(question.tensors):
+        return None
+    _remember(question, facts)
+    return facts
 
 
-@functools.cache
-def _context() -> ir.Context:
-    """One for all kernels, since making it takes longer than analysing most of them."""
-    context = make_context()
-    context.allow_unregistered_dialects = True  # of ``llvm`` and others only the names of ops matter
-    return context
+def remember(question: Question, facts: UserKernelFacts, store: FactsStore | None = None) -> None:
+    """Keeps facts for this process, and stores those of kernels that are understood."""
+    _remember(question, facts)
+    if store is not None and question.text is not None and facts.why is None:
+        store.write(question.text, facts)
 
 
-def effects_of(ttir: KernelTtir) -> KernelEffects:
-    """What a kernel's TTIR does.  Raises UserKernelError for an op that the mirror does not have."""
-    with _ANALYSIS, _context() as context:
-        with collecting(context) as said:
-            try:
-                module = ir.Module.parse(ttir.text)
-            except ir.MLIRError:
-                first = next(said.items[0].lines(), "") if said.items else "its TTIR does not parse"
-                raise UserKernelError(f"kernel '{ttir.name}': {first}") from None
-        function = next(op for op in module.body.operations if op.operation.name == "tt.func")
-        return kernel_effects(function.operation)
+def _remember(question: Question, facts: UserKernelFacts) -> None:
+    if question.key is not None:
+        with _LOCK:
+            _FACTS[question.key] = facts
 
 
-__all__ = ["UserKernelFacts", "configurations", "effects_of", "facts_of"]
+__all__ = [
+    "FactsStore",
+    "Question",
+    "UserKernelFacts",
+    "facts_bytes",
+    "known_facts",
+    "read_facts",
+    "remember",
+]

@@ -17,24 +17,30 @@ import torch
 from torch._higher_order_ops import triton_kernel_wrap
 from torch.fx import Graph, Node
 
+from .facts import FactsStore, Question, known_facts
+
 log = logging.getLogger(__name__)
 
 #: Whether a graph is being compiled in this context: elsewhere torch answers itself.
 _ENTERED: ContextVar[bool] = ContextVar("fuse_mlir_user_kernel_facts", default=False)
+_STORE: ContextVar[FactsStore | None] = ContextVar("fuse_mlir_user_kernel_store", default=None)
 #: The calls with an effect: by the numbers in torch's table, which begins anew at times, the kernel and its
 #: constants.
 _EFFECTS: dict[tuple[Any, Any], tuple[Any, Any]] = {}
 
 
 @contextlib.contextmanager
-def user_kernel_facts() -> Iterator[None]:
-    """While this is entered, torch's questions about users' kernels are answered from their TTIR."""
+def user_kernel_facts(store: FactsStore | None = None) -> Iterator[None]:
+    """While this is entered, torch's questions about users' kernels are answered from their TTIR.  ``store``:
+    where answers are kept on disk.
+    """
     _answer()
-    token = _ENTERED.set(True)
+    entered, stored = _ENTERED.set(True), _STORE.set(store)
     try:
         yield
     finally:
-        _ENTERED.reset(token)
+        _ENTERED.reset(entered)
+        _STORE.reset(stored)
 
 
 def has_effect(node: Node) -> bool:
@@ -88,10 +94,13 @@ def _answer() -> None:
     ) -> list[str]:
         if not _ENTERED.get():
             return ask_torch(kernel_idx, constant_args_idx, kwargs, tma_descriptor_metadata)  # type: ignore[no-any-return]
-        from .facts import facts_of  # MLIR and Triton are loaded where a graph has such a kernel
-
         kernel, constants = _in_table(kernel_idx, constant_args_idx)
-        facts = facts_of(kernel, {**kwargs, **constants}, tma_descriptor_metadata)
+        question = Question.of(kernel, {**kwargs, **constants}, tma_descriptor_metadata)
+        facts = known_facts(question, _STORE.get())
+        if facts is None:
+            from .analysed_facts import analyse  # MLIR and Triton are loaded where facts are not known
+
+            facts = analyse(question, _STORE.get())
         if facts.why is not None:
             log.info("A user's kernel may read and write all of its tensors: %s", facts.why)
         if facts.effect:

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from ...ir.dialects.tt_text import mirrored
+from .argument_kinds import DescriptorKind, NumberKind, PointerKind, debugging
 
 
 class UserKernelError(Exception):
@@ -23,34 +22,6 @@ class StaticAssertFailed(UserKernelError):
     """A ``tl.static_assert`` of a kernel fails for the constants that are given.  An autotuner of Triton's
     passes over such a configuration.
     """
-
-
-@dataclass(frozen=True)
-class PointerKind:
-    """An argument that is a tensor of global memory.  dtype: Triton's name of its elements ("fp32");
-    aligned: its address is known to be a multiple of 16 bytes.
-    """
-
-    dtype: str
-    aligned: bool = False
-
-
-@dataclass(frozen=True)
-class NumberKind:
-    """An argument that is a number whose value is not known.  type: Triton's name ("i32", "i64", "fp32");
-    divisible: it is known to be a multiple of 16.
-    """
-
-    type: str
-    divisible: bool = False
-
-
-@dataclass(frozen=True)
-class DescriptorKind:
-    """An argument that is a tensor descriptor made by the host, of tiles of shape ``block``."""
-
-    dtype: str
-    block: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -76,23 +47,6 @@ _TEXTS: dict[Any, tuple[str, tuple[str, ...], str]] = {}
 _MOST_TEXTS = 1024
 #: Triton's front end reads and writes state of the kernels' Python functions.
 _LOCK = threading.RLock()
-
-
-def described(value: Any) -> Any:
-    """What is known of an argument from torch's side: a description, or ``value`` itself where it is a plain
-    Python value.  Nothing is assumed of the alignment of tensors and of the values of symbols.
-    """
-    if isinstance(value, torch.Tensor):
-        from triton._utils import canonicalize_dtype
-
-        return PointerKind(canonicalize_dtype(value.dtype))
-    if isinstance(value, torch.SymInt):
-        return NumberKind("i64")
-    if isinstance(value, torch.SymFloat):
-        return NumberKind("fp32")
-    if isinstance(value, torch.SymBool):
-        return NumberKind("u1")
-    return value
 
 
 def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) -> KernelTtir:
@@ -143,13 +97,6 @@ def _key(kernel: Any, signature: Any, constants: Any, attributes: Any, options: 
     values = tuple((n, type(v), getattr(v, "cache_key", None) or repr(v)) for n, v in constants.items())
     promised = tuple(attributes)
     return kernel.cache_key, tuple(signature.items()), values, promised, str(options), capability
-
-
-def debugging() -> bool:
-    """Whether Triton keeps the assertions of all kernels (``TRITON_DEBUG``)."""
-    from triton import knobs
-
-    return bool(knobs.runtime.debug)
 
 
 def _asserts(error: BaseException | None) -> bool:
@@ -265,14 +212,4 @@ def _generic(module: Any, context: Any) -> str:
     return text.replace("{__generic = 0 : i32}", "")
 
 
-__all__ = [
-    "DescriptorKind",
-    "KernelTtir",
-    "NumberKind",
-    "PointerKind",
-    "StaticAssertFailed",
-    "UserKernelError",
-    "debugging",
-    "described",
-    "ttir_of",
-]
+__all__ = ["KernelTtir", "StaticAssertFailed", "UserKernelError", "ttir_of"]

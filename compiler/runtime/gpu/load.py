@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -105,7 +106,7 @@ def load_plan(
     memory = MemoryCheck(plan.peak) if options.check_memory else None
     calls = MemoryCalls() if options.check_memory else None
     keys = {name: kernel.key for name, kernel in kernels.items()}
-    timer = FormTimer(ColdSamples(plan.device_index), options.autotune_seconds)
+    timer = FormTimer(partial(ColdSamples, plan.device_index), options.autotune_seconds)
     tuned = tuned_kernels(plan, launchers, keys, cache_folder(options, ".tile"), timer)
     draw = RngState().draw
     run = LaunchPlan.bind(plan, launchers, externs, draw, wraps, watch, memory, calls, tuned)

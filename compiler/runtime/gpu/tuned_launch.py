@@ -11,6 +11,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -106,14 +108,33 @@ def _stored(data: bytes, usable: Sequence[int]) -> int:
 
 @dataclass
 class FormTimer:
-    """Measures on the GPU.  samples: gives the time of a launch.  seconds: how long a choice may take."""
+    """Measures on the GPU.  samples: makes what gives the time of a launch, for each choice, so that its
+    memory goes back.  seconds: how long a choice may take.
 
-    samples: Sample
+    Another thread measures, on this thread's stream.  While CUDA graphs warm up, what this thread allocates
+    belongs to their memory, which must hold nothing but what the program allocates.
+    """
+
+    samples: Callable[[], Sample]
     seconds: float
 
     def __call__(self, runs: Sequence[Run], written: Sequence[torch.Tensor]) -> int | None:
+        on_gpu = torch.cuda.is_initialized()
+        stream = torch.cuda.stream(torch.cuda.current_stream()) if on_gpu else nullcontext()
+
+        def measured() -> int | None:
+            with stream:
+                found = self._fastest(runs, written)
+                if on_gpu:
+                    torch.cuda.synchronize()  # before memory goes back that this stream still uses
+                return found
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(measured).result()
+
+    def _fastest(self, runs: Sequence[Run], written: Sequence[torch.Tensor]) -> int | None:
         with torch.no_grad():
-            restore = _Restore(written)
+            samples, restore = self.samples(), _Restore(written)
             try:
                 launched = [n for n, run in enumerate(runs) if _launches(run)]
                 if not launched:
@@ -121,7 +142,7 @@ class FormTimer:
 
                 def sample(run: Run) -> float:
                     restore()
-                    return self.samples(run)
+                    return samples(run)
 
                 deadline = time.monotonic() + self.seconds
                 found = fastest([runs[n] for n in launched], sample, deadline)

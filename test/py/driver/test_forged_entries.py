@@ -14,6 +14,7 @@ import pytest
 import torch
 from stored_programs import compiled, entries
 
+from fuse_mlir.compiler.base.pointer_effects import PointerEffects
 from fuse_mlir.compiler.driver.compilation import read_module
 from fuse_mlir.compiler.driver.program_entry import (
     TrainingLink,
@@ -24,6 +25,7 @@ from fuse_mlir.compiler.driver.program_entry import (
     read_training,
 )
 from fuse_mlir.compiler.frontend.autograd.stand_in import Look, TrainingStep
+from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, facts_bytes, read_facts
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry
 from fuse_mlir.compiler.runtime.errors import RunError
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
@@ -93,6 +95,7 @@ def bodies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     look = Look((6, 24), (24, 1), "float32", "cpu")
     step = TrainingStep((look, look), (True, False), (("input", 0), ("made", 0)), (look,), (look, None))
     found[".trained"] = link_bytes(TrainingLink(step, "0" * 64, "1" * 64))
+    found[".facts"] = facts_bytes(UserKernelFacts({"x": PointerEffects(read=True)}, False))
     return found
 
 
@@ -166,6 +169,10 @@ def forged_kernel(body: bytes, draw: random.Random) -> bytes:
     return lengths.pack(len(small), ptx, cubin) + small + body[24 + head :]
 
 
+def forged_facts(body: bytes, draw: random.Random) -> bytes:
+    return json.dumps(forged_data(json.loads(body), draw)).encode()
+
+
 def bound(plan: Plan) -> None:
     """Brings a plan to life; its operators are those that a plan may name."""
     for extern in plan.externs:
@@ -186,6 +193,7 @@ def bound(plan: Plan) -> None:
         (".trained", read_training, forged_body, 200),
         (".captured", read_inference, forged_body, 100),
         (".kernel", CompiledCubin.from_bytes, forged_kernel, 150),
+        (".facts", read_facts, forged_facts, 60),
     ],
 )
 def test_a_forged_entry_is_refused_in_one_sentence_or_runs(

@@ -252,7 +252,7 @@ def timed(*microseconds):
         launch()
         return microseconds[ran[-1]] + len(ran) % 3 * 0.01
 
-    return FormTimer(sample, 60.0), [run(n) for n in range(len(microseconds))]
+    return FormTimer(lambda: sample, 60.0), [run(n) for n in range(len(microseconds))]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_measuring_takes_back_what_it_writes():
 
     with mock.patch.object(tuned_launch, "fastest", fastest):
         storage.copy_(before)
-        assert FormTimer(sample, 60.0)(runs, (storage[2:4], storage[4:])) == 0
+        assert FormTimer(lambda: sample, 60.0)(runs, (storage[2:4], storage[4:])) == 0
     assert torch.equal(storage, before)
 
 

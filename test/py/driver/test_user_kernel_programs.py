@@ -13,6 +13,7 @@ from user_kernels import (
     CASES,
     add_kernel,
     doubled_argument,
+    halve_kernel,
     halves,
     normed,
     restored_kernel,
@@ -21,10 +22,13 @@ from user_kernels import (
 )
 
 import fuse_mlir
+from fuse_mlir.compiler.base.pointer_effects import PointerEffects
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.frontend.ops.user_kernels import tiled_kernel
+from fuse_mlir.compiler.frontend.user_kernels import analysed_facts, facts
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
@@ -66,6 +70,71 @@ def test_a_stored_program_needs_no_front_end(tmp_path):
 def test_a_program_with_symbols_is_stored(tmp_path):
     for cached in (False, True):
         assert stored(tmp_path, normed, *ROWS, dynamic=True).cached == cached
+
+
+def test_facts_are_stored(tmp_path):
+    """With dynamic sizes AOTAutograd traces at a warm start, too; then the facts come from the disk."""
+    with mock.patch.object(facts, "_FACTS", {}):
+        assert not stored(tmp_path, normed, *ROWS, dynamic=True).cached
+    assert list(tmp_path.rglob("*.facts"))
+    with (
+        mock.patch.object(facts, "_FACTS", {}),
+        mock.patch.object(analysed_facts, "analyse", side_effect=AssertionError),
+        mock.patch.object(tiled_kernel, "ttir_of", side_effect=AssertionError),
+    ):
+        assert stored(tmp_path, normed, *ROWS, dynamic=True).cached
+
+
+def asked(kernel=add_kernel, n=64, block=64, **given):
+    x = torch.ones(64)
+    return facts.Question.of(kernel, {"x": x, "y": x, "out": x, "n": n, "block": block, **given}, {})
+
+
+def test_what_facts_are_stored_under(tmp_path):
+    """Whatever may change what the kernel does is in the name; an object without a text has none."""
+    x = torch.ones(64)
+    different = [
+        asked(),
+        asked(n=1),
+        asked(n=16),
+        asked(block=32),
+        asked(y=None),
+        asked(x=x.double()),
+        facts.Question.of(
+            add_kernel, {"x": x, "y": x, "out": x, "n": 64, "block": 64}, {"x": ("stable", ([64],))}
+        ),
+        asked(kernel=triton.autotune([triton.Config({"block": 64})], key=[])(add_kernel)),
+        asked(kernel=triton.autotune([triton.Config({"block": 64}, num_warps=8)], key=[])(add_kernel)),
+        asked(kernel=halve_kernel),
+    ]
+    assert len({question.text for question in different}) == len(different)
+    assert asked(block=object()).text is None and asked().text == asked().text
+    with mock.patch.object(triton.knobs.runtime, "debug", True):
+        assert asked().text != different[0].text
+    folder = CacheFolder(tmp_path, ".facts")
+    store, other = (facts.FactsStore(folder, lambda v=v: v) for v in ("1", "2"))
+    found = facts.UserKernelFacts({name: PointerEffects(read=True) for name in ("x", "y", "out")}, True)
+    with mock.patch.object(facts, "_FACTS", {}):
+        facts.remember(asked(), found, store)
+        assert facts.known_facts(asked()) == found
+    for question, place, known in (
+        (asked(), store, found),
+        (asked(), other, None),
+        (asked(n=1), store, None),
+    ):
+        with mock.patch.object(facts, "_FACTS", {}):
+            assert facts.known_facts(question) is None
+            assert facts.known_facts(question, place) == known
+    store.write(asked(n=1).text, facts.UserKernelFacts({"x": PointerEffects()}, False))
+    with mock.patch.object(facts, "_FACTS", {}):
+        assert facts.known_facts(asked(n=1), store) is None, "they are of other tensors"
+
+
+def test_facts_of_what_is_not_understood_are_not_stored(tmp_path):
+    store = facts.FactsStore(CacheFolder(tmp_path, ".facts"), lambda: "1")
+    with mock.patch.object(facts, "_FACTS", {}):
+        found = analysed_facts.analyse(asked(block=3), store)  # no power of two
+    assert found.why is not None and not list(tmp_path.rglob("*.facts"))
 
 
 def test_how_a_kernel_is_launched_is_in_the_key(tmp_path):

@@ -6,15 +6,9 @@ import pytest
 from effectful_kernels import tl, triton
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from fuse_mlir.compiler.frontend.user_kernels.facts import effects_of
-from fuse_mlir.compiler.frontend.user_kernels.ttir_of import (
-    DescriptorKind,
-    NumberKind,
-    PointerKind,
-    UserKernelError,
-    described,
-    ttir_of,
-)
+from fuse_mlir.compiler.frontend.user_kernels.analysed_facts import effects_of
+from fuse_mlir.compiler.frontend.user_kernels.argument_kinds import DescriptorKind, NumberKind, PointerKind, described
+from fuse_mlir.compiler.frontend.user_kernels.ttir_of import UserKernelError, ttir_of
 
 
 @triton.jit

@@ -12,7 +12,8 @@ from effectful_kernels import tl, triton
 from torch._subclasses.fake_tensor import FakeTensorMode
 from user_kernels import opaque_kernels
 
-from fuse_mlir.compiler.frontend.user_kernels.facts import _capability, facts_of
+from fuse_mlir.compiler.frontend.user_kernels.analysed_facts import facts_of
+from fuse_mlir.compiler.frontend.user_kernels.facts import _capability
 from fuse_mlir.compiler.frontend.user_kernels.tracing import user_kernel_facts
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import UserKernelError, ttir_of
 

@@ -44,7 +44,7 @@ def interpreted_gpu(fastest: int = 0) -> Iterator[list[Plan]]:
         return {kernel.name: kernels[kernel.name].launch for kernel in plan.kernels}
 
     def timer(samples: Any, seconds: float) -> Chooser:
-        measured = FormTimer(lambda run: run() or 0.0, seconds)
+        measured = FormTimer(lambda: lambda run: run() or 0.0, seconds)
 
         def choose(runs: Sequence[Any], written: Sequence[Any]) -> int:
             assert measured(runs, written) == 0

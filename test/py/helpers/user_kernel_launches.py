@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from fuse_mlir.compiler.frontend.ops.user_kernels.early_returns import make_one_block
-from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir, described, ttir_of
+from fuse_mlir.compiler.frontend.user_kernels.argument_kinds import described
+from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir, ttir_of
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.tile_kernels import InterpretedTileKernel

@@ -18,7 +18,8 @@ from torch._higher_order_ops import triton_kernel_wrap
 from torch._subclasses.fake_tensor import FakeTensorMode
 from user_kernel_models import LAUNCHES
 
-from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, facts_of
+from fuse_mlir.compiler.frontend.user_kernels.analysed_facts import facts_of
+from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts
 
 PAGE = ROOT / "docs" / "user-kernels.md"
 BEGIN, END = "<!-- begin: user_kernel_table.py -->\n", "<!-- end: user_kernel_table.py -->\n"

@@ -12,15 +12,18 @@ from cached_files import KEYS
 from stored_programs import compiled, entries
 
 from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.base.pointer_effects import PointerEffects
 from fuse_mlir.compiler.driver.program_cache import ProgramCache
 from fuse_mlir.compiler.driver.tiling_search import _stored_tile
 from fuse_mlir.compiler.frontend.autograd.stand_in import Look, TrainingStep
+from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, facts_bytes, read_facts
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.tile import Axis, Tile
 from fuse_mlir.compiler.runtime.cache.cache_contents import SUFFIXES
 from fuse_mlir.compiler.runtime.cache.places import cache_folder
 from fuse_mlir.compiler.runtime.gpu.load import kernel_cache
 
+FACTS = UserKernelFacts({"x": PointerEffects(read=True), "out": PointerEffects(written=True)}, False)
 TILE = Tile((Axis(("d0",), 64, "grid"),), 4)
 
 
@@ -38,6 +41,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     look = Look((6, 24), (24, 1), "float32", "cpu")
     step = TrainingStep((look,), (True,), (), (), (look,))
     ProgramCache(given).link_training(KEYS[1], step, str(program), str(program))
+    cache_folder(given, ".facts").write(KEYS[2], facts_bytes(FACTS))
     with make_context():
         cache_folder(given, ".tile").write(KEYS[2], str(TILE.attribute()).encode())
     return given
@@ -48,6 +52,7 @@ def readers(options: Options) -> dict[str, Callable[[str], Any]]:
     programs = ProgramCache(options)
     return {
         ".captured": lambda key: programs.read_captured(key, 1),
+        ".facts": lambda key: cache_folder(options, ".facts").read(key, read_facts),
         ".kernel": kernel_cache(options).load,
         ".program": lambda key: programs.read(key, 1),
         ".tile": lambda key: cache_folder(options, ".tile").read(key, lambda d: _stored_tile(d, [TILE])),

@@ -22,7 +22,8 @@ from ....mlir import arith, ir
 from ....verifier.verify_tiled import is_tile_code
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
-from ...user_kernels.ttir_of import DescriptorKind, NumberKind, UserKernelError, described, ttir_of
+from ...user_kernels.argument_kinds import DescriptorKind, NumberKind, described
+from ...user_kernels.ttir_of import UserKernelError, ttir_of
 from .early_returns import make_one_block
 
 
