@@ -27,8 +27,8 @@ from fuse_mlir.compiler.runtime.interpreter.tile_memory import LoggedStorage, Me
 #: Kernels with an access whose elements are not known, or depend on numbers that the program computes.
 AT_UNKNOWN_ELEMENTS = {
     "atomic_counts", "cache_update", "chosen_pointer", "cross_entropy_in_place", "embedding",
-    "embedding_backward", "gathered", "matmul", "moved_rows", "ragged", "rms_norm_backward", "segment_sums",
-    "swapped_pointers",
+    "embedding_backward", "gathered", "grouped_matmul", "matmul", "moved_rows", "packed_cumulative_sums",
+    "paged_attention", "ragged", "rms_norm_backward", "segment_sums", "swapped_pointers",
 }  # fmt: skip
 #: Kernels with what Triton's versions spell differently.
 SPELT_DIFFERENTLY = (

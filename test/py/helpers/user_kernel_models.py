@@ -9,11 +9,12 @@ import sys
 
 import torch
 import user_kernel_corpus
+import user_kernel_training
 from user_kernel_launches import LAUNCHES, floats, launch, numbers, parsed, tl, triton, zeros
 
 from fuse_mlir.compiler.report.user_kernels_text import user_kernels_text
 
-assert user_kernel_corpus.N  # its kernels are in the corpus, too
+assert user_kernel_corpus.N and user_kernel_training.HALF  # their kernels are in the corpus, too
 
 ROWS = {"x": floats(12, 20), "columns": 20, "B": 32}
 
