@@ -10,7 +10,7 @@ import torch
 from compiling import Compiled
 from interpreted_gpu import interpreted_gpu
 from made_up_gpu import made_up_gpu
-from user_kernels import restored_kernel, tl, triton, triton_without_a_gpu
+from user_kernels import restored_kernel, shift_kernel, tl, triton, triton_without_a_gpu
 
 from fuse_mlir.compiler.base.errors import UserKernelTuned
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
@@ -132,6 +132,34 @@ def test_all_configurations_are_excluded():
         Exception, match=r"Triton refuses the kernel 'excluded_kernel' at .*tuned_user_kernels"
     ):
         Compiled(refused)(torch.randn(64))
+
+
+def test_a_configuration_that_triton_refuses():
+    """An error, as at Triton's own launch, though another one is fine."""
+    wrong = triton.autotune(configs(64, 48), key=["n"])(scaled_kernel.fn)
+
+    def refused(x):
+        out = torch.empty_like(x)
+        wrong[grid_of(x)](x, out, x.numel())
+        return out
+
+    with pytest.raises(Exception, match=r"Triton refuses the kernel 'scaled_kernel'.*power of 2"):
+        Compiled(refused)(torch.randn(64))
+
+
+def test_a_key_that_only_data_decides():
+    by_factor = triton.autotune(configs(64, 128), key=["by"])(shift_kernel)
+
+    def shifted(x):
+        out = torch.empty_like(x)
+        by_factor[grid_of(x)](x, out, x.max().item(), x.numel())
+        return out
+
+    with mock.patch.object(torch._dynamo.config, "capture_scalar_outputs", True):
+        compiled = Compiled(shifted)
+        with pytest.raises(AttributeError, match="_Driver"):  # torch launches it
+            compiled(torch.randn(200))
+    assert "its autotuner chooses by 'by'" in compiled.graphs[0].remarks.render("text")
 
 
 @pytest.mark.parametrize("form", range(2))

@@ -34,10 +34,11 @@ def configured(call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> list
         except UserKernelRefused as error:
             if not isinstance(error.__cause__, StaticAssertFailed):
                 raise
-            excluded = excluded or error
+            excluded = error
             continue
         found.setdefault(_identity(kernel), kernel)
-    if not found and excluded is not None:
+    if not found:
+        assert excluded is not None
         raise excluded
     return list(found.values())
 

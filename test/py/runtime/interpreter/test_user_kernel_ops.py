@@ -1,11 +1,15 @@
-"""Ops that only users' Triton kernels have, on the interpreter, beside what they mean."""
+"""Ops that only users' Triton kernels have, on the interpreter, beside what they mean: ``tile_rearranged.py``,
+``tile_scaled_dot.py``, ``tile_descriptors.py``, ``tile_addresses.py``, and what waits (``tile_kernels.py``).
+"""
 
+import dataclasses
 import re
 
 import pytest
 import torch
-from user_kernel_launches import interpreted, tl, triton
+from user_kernel_launches import described, interpreted, runnable, tl, triton, ttir_of
 
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RunError
 from fuse_mlir.compiler.runtime.interpreter import tile_kernels
 
@@ -140,6 +144,21 @@ def test_what_a_descriptor_reads_outside(kind):
     expected = torch.full((32, 32), torch.nan if kind == "nan" else 0.0)
     expected[8:, :COLUMNS] = X
     assert torch.equal(out.nan_to_num(9), expected.nan_to_num(9))
+
+
+@triton.jit
+def wrapping_kernel(x, m):
+    d = tl.make_tensor_descriptor(x, [4, m], [m, 1], [4, 16])
+    d.atomic_add([0, 0], tl.zeros((4, 16), tl.int32))
+
+
+def test_an_update_that_no_descriptor_has():
+    """As ``inc``, which Triton's language does not write."""
+    ttir = ttir_of(wrapping_kernel, {"x": described(torch.zeros(4, 16, dtype=torch.int32)), "m": 16})
+    text = ttir.text.replace("kind = 1 : i32", "kind = 4 : i32")
+    assert text != ttir.text
+    with pytest.raises(RunError, match=r"the interpreter has no such tt\.descriptor_reduce"):
+        runnable(dataclasses.replace(ttir, text=text), make_context())
 
 
 @triton.jit
