@@ -1,4 +1,4 @@
-"""Ops that only users' Triton kernels have, on the interpreter, beside what they mean: ``tile_rearranged.py``,
+"""Ops that only users' Triton kernels have, on the interpreter: ``tile_rearranged.py``,
 ``tile_scaled_dot.py``, ``tile_descriptors.py``, ``tile_addresses.py``, and what waits (``tile_kernels.py``).
 """
 
