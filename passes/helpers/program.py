@@ -121,7 +121,9 @@ class Program:
         return f"{base}_{number}"
 
     def copy(self, kernel: ir.Operation) -> ir.Operation:
-        """A copy of a kernel under a name of its own, after it; nothing calls it yet."""
+        """A copy of a kernel under a name of its own, after it; nothing calls it yet.  It is to be changed, so
+        that it is none of several configurations any more (``fuse.configs``).
+        """
         old = string(kernel.attributes["sym_name"])
         name = self.unique_name(old)
         new = kernel.clone(ir.InsertionPoint(kernel))
@@ -129,14 +131,16 @@ class Program:
         new.attributes["sym_name"] = ir.StringAttr.get(name)
         self.functions[name] = new
         self.callers[name] = 0
+        _leave_configurations(new)
         return new
 
     def own(self, call: ir.Operation, kernel: ir.Operation) -> ir.Operation:
-        """The callee of ``call`` as a function that nothing else calls: itself, or a copy that ``call`` now
-        calls.
+        """The callee of ``call`` as a function that nothing else calls, to be changed: itself, or a copy that
+        ``call`` now calls; it is none of several configurations any more, see ``copy``.
         """
         name = string(kernel.attributes["sym_name"])
         if self.callers[name] == 1:
+            _leave_configurations(kernel)
             return kernel
         new = self.copy(kernel)
         self.redirect(call, string(new.attributes["sym_name"]))
@@ -262,6 +266,12 @@ class Program:
         """What ``@main`` says of its symbols, and the extents of ``kernel``'s dims."""
         facts = program_facts(self.main)
         return facts if kernel is None else facts.with_extents(kernel_dims(kernel))
+
+
+def _leave_configurations(kernel: ir.Operation) -> None:
+    for name in ("fuse.configs", "fuse.tuned_by"):
+        if name in kernel.attributes:
+            del kernel.attributes[name]
 
 
 def named_attributes(op: ir.Operation) -> Iterable[ir.NamedAttribute]:
