@@ -121,7 +121,7 @@ class Program:
         return f"{base}_{number}"
 
     def copy(self, kernel: ir.Operation) -> ir.Operation:
-        """A copy of a kernel under a name of its own, after it; nothing calls it yet.  It is to be changed, so
+        """A copy of a kernel under a name of its own, after it; nothing calls it yet.  It will be changed, so
         that it is none of several configurations any more (``fuse.configs``).
         """
         old = string(kernel.attributes["sym_name"])
