@@ -55,12 +55,17 @@ class AnalysisManager:
         """The analysis of the module, computed unless it is cached.  Raises what computing it raises.
 
         The cache is not cleared within a pass.  A pass that changes the module other than through the
-        analysis makes a new one with ``analysis.of(module)``.
+        analysis asks for it ``again``.
         """
         found = self.cached(analysis)
         if found is None:
             found = self._cached[analysis] = cast(A, analysis.of(self.module))
         return found
+
+    def again(self, analysis: type[A]) -> A:
+        """The analysis of the module as it is now, which replaces the cached one."""
+        self._cached.pop(analysis, None)
+        return self.get(analysis)
 
     def cached(self, analysis: type[A]) -> A | None:
         """The analysis if it is cached; None if not."""

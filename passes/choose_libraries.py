@@ -4,16 +4,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar, get_args
 
 from ..compiler.analysis.contraction.few_rows import FewRows
+from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.product import Product
-from ..compiler.analysis.contraction.roofline import MARGIN, roofline, unmeasured
+from ..compiler.analysis.contraction.roofline import unmeasured
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
+from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import device_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.library_call import remember_call
 from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
@@ -100,7 +103,7 @@ class ChooseLibraries(AnalysisPass):
         program = analyses.get(Program)
         if self.products == "library" or (self.products == "auto" and device_of(module) == "cpu"):
             return
-        around = Surroundings.of(program.main, program.functions)
+        around = Surroundings(program.functions, hints_of(program.main))
         symbols = program.symbols()
         for call in program.calls():
             callee = program.callee(call)
@@ -118,7 +121,9 @@ class ChooseLibraries(AnalysisPass):
                 ops=(name,), locations=(str(call.location),), **choice.numbers,
             )  # fmt: skip
             if choice.generated:
-                product_kernel(program, symbols, call, callee, product)
+                kernel = product_kernel(program, symbols, call, callee, product)
+                if self.products == "auto":
+                    remember_call(kernel, callee, product)
         program.erase_unused()
 
     def _choice(self, product: Product, around: Surroundings, hardware: Hardware) -> _Choice:
@@ -127,14 +132,12 @@ class ChooseLibraries(AnalysisPass):
         if unsupported is not None:
             return _Choice(False, *unsupported)
         cost, few = around.cost(product), FewRows.of(product, self.max_rows)
-        if isinstance(few, FewRows):
-            reason, margin = None, 1.0
-            kernel = few.kernel_microseconds(hardware, cost.fused_bytes)
-            library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
-        else:
+        reason = None
+        if not isinstance(few, FewRows):
             weighed = self.tensor_cores == "all" or (self.tensor_cores == "widened" and cost.widened)
-            reason, margin = unmeasured(product) if weighed else few, MARGIN
-            kernel, library = roofline(product, cost, around.hints, hardware)
+            reason = unmeasured(product) if weighed else few
+        plan = plan_of(product, around.hints, hardware)
+        kernel, library = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
         numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
         if isinstance(few, FewRows):
             numbers["rows"] = few.rows
@@ -142,7 +145,7 @@ class ChooseLibraries(AnalysisPass):
             return _Choice(True, "kernel", "", numbers)
         if reason is not None:
             return _Choice(False, reason.rule, reason.message, numbers)
-        if kernel > margin * library:
-            enough = "" if margin == 1.0 else f", or at least {margin} of that time"
+        if kernel > plan.margin * library:
+            enough = "" if plan.margin == 1.0 else f", or at least {plan.margin} of that time"
             return _Choice(False, "library", f"a kernel is estimated to take longer{enough}", numbers)
         return _Choice(True, "kernel", "", numbers)

@@ -32,6 +32,7 @@ from .plan_memory import PlanMemory
 from .recompute_producers import RecomputeProducers
 from .reinplace_updates import ReinplaceUpdates
 from .reorder_for_peak import ReorderForPeak
+from .review_libraries import ReviewLibraries
 from .simplify_dims import SimplifyDims
 from .split_reductions import SplitReductions
 from .unroll_reductions import UnrollReductions
@@ -76,6 +77,7 @@ def default_pipeline(
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
             FuseVertical(hardware=hardware),  # keep intermediates out of memory
             FuseHorizontal(hardware=hardware),  # read shared inputs once
+            ReviewLibraries(hardware=hardware),  # what a product fuses with is known, and not yet merged
             MaterializeFusion(),  # merge each group once
             DeduplicateResults(),  # a value stored into an argument needs no second tensor
             EliminateDead(),  # results that only fused consumers read

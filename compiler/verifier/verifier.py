@@ -16,7 +16,7 @@ from ..ir.contractions import PRECISIONS
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
 from ..mlir import ir
-from .rules import Broken, Report, expressions_of, integers_of, items_of, one_of, text_of, texts_of
+from .rules import Broken, Report, expressions_of, integers_of, items_of, listed, one_of, text_of, texts_of
 from .verify_control_flow import verify_control_flow, verify_subgraph
 from .verify_extern import verify_extern
 from .verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
@@ -205,11 +205,20 @@ _READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
     "fuse.grid": expressions_of,
     "fuse.held": integers_of,
     "fuse.kwargs": items_of,
+    "fuse.library": lambda attribute, name: _declaration(items_of(attribute, name), name),
     "fuse.mutated": integers_of,
     "fuse.params": texts_of,
     "fuse.precision": lambda attribute, name: one_of(text_of(attribute, name), PRECISIONS, name),
     "fuse.ties": integers_of,
 }
+
+
+def _declaration(items: list[tuple[str, ir.Attribute]], what: str) -> None:
+    """What ``fuse.library`` remembers of a declaration is enough to make one."""
+    required = {"sym_name", "function_type", "fuse.extern", "fuse.args", "fuse.kwargs"}
+    names = {name for name, _ in items}
+    if not required <= names <= required | {"fuse.precision"}:
+        raise Broken(f"expected {what} to hold {listed(required)}, got {listed(names)}")
 
 
 def _kind(func: ir.Operation) -> str | None:

@@ -4,10 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...compiler.analysis.contraction.product import UNIT, Product
-from ...compiler.index import Expr, const, sym
+from ...compiler.analysis.contraction.product import Product
 from ...compiler.ir.kernel import bounds_of, string
-from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import arith, func, ir
 from .kernels import dims_attribute, set_signature, text_list, type_symbols
@@ -20,9 +18,9 @@ def product_kernel(
     call: ir.Operation,
     callee: ir.Operation,
     product: Product,
-) -> None:
-    """Replaces ``call`` by one of a kernel that computes ``product`` into a fresh tensor.  ``symbols``: the
-    size symbols of ``@main``."""
+) -> ir.Operation:
+    """Replaces ``call`` by one of a kernel that computes ``product`` into a fresh tensor; the kernel.
+    ``symbols``: the size symbols of ``@main``."""
     location, result = call.location, product.result
     made = type_symbols(result.type)
     with ir.InsertionPoint(call), location:
@@ -42,6 +40,7 @@ def product_kernel(
     new = program.recall(call, kernel, operands, [result.type])
     result.replace_all_uses_with(new.results[0])
     program.erase_call(call)
+    return kernel
 
 
 def _function(
@@ -78,12 +77,6 @@ class _Body:
     def __post_init__(self) -> None:
         self.true = arith.constant(ir.IntegerType.get_signless(1), 1)
         self.wide = ir.Type.parse(self.product.accumulator)
-        self.dims: dict[str, Expr] = {}  #: the extents of the kernel's dims
-        self.at: dict[str, Expr] = {UNIT: const(0)}  #: the coordinate of each dim of the product
-        for letter, extent in self.product.extents.items():
-            self.at[letter] = const(0) if extent.constant == 1 else sym(f"d{len(self.dims)}")
-            if extent.constant != 1:
-                self.dims[f"d{len(self.dims)}"] = extent
 
     def write(self) -> None:
         product = self.product
@@ -98,20 +91,21 @@ class _Body:
         element = ir.RankedTensorType(product.result.type).element_type
         if element != self.wide:
             total = arith.truncf(element, total)  # as the call rounds, whatever reads the result
-        at = [self.at[d] for d in product.dims["result"]]
         stored = ir.Operation.create(
             "fuse.store",
             [self.fresh.type],
             [self.arguments[self.fresh], total, self.true],
-            {"at": text_list(at), "mode": ir.StringAttr.get("set")},
+            {"at": text_list(product.at("result")), "mode": ir.StringAttr.get("set")},
         ).results[0]
         ir.Operation.create("func.return", operands=[stored])
-        self.kernel.attributes["fuse.dims"] = dims_attribute(self.dims)
+        extents = {name: product.extents[d] for d, name in product.kernel_dims.items()}
+        self.kernel.attributes["fuse.dims"] = dims_attribute(extents)
 
     def _sum(self) -> ir.Value:
         """Of the products of both factors.  One product of each is multiplied without ``fuse.dot``."""
         pair = [self._load("left"), self._load("right")]
-        over = [self.at[d] for d in self.product.summed if self.at[d] != const(0)]
+        names = self.product.kernel_dims
+        over = [names[d] for d in self.product.summed if d in names]
         if not over:
             multiply = arith.mulf if isinstance(self.wide, ir.FloatType) else arith.muli
             return multiply(*map(self._widened, pair))
@@ -121,15 +115,13 @@ class _Body:
         return ir.Operation.create("fuse.dot", [self.wide], pair, attributes).results[0]
 
     def _load(self, role: str) -> ir.Value:
-        value, dims = self.product.values[role], self.product.dims[role]
+        value = self.product.values[role]
         type_ = ir.RankedTensorType(value.type)
-        sizes = TensorSpec.of(type_).sizes
-        walked = dims[len(dims) - len(sizes) :]
-        at = [const(0) if s.constant == 1 else self.at[d] for s, d in zip(sizes, walked, strict=True)]
         number = ir.FloatAttr.get if isinstance(type_.element_type, ir.FloatType) else ir.IntegerAttr.get
         zero = arith.constant(type_.element_type, number(type_.element_type, 0))
         given = [self.arguments[value], self.true, zero]
-        return ir.Operation.create("fuse.load", [type_.element_type], given, {"at": text_list(at)}).results[0]
+        at = {"at": text_list(self.product.at(role))}
+        return ir.Operation.create("fuse.load", [type_.element_type], given, at).results[0]
 
     def _widened(self, value: ir.Value) -> ir.Value:
         if value.type == self.wide:

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from ...base.product_forms import TENSORS, EinsumForm, product_form
-from ...index import Expr, const
+from ...index import Expr, const, sym
 from ...ir.contractions import ACCUMULATORS, PRECISIONS
 from ...ir.dialects import fuse
 from ...ir.kernel import attribute_items, string
@@ -17,6 +18,9 @@ from ...mlir import ir
 #: The name of a dim of size 1.
 UNIT = "1"
 
+#: Attributes by name, as a declaration has them.
+Attributes: TypeAlias = "ir.OpAttributeMap | Mapping[str, ir.Attribute]"
+
 
 @dataclass(frozen=True)
 class Product:
@@ -26,22 +30,19 @@ class Product:
     values:     by role (``base/product_forms.py``), the tensors that are there, left and right at least.
     dims:       by role and for ``result``, a letter for each dim of the tensor, ``1`` for dims that are not
                 walked.
+    specs:      by role and for ``result``, the layouts that the library gets.
     activation: "", "relu" or "gelu".
     precision:  of the products of f32, see ``fuse.dot``.
     """
 
     values: Mapping[str, ir.Value]
     dims: Mapping[str, str]
+    specs: Mapping[str, TensorSpec]
     result: ir.Value
     alpha: float = 1.0
     beta: float = 1.0
     activation: str = ""
     precision: str = "ieee"
-    specs: Mapping[str, TensorSpec] = field(init=False)
-
-    def __post_init__(self) -> None:
-        specs = {role: TensorSpec.of(v.type) for role, v in self.values.items()}
-        object.__setattr__(self, "specs", {**specs, "result": TensorSpec.of(self.result.type)})
 
     @cached_property
     def extents(self) -> dict[str, Expr]:
@@ -72,7 +73,30 @@ class Product:
     @property
     def operands(self) -> list[ir.Value]:
         """The tensors that are read, each once."""
-        return list(dict.fromkeys(self.values[role] for role in TENSORS if role in self.values))
+        return list(dict.fromkeys(value for value, _ in self.reads))
+
+    @property
+    def reads(self) -> list[tuple[ir.Value, TensorSpec]]:
+        """The tensors that are read, with the layouts that the library gets; each once."""
+        present = [role for role in TENSORS if role in self.values]
+        return list(dict.fromkeys((self.values[role], self.specs[role]) for role in present))
+
+    @cached_property
+    def kernel_dims(self) -> dict[str, str]:
+        """The names that the dims have in a scalar kernel of the product: ``d0``, ``d1`` and so on in the
+        order of ``extents``.  Dims of one point are left out."""
+        walked = [d for d, extent in self.extents.items() if extent.constant != 1]
+        return {d: f"d{n}" for n, d in enumerate(walked)}
+
+    def at(self, role: str) -> tuple[Expr, ...]:
+        """The coordinates at which a scalar kernel reads or stores a tensor."""
+        dims, sizes = self.dims[role], self.specs[role].sizes
+        walked = dims[len(dims) - len(sizes) :]
+        names = [self.kernel_dims.get(d) for d in walked]
+        return tuple(
+            const(0) if s.constant == 1 or name is None else sym(name)
+            for s, name in zip(sizes, names, strict=True)
+        )
 
     @property
     def accumulator(self) -> str:
@@ -118,41 +142,62 @@ class Product:
     def of(call: ir.Operation, callee: ir.Operation) -> "Product | None":
         """What a call of an extern op multiplies; None where it is no product, or has arguments with which it
         is no sum of products of two tensors (a convolution that is not 1x1)."""
-        form = product_form(string(callee.attributes["fuse.extern"]))
-        if form is None or len(call.results) != 1:
+        if len(call.results) != 1:
             return None
-        given = _arguments(callee, form)
-        if given is None:
+        return Product.said(callee.attributes, call.operands, call.results[0])
+
+    @staticmethod
+    def said(attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value) -> "Product | None":
+        """The same of the attributes of a declaration.  ``operands`` may be other values than those of its
+        call, such as what these are views of.
+        """
+        form = product_form(string(attributes["fuse.extern"]))
+        given = None if form is None else _arguments(attributes, form)
+        if form is None or given is None:
             return None
-        values = {r: call.operands[operand_number(a)] for r, a in given.items() if isinstance(a, fuse.Arg)}
+        places = _operands(given)
         numbers = {role: _number(given[role]) for role in ("alpha", "beta") if role in given}
-        if None in numbers.values() or not {"left", "right"} <= values.keys() <= set(TENSORS):
+        if None in numbers.values() or not {"left", "right"} <= places.keys() <= set(TENSORS):
             return None
         alpha, beta = (numbers.get(role) for role in ("alpha", "beta"))
         if beta == 0:  # torch does not read what is added then, not even its NaNs
-            values.pop("added", None)
-        dims = _dims(form, values, call.results[0])
+            places.pop("added", None)
+        types = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+        specs = {role: TensorSpec.of(types.inputs[n]) for role, n in places.items()}
+        specs["result"] = TensorSpec.of(types.results[0])
+        dims = _dims(form, specs)
         if dims is None:
             return None
         activation = ""
         if "gelu" in form.roles.values():
             activation = "gelu" if "gelu" in given and ir.BoolAttr(given["gelu"]).value else "relu"
-        attributes = callee.attributes
         stated = "fuse.precision" in attributes
         precision = string(attributes["fuse.precision"]) if stated else PRECISIONS[0]
         scales = (1.0 if alpha is None else alpha, 1.0 if beta is None else beta)
-        return Product(values, dims, call.results[0], *scales, activation, precision)
+        values = {role: operands[n] for role, n in places.items()}
+        return Product(values, dims, specs, result, *scales, activation, precision)
+
+
+def operands_by_role(attributes: Attributes) -> dict[str, int]:
+    """Of a declaration of an op that is a product, the position of each tensor among the operands."""
+    form = product_form(string(attributes["fuse.extern"]))
+    given = None if form is None else _arguments(attributes, form)
+    return _operands(given or {})
+
+
+def _operands(given: Mapping[str, ir.Attribute]) -> dict[str, int]:
+    return {role: operand_number(a) for role, a in given.items() if isinstance(a, fuse.Arg)}
 
 
 #: By the type of a sum, the element types that it is stored in.
 _RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",), "i64": ("i64",)}
 
 
-def _arguments(callee: ir.Operation, form: EinsumForm) -> dict[str, ir.Attribute] | None:
+def _arguments(attributes: Attributes, form: EinsumForm) -> dict[str, ir.Attribute] | None:
     """The arguments of a call by their roles, without those that are None or free; None where one has a value
     with which the op does not have the form."""
-    positional = list(ir.ArrayAttr(callee.attributes["fuse.args"]))
-    named = dict(attribute_items(callee.attributes["fuse.kwargs"]))
+    positional = list(ir.ArrayAttr(attributes["fuse.args"]))
+    named = dict(attribute_items(attributes["fuse.kwargs"]))
     names = list(form.roles)
     if len(positional) > len(names) or named.keys() - set(names[len(positional) :]):
         return None
@@ -181,9 +226,8 @@ _VALUES = {
 }
 
 
-def _dims(form: EinsumForm, values: Mapping[str, ir.Value], result: ir.Value) -> dict[str, str] | None:
+def _dims(form: EinsumForm, specs: Mapping[str, TensorSpec]) -> dict[str, str] | None:
     """The dims of each tensor and of the result; None where a tensor has other dims than the form."""
-    specs = {role: TensorSpec.of(v.type) for role, v in values.items()}
     left, right, made = form.spelled(specs["left"].rank)
     found = {"left": left, "right": right, "result": made}
     if UNIT in right and not _are_one(specs["right"].sizes, right):

@@ -10,22 +10,19 @@ summed elements.  Estimates are within 10% of most.  Both are too low by up to a
 summed and the result is large (8192 x 8192 x 512), since its stores are not hidden.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 from ...base.hardware import Hardware
-from ...ir.sizes import estimate
 from .few_rows import Unmeasured
 from .product import Product
-from .surroundings import Moved
 from .tensor_cores import FEW
 from .tiles import ProductForm, blocks_for, microseconds
 
 #: What the library reaches of the tensor cores' peak in a wave of full blocks.
 _COMPUTE = 0.82
 #: The part of the device's bandwidth that a kernel reaches, and the library.
-_KERNEL, _LIBRARY = 0.88, 0.944
+KERNEL_BANDWIDTH, _LIBRARY = 0.88, 0.944
 #: Microseconds that either takes beside a launch.
 STARTS = 4.3
 
@@ -66,25 +63,6 @@ def unmeasured(product: Product) -> Unmeasured | None:
     return None
 
 
-def roofline(
-    product: Product, moved: Moved, hints: Mapping[str, int], hardware: Hardware
-) -> tuple[float, float]:
-    """Microseconds of a product as a kernel with what is around it, and as a call of the library beside
-    that."""
-    batch, rows, columns, summed = (
-        estimate(product.size(role), hints) for role in ("batch", "left", "right", "summed")
-    )
-    element, exact = product.specs["left"].element, product.precision == "ieee"
-    form = ProductForm(rows, columns, summed, batch, element, exact)
-    beside = (moved.call_bytes - moved.own_bytes) / (hardware.bandwidth * _KERNEL * 1e3)
-    return (
-        kernel_microseconds(form, moved.fused_bytes, hardware) + hardware.launch,
-        library_microseconds(form, moved.own_bytes, hardware)
-        + beside
-        + moved.call_launches * hardware.launch,
-    )
-
-
 @lru_cache(maxsize=1 << 10)
 def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
     """As a kernel of the blocks that tiling chooses, beside its launch."""
@@ -93,7 +71,10 @@ def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> fl
     blocks = blocks_for(form, hardware)
     if blocks.swap:
         form, blocks = form.transposed, replace(blocks, m=blocks.n, n=blocks.m)
-    return max(microseconds(form, blocks, hardware), moved / (hardware.bandwidth * _KERNEL * 1e3)) + STARTS
+    return (
+        max(microseconds(form, blocks, hardware), moved / (hardware.bandwidth * KERNEL_BANDWIDTH * 1e3))
+        + STARTS
+    )
 
 
 def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:

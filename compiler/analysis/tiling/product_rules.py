@@ -11,7 +11,8 @@ from ...ir.kernel import over, string
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
-from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, ProductForm, blocks_for, held_blocks
+from ..contraction.plan import contraction_plan
+from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, ProductForm, held_blocks
 from ..kernel.shape import KernelShape
 from .choice import NoTiling, grid
 
@@ -205,7 +206,7 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
         dims = [list(c.dims) for c in subject.sides]
         raise NoTiling(f"its products do not have rows and columns in common: {dims}")
     rows, columns = subject.sides
-    blocks = blocks_for(subject.form, hardware)
+    blocks = contraction_plan(subject.form, hardware).blocks
     chosen = {rows: blocks.m, columns: blocks.n}
     if blocks.swap:
         chosen = {columns: blocks.n, rows: blocks.m}

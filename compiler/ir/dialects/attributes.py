@@ -292,6 +292,16 @@ ATTRIBUTES = (
         "`choose-libraries`",
     ),
     DiscardableAttribute(
+        "fuse.library",
+        "a kernel that is a product alone",
+        'fuse.library = {fuse.extern = "aten.mm.default", sym_name = "mm"}',
+        "The kernel has taken the place of a call of torch's libraries, and this is what the declaration "
+        "said: its name, type, and the `fuse.extern`, `fuse.args`, `fuse.kwargs` and `fuse.precision`. "
+        "Fused kernels do not have it.",
+        "`choose-libraries`, where it chose by its estimates",
+        "`review-libraries`, which makes the call again or erases the attribute",
+    ),
+    DiscardableAttribute(
         "fuse.effect",
         "a declaration of an extern op or sub-graph, a control-flow function, a user's kernel or its launch",
         "fuse.effect",

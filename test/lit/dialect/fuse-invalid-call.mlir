@@ -64,6 +64,15 @@ func.func private @e(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
 
 // -----
 
+// library: a part of what a declaration says
+// expected-error@+1 {{'func.func' op expected fuse.library to hold function_type, fuse.args, fuse.extern, fuse.kwargs, sym_name, got fuse.extern}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.library = {fuse.extern = "aten.mm.default"}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
 // held: an operand that the op takes
 // expected-error@+1 {{'func.func' op expected fuse.held to name operands that are no arguments, got 0}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>

@@ -1,0 +1,156 @@
+"""The call of torch's libraries whose place the kernel of a product has taken, and the way back to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...compiler.analysis.contraction.product import Product, operands_by_role
+from ...compiler.base.product_forms import TENSORS
+from ...compiler.index import Expr, Facts, const, parse, simplify, sym
+from ...compiler.ir.defining import defining_op
+from ...compiler.ir.kernel import attribute_items, kernel_dims, kernel_ties, string, strings
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import func, ir
+from .kernels import kernel_body, text_list
+from .program import Program
+
+#: The attribute of a kernel that holds the call: what its declaration said.
+LIBRARY = "fuse.library"
+#: Of a declaration, the attributes that say what is called.
+_SAID = ("sym_name", "function_type", "fuse.extern", "fuse.args", "fuse.kwargs", "fuse.precision")
+
+
+def remember_call(kernel: ir.Operation, callee: ir.Operation, product: Product) -> None:
+    """Makes the kernel of ``product`` remember the declaration ``callee``, if its call can be made again:
+    sizes are static, and each operand is a tensor that the kernel reads."""
+    types = ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value)
+    static = all(spec.is_static for spec in product.specs.values())
+    if static and len(types.inputs) == len(product.operands):
+        said = {name: callee.attributes[name] for name in _SAID if name in callee.attributes}
+        kernel.attributes[LIBRARY] = ir.DictAttr.get(said)
+
+
+@dataclass(frozen=True)
+class LibraryCall:
+    """The call whose place a kernel has taken.
+
+    said:    attributes of the declaration.
+    product: of the tensors that the kernel reads now, with the layouts that the call took.
+    maps:    by role, the coordinates of a view of such a tensor that has this layout.
+    """
+
+    said: Mapping[str, ir.Attribute]
+    product: Product
+    maps: Mapping[str, tuple[Expr, ...]]
+
+    @staticmethod
+    def of(call: ir.Operation, kernel: ir.Operation, known: Facts) -> "LibraryCall | None":
+        """The call that ``kernel`` remembers; None where it remembers none, or does not compute the product
+        from views of what it reads any more.  ``known``: what ``@main`` says of its symbols.
+        """
+        if LIBRARY not in kernel.attributes:
+            return None
+        said = dict(attribute_items(kernel.attributes[LIBRARY]))
+        loads = [op for op in kernel_body(kernel) if op.name == "fuse.load"]
+        stores = [op for op in kernel_body(kernel) if op.name == "fuse.store"]
+        arguments = {a: call.operands[n] for n, a in enumerate(kernel.regions[0].blocks[0].arguments)}
+        read = [arguments[op.operands[0]] for op in loads]
+        places = operands_by_role(said)
+        roles = [role for role in _LOADED if role in places]
+        if len(read) != len(roles) or len(stores) != 1:
+            return None
+        operands = {places[role]: value for role, value in zip(roles, read, strict=True)}
+        inputs = ir.FunctionType(ir.TypeAttr(said["function_type"]).value).inputs
+        if sorted(operands) != list(range(len(inputs))):
+            return None
+        product = Product.said(said, [operands[n] for n in sorted(operands)], call.results[0])
+        if product is None or not _is_stored(product, kernel, stores[0]):
+            return None
+        facts = known.with_extents(kernel_dims(kernel))
+        maps = {}
+        for role, op in zip(roles, loads, strict=True):
+            map_ = _view_map(product, role, tuple(map(parse, strings(op.attributes["at"]))), facts)
+            if map_ is None:
+                return None
+            maps[role] = map_
+        return LibraryCall(said, product, maps)
+
+    def restore(self, program: Program, call: ir.Operation, kernel: ir.Operation) -> ir.Operation:
+        """Replaces the kernel's ``call`` by that of the library; the new call."""
+        destination = call.operands[kernel_ties(kernel)[0]]
+        if "fuse.group" in call.attributes:
+            del call.attributes["fuse.group"]
+        places = operands_by_role(self.said)
+        operands = [self._view(role, call) for role in sorted(self.maps, key=places.__getitem__)]
+        new = program.recall(call, self._declaration(program, kernel), operands, [call.results[0].type])
+        call.results[0].replace_all_uses_with(new.results[0])
+        program.erase_call(call)
+        made = defining_op(destination, "fuse.empty")
+        if made is not None and not list(destination.uses):
+            made.erase()
+        return new
+
+    def _view(self, role: str, call: ir.Operation) -> ir.Value:
+        """The operand of the library in front of ``call``."""
+        value, spec = self.product.values[role], self.product.specs[role]
+        plain = tuple(sym(f"v{n}") for n in range(spec.rank))
+        if TensorSpec.of(value.type) == spec and all(
+            size.constant == 1 or a == b
+            for size, a, b in zip(spec.sizes, self.maps[role], plain, strict=True)
+        ):
+            return value
+        attributes = {"map": text_list(self.maps[role]), "syms": text_list(())}
+        with ir.InsertionPoint(call), call.location:
+            return ir.Operation.create("fuse.view", [spec.type()], [value], attributes).results[0]
+
+    def _declaration(self, program: Program, kernel: ir.Operation) -> ir.Operation:
+        """The function that is called: one that says the same, or a new one beside the kernel."""
+        name = string(self.said["sym_name"])
+        known = program.functions.get(name)
+        attributes = dict(self.said)
+        if (
+            known is not None
+            and {n: known.attributes[n] for n in _SAID if n in known.attributes} == attributes
+        ):
+            return known
+        name = program.unique_name(name)
+        type_ = ir.FunctionType(ir.TypeAttr(attributes.pop("function_type")).value)
+        with ir.InsertionPoint(kernel), kernel.location:
+            made = func.FuncOp(name, type_, visibility="private").operation
+        for key, attribute in attributes.items():
+            if key != "sym_name":
+                made.attributes[key] = attribute
+        program.functions[name] = made
+        return made
+
+
+#: Roles of tensors in the order in which ``product_kernel`` loads them.
+_LOADED = ("left", "right", "left_scale", "right_scale", "added")
+assert sorted(_LOADED) == sorted(TENSORS)
+
+
+def _is_stored(product: Product, kernel: ir.Operation, store: ir.Operation) -> bool:
+    """Whether a kernel still has the dims of the product and stores it as the call gives it."""
+    extents = {name: product.extents[d] for d, name in product.kernel_dims.items()}
+    at = tuple(map(parse, strings(store.attributes["at"])))
+    return (
+        kernel_dims(kernel) == extents
+        and at == product.at("result")
+        and TensorSpec.of(store.results[0].type) == product.specs["result"]
+    )
+
+
+def _view_map(product: Product, role: str, at: tuple[Expr, ...], facts: Facts) -> tuple[Expr, ...] | None:
+    """The map of a view with the layout that the library takes, of a tensor that a kernel loads ``at`` some
+    coordinates; None where no view has this layout."""
+    source, spec, own = TensorSpec.of(product.values[role].type), product.specs[role], product.at(role)
+    if (source.element, source.device) != (spec.element, spec.device):
+        return None
+    mapped = sum((c * s for c, s in zip(at, source.strides, strict=True)), start=source.offset)
+    direct = sum((c * s for c, s in zip(own, spec.strides, strict=True)), start=spec.offset)
+    names = {str(c): sym(f"v{n}") for n, c in enumerate(own) if c.constant is None}
+    if (
+        simplify(mapped - direct, facts) != const(0)
+        or not set().union(*(c.symbols() for c in at)) <= names.keys()
+    ):
+        return None
+    return tuple(c.subs(names) for c in at)

@@ -1,0 +1,118 @@
+"""``review-libraries``: whether products that became kernels stay that, now that groups are known."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compiler.analysis.contraction.plan import plan_of
+from ..compiler.analysis.contraction.surroundings import GroupSurroundings
+from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.base.hardware import Hardware
+from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import string
+from ..compiler.ir.sizes import hints_of
+from ..compiler.mlir import ir
+from .analysis_manager import Analyses, AnalysisManager
+from .fuse_horizontal import FuseHorizontal
+from .fuse_vertical import FuseVertical
+from .helpers.library_call import LIBRARY, LibraryCall
+from .helpers.program import Program
+from .pass_base import AnalysisPass, Numerics, hardware_of
+
+
+@dataclass(frozen=True)
+class ReviewLibraries(AnalysisPass):
+    """A kernel with a ``fuse.dot`` becomes a call of torch's libraries again, where it did not get the
+    neighbours that ``choose-libraries`` counted on.
+
+    Before::
+
+        %w = call @widen(%q, %e)                                // apart, as something else reads %w
+        %y = call @mm_kernel(%x, %w, %g) {fuse.group = 0 : i64}
+        %z = call @relu(%y, %h) {fuse.group = 0 : i64}
+        %r = call @add(%z, %b, %i) {fuse.group = 0 : i64}
+
+        func.func private @mm_kernel(..) attributes {
+            fuse.kernel, fuse.library = {fuse.extern = "aten.mm.default", sym_name = "mm", ..}, ..}
+
+    After::
+
+        %w = call @widen(%q, %e)
+        %y = call @mm(%x, %w)
+        %z = call @relu(%y, %h) {fuse.group = 0 : i64}
+        %r = call @add(%z, %b, %i) {fuse.group = 0 : i64}
+
+    ``choose-libraries`` runs before fusion, and takes for granted that a kernel of a product fuses with the
+    pointwise kernels around it.  This pass runs when ``fuse.group`` says what fuses.  Both figures are
+    estimated again, by the same model: the kernel moves what the members of its group read that make its
+    operands; the call moves its operands, and those members are kernels beside it.  Where the kernel is not
+    faster any more by what ``choose-libraries`` asked for, its group is dissolved, the call of the library is
+    made again, with views of what the kernel read, and ``fuse-vertical`` and ``fuse-horizontal`` run again
+    for what is around it.  Each decision is a remark with both figures.
+
+    Does not fire on kernels without ``fuse.library`` (``choose-libraries{products=generated}`` writes none),
+    nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
+    took.  ``fuse.library`` is erased from all kernels.
+
+    Raises PassError on an unknown ``hardware``, and on a ``fuse.library`` that is no declaration of an op
+    that multiplies.
+    """
+
+    name: ClassVar[str] = "review-libraries"
+    preserves: ClassVar[Analyses] = (Program, GroupGraph)
+    numerics: ClassVar[Numerics] = "reassociates"
+    hardware: str = "generic"
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        hardware = hardware_of(self.hardware, self, module)
+        program = analyses.get(Program)
+        remembering = [f for f in program.functions.values() if LIBRARY in f.attributes]
+        if not remembering:
+            return
+        back = self._losers(program, hardware, remarks)
+        dissolved = {call.attributes["fuse.group"] for call, _ in back if "fuse.group" in call.attributes}
+        for call in program.calls() if dissolved else ():
+            if "fuse.group" in call.attributes and call.attributes["fuse.group"] in dissolved:
+                del call.attributes["fuse.group"]
+        for call, library in back:
+            library.restore(program, call, program.callee(call))
+        for kernel in remembering:
+            del kernel.attributes[LIBRARY]
+        if back:
+            program.erase_unused()
+            analyses.again(GroupGraph)
+            self._fuse_again(module, remarks, analyses)
+
+    def _losers(
+        self, program: Program, hardware: Hardware, remarks: Remarks
+    ) -> list[tuple[ir.Operation, LibraryCall]]:
+        """The calls of kernels that go back, with the calls of the library."""
+        facts, hints = program.facts(), hints_of(program.main)
+        found = []
+        for call in program.calls():
+            kernel = program.callee(call)
+            library = LibraryCall.of(call, kernel, facts)
+            if library is None:
+                continue
+            group = call.attributes.get("fuse.group", None)
+            cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
+            plan = plan_of(library.product, hints, hardware)
+            times = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
+            loses = times[0] > plan.margin * times[1]
+            name = string(kernel.attributes["sym_name"])
+            becomes = "goes back to the library: a kernel of its group is estimated to take longer"
+            remarks.add(
+                self.name, "passed" if loses else "analysis", "library" if loses else "kernel",
+                f"@{name} {becomes if loses else 'stays a kernel'}",
+                ops=(name,), locations=(str(call.location),),
+                kernel_us=round(times[0], 2), library_us=round(times[1], 2),
+            )  # fmt: skip
+            if loses:
+                found.append((call, library))
+        return found
+
+    def _fuse_again(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        """What is around the calls; remarks that were made before are not made twice."""
+        said, new = set(remarks.items), Remarks()
+        for fusing in (FuseVertical(hardware=self.hardware), FuseHorizontal(hardware=self.hardware)):
+            fusing.run_with(module, new, analyses)
+        remarks.items += [remark for remark in new.items if remark not in said]
