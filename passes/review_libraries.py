@@ -53,8 +53,7 @@ class ReviewLibraries(AnalysisPass):
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
     took.  ``fuse.library`` is erased from all kernels.
 
-    Raises PassError on an unknown ``hardware``, and on a ``fuse.library`` that is no declaration of an op
-    that multiplies.
+    Raises PassError on an unknown ``hardware``.
     """
 
     name: ClassVar[str] = "review-libraries"
@@ -69,12 +68,15 @@ class ReviewLibraries(AnalysisPass):
         if not remembering:
             return
         back = self._losers(program, hardware, remarks)
-        dissolved = {call.attributes["fuse.group"] for call, _ in back if "fuse.group" in call.attributes}
+        dissolved = {call.attributes["fuse.group"] for call in back if "fuse.group" in call.attributes}
         for call in program.calls() if dissolved else ():
             if "fuse.group" in call.attributes and call.attributes["fuse.group"] in dissolved:
                 del call.attributes["fuse.group"]
-        for call, library in back:
-            library.restore(program, call, program.callee(call))
+        for call in back:
+            kernel = program.callee(call)
+            library = LibraryCall.of(call, kernel, program.facts())  # what it reads may be a new call's
+            assert library is not None, "it was one before others went back"
+            library.restore(program, call, kernel)
         for kernel in remembering:
             del kernel.attributes[LIBRARY]
         if back:
@@ -82,10 +84,8 @@ class ReviewLibraries(AnalysisPass):
             analyses.again(GroupGraph)
             self._fuse_again(module, remarks, analyses)
 
-    def _losers(
-        self, program: Program, hardware: Hardware, remarks: Remarks
-    ) -> list[tuple[ir.Operation, LibraryCall]]:
-        """The calls of kernels that go back, with the calls of the library."""
+    def _losers(self, program: Program, hardware: Hardware, remarks: Remarks) -> list[ir.Operation]:
+        """The calls of kernels that go back."""
         facts, hints = program.facts(), hints_of(program.main)
         found = []
         for call in program.calls():
@@ -107,7 +107,7 @@ class ReviewLibraries(AnalysisPass):
                 kernel_us=round(times[0], 2), library_us=round(times[1], 2),
             )  # fmt: skip
             if loses:
-                found.append((call, library))
+                found.append(call)
         return found
 
     def _fuse_again(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
