@@ -103,7 +103,8 @@ class GroupSurroundings(Surroundings):
     group: ir.Attribute | None
 
     def joins(self, op: ir.Operation) -> bool:
-        return "fuse.group" in op.attributes and op.attributes["fuse.group"] == self.group
+        mine = self.group
+        return mine is not None and "fuse.group" in op.attributes and op.attributes["fuse.group"] == mine
 
     def makes(self, op: ir.Operation, value: ir.Value) -> bool:
         return self.joins(op)

@@ -1,0 +1,72 @@
+"""What is moved around a product: with what was there before fusion, and with what its group holds."""
+
+import pytest
+
+from fuse_mlir.compiler.analysis.contraction.product import Product
+from fuse_mlir.compiler.analysis.contraction.surroundings import GroupSurroundings, Moved, Surroundings
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.storage import functions_of
+from fuse_mlir.compiler.mlir import ir
+
+#: ``@mm`` of what ``@widen`` makes of bytes; ``@twice`` reads its result.  Each matrix has 64 elements.
+TEXT = """
+func.func @main(%q: tensor<8x8xi8>, %x: tensor<8x8xbf16>) -> ({results}) {{
+  %e = "fuse.empty"() {{syms = []}} : () -> tensor<8x8xbf16>
+  %w = call @widen(%q, %e) {{fuse.group = 0 : i64}} : (tensor<8x8xi8>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %v = "fuse.view"(%w) {{map = ["v1", "v0"], syms = []}}
+      : (tensor<8x8xbf16>) -> tensor<8x8xbf16, #fuse.layout<"8,8", "1,8", "0", "">>
+  %y = call @mm(%x, %v)
+      : (tensor<8x8xbf16>, tensor<8x8xbf16, #fuse.layout<"8,8", "1,8", "0", "">>) -> tensor<8x8xbf16>
+  %f = "fuse.empty"() {{syms = []}} : () -> tensor<8x8xbf16>
+  %z = call @twice(%y, %f) {{fuse.group = 1 : i64}} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  return {values} : {results}
+}}
+func.func private @mm(tensor<8x8xbf16>, tensor<8x8xbf16, #fuse.layout<"8,8", "1,8", "0", "">>)
+    -> tensor<8x8xbf16>
+    attributes {{fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>],
+                fuse.kwargs = {{}}}}
+func.func private @widen(%x: tensor<8x8xi8>, %o: tensor<8x8xbf16>) -> tensor<8x8xbf16>
+    attributes {{fuse.kernel, fuse.dims = {{d0 = "8", d1 = "8"}}, fuse.ties = array<i64: 1>}} {{
+  return %o : tensor<8x8xbf16>
+}}
+func.func private @twice(%x: tensor<8x8xbf16>, %o: tensor<8x8xbf16>) -> tensor<8x8xbf16>
+    attributes {{fuse.kernel, fuse.dims = {{d0 = "8", d1 = "8"}}, fuse.ties = array<i64: 1>}} {{
+  return %o : tensor<8x8xbf16>
+}}
+"""
+
+M = 64 * 2  #: bytes of a matrix in bf16
+#: By what the program returns and the group of the product: what is moved.
+CASES = {
+    ("z", "any"): Moved(64 + M + M, (3 * M) + (64 + M) + 2 * M, 3, 3 * M, widened=True),
+    ("zy", "any"): Moved(64 + M + 2 * M, (3 * M) + (64 + M) + 2 * M, 3, 3 * M, widened=True),
+    ("zw", "any"): Moved(3 * M, 3 * M + 2 * M, 2, 3 * M),
+    ("z", None): Moved(3 * M, 3 * M, 1, 3 * M),
+    ("z", 0): Moved(64 + 2 * M, 3 * M + 64 + M, 2, 3 * M, widened=True),
+    ("zw", 0): Moved(64 + 3 * M, 3 * M + 64 + M, 2, 3 * M, widened=True),
+    ("z", 1): Moved(3 * M, 3 * M + 2 * M, 2, 3 * M),
+    ("zy", 1): Moved(4 * M, 3 * M + 2 * M, 2, 3 * M),
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_moved(case):
+    values, group = case
+    types = ", ".join("tensor<8x8xbf16>" for _ in values)
+    text = TEXT.format(results=types, values=", ".join(f"%{v}" for v in values))
+    with make_context() as context:
+        module = ir.Module.parse(text, context)
+        functions = functions_of(module)
+        calls = [o.operation for o in functions["main"].regions[0].blocks[0].operations]
+        [call] = [op for op in calls if op.name == "func.call" and "@mm" in str(op)]
+        product = Product.of(call, functions["mm"])
+        assert product is not None
+        if group == "any":
+            around = Surroundings(functions, {})
+        else:
+            given = None
+            if group is not None:
+                given = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), group)
+                call.attributes["fuse.group"] = given
+            around = GroupSurroundings(functions, {}, given)
+        assert around.cost(product) == CASES[case]
