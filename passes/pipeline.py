@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..compiler.base.options import DEFAULT_ROUNDING, Products, Rounding
+from .add_products_in_place import AddProductsInPlace
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
 from .choose_libraries import ChooseLibraries
@@ -55,12 +56,13 @@ def default_pipeline(
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
+    sums: str = "gpu",
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
     ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
-    kernel) and ``products`` (who computes them) are options, see ``Options``.  Raises ValueError on an
-    unknown level.
+    kernel) and ``products`` (who computes them) are options, see ``Options``.  ``sums``: the option ``where``
+    of ``add-products-in-place``.  Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
@@ -70,6 +72,7 @@ def default_pipeline(
             LowerControlDeps(),  # tokens first: every later pass must see them
             EliminateDead(),  # do not analyse what nobody needs
             ChooseLibraries(hardware=hardware, products=products),  # a product that is a kernel can fuse
+            AddProductsInPlace(sums),  # a product that stays a call can still save its sum
             DeduplicateCalls(),  # equal work once, before fusion copies it into kernels
             FoldViews(),  # kernels read roots directly, so producers and consumers meet
             ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything

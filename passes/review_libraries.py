@@ -47,7 +47,10 @@ class ReviewLibraries(AnalysisPass):
     operands; the call moves its operands, and those members are kernels beside it.  Where the kernel is not
     faster any more by what ``choose-libraries`` asked for, its group is dissolved, the call of the library is
     made again, with views of what the kernel read, and ``fuse-vertical`` and ``fuse-horizontal`` run again
-    for what is around it.  Each decision is a remark with both figures.
+    for what is around it.
+
+    Remarks, with both figures: ``passed: library`` where a kernel goes back, ``analysis: kernel`` where it
+    stays.
 
     Does not fire on kernels without ``fuse.library`` (``choose-libraries{products=generated}`` writes none),
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library

@@ -105,11 +105,6 @@ TESTS = {
         "test_a_batch_norm_is_spelled_out",
         "test_other_ops_are_not_spelled_out",
     ),
-    "product-sums": RewriteTests(
-        "rewrites/test_product_sums.py",
-        "test_a_product_adds_to_what_nobody_needs_afterwards",
-        "test_left_alone",
-    ),
     "concat-products": RewriteTests(
         "rewrites/test_concat_products.py",
         "test_products_are_written_where_they_lie",

@@ -212,6 +212,12 @@ class Options:
         auto = on_gpu and self.products != "generated"
         return auto if self.epilogues == "auto" else self.epilogues == "library"
 
+    def sums_in_place(self, kind: str, on_gpu: bool) -> bool:
+        """Whether products add to residual sums in place, in a graph of a ``kind`` ("inference", "forward" or
+        "backward").  A forward graph saves its sums for the backward graph.
+        """
+        return self.library_epilogues(on_gpu) and kind != "forward"
+
     def free_layouts(self, on_gpu: bool) -> bool:
         """Whether values inside a graph may get other strides than eager mode gives them."""
         return on_gpu if self.layouts == "auto" else self.layouts == "free"

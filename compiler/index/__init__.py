@@ -30,6 +30,7 @@ point exists; a size is at least 0 unless `minimum` says otherwise; an indirect 
 **solve** finds the point at which a producer stored what a consumer reads; **is_bijection** says whether two
 iteration spaces are one and the same, reordered, flipped, split or merged; **linear** and **offset** serve
 strides. **step_by_one** writes an offset so that Triton sees which elements are neighbours.
+**reshape** gives the coordinates in a tensor at a point of another with as many elements.
 
 | file, in the order of imports | holds                                                    |
 |-------------------------------|----------------------------------------------------------|
@@ -40,6 +41,7 @@ strides. **step_by_one** writes an offset so that Triton sees which elements are
 | `index/neighbours.py`         | `step_by_one`                                            |
 | `index/facts.py`              | `Facts`: bounds and proofs                               |
 | `index/solve.py`              | `solve`, `is_bijection`                                  |
+| `index/reshape.py`            | `reshape`, `digits`                                      |
 | `index/from_sympy.py`         | `from_sympy`                                             |
 """
 
@@ -49,6 +51,7 @@ from .facts import Facts
 from .from_sympy import from_sympy
 from .neighbours import step_by_one
 from .parse import parse
+from .reshape import digits, reshape
 from .simplify import linear, offset, simplify
 from .solve import Solution, is_bijection, solve
 
@@ -59,11 +62,13 @@ __all__ = [
     "Mod",
     "Solution",
     "const",
+    "digits",
     "from_sympy",
     "is_bijection",
     "linear",
     "offset",
     "parse",
+    "reshape",
     "simplify",
     "solve",
     "step_by_one",

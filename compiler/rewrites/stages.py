@@ -27,7 +27,6 @@ from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
 from .graph.product_epilogues import fuse_epilogues
-from .graph.product_sums import add_products_in_place
 from .graph.repeats import repeat_elements
 from .graph.spelled_out_batch_norms import spell_out_batch_norms
 from .joint.equal_nodes import merge_equal_nodes
@@ -50,7 +49,6 @@ class Switch(Enum):
     ATTENTION = "option `attention`"
     INFERENCE = "where no gradients are asked for"
     EPILOGUES = "option `epilogues`"
-    SUMS = "option `epilogues`, but not in forward graphs of training"
     LAYOUTS = "option `layouts`"
     FLEX = "option `flex_attention`"
     CALLS = "where option `products` is not `generated`"
@@ -64,7 +62,6 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.ATTENTION: options.attention,
         Switch.INFERENCE: kind == "inference",
         Switch.EPILOGUES: library,
-        Switch.SUMS: library and kind != "forward",  # a forward graph saves its sums for the backward graph
         Switch.LAYOUTS: options.free_layouts(on_gpu),
         Switch.FLEX: options.inductor_flex_attention(on_gpu),
         Switch.CALLS: options.products != "generated",
@@ -159,8 +156,7 @@ IMPORTED = Stage(
     "The same graph, when its strides are final, before the import (`driver/compilation.py`).",
     (
         Step(spell_out_batch_norms, Switch.ALWAYS, "their strides are chosen now"),
-        Step(add_products_in_place, Switch.SUMS, "a product that is padded is a slice, and stays"),
-        Step(write_products_into_concats, Switch.CALLS, "products that were not added to a sum"),
+        Step(write_products_into_concats, Switch.CALLS, "the strides of the products are final"),
         Step(compile_flex_attention, Switch.FLEX, "Inductor generates code for strides that are final"),
         Step(write_calls_in_place, Switch.ALWAYS, "last: the graph is not functional afterwards"),
     ),

@@ -5,13 +5,12 @@ of the result.  The result's strides and offset are those that torch computed.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import torch
 
 from ....fx.table import lowers
-from ....index import Expr, Facts, const, simplify, sym
+from ....index import Expr, Facts, const, digits, reshape, sym
 from ...importer.call import Call
 from ...importer.values import Tensor
 
@@ -223,85 +222,7 @@ def as_strided(call: Call) -> Tensor:
     is_part = source.root is not None or source.spec.offset != const(0) or elements.constant is not None
     if is_part and not inside:
         call.refuse("as_strided may leave its source")
-    return call.view(source, _digits(address, source.sizes, facts))
-
-
-def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -> tuple[Expr, ...]:
-    """Source coordinates of the point ``v0..`` of a result with as many elements, in row-major order.
-
-    Dims are matched in groups of equal product, so that only dims that are really split or merged get
-    divisions.
-    """
-    return _reshape(tuple(source), tuple(result), prefix)
-
-
-@lru_cache(maxsize=4096)
-def _reshape(source: tuple[Expr, ...], result: tuple[Expr, ...], prefix: str) -> tuple[Expr, ...]:
-    if any(size.constant == 0 for size in (*source, *result)):
-        return (const(0),) * len(source)  # there is no point
-    names = [f"{prefix}{i}" for i in range(len(result))]
-    coordinates: list[Expr] = []
-    facts = Facts.of(extents={n: str(s) for n, s in zip(names, result, strict=True)})
-    for inside, outside in _groups(source, result):
-        linear = const(0)
-        for i in outside:
-            linear = linear * result[i] + (const(0) if result[i].constant == 1 else sym(names[i]))
-        coordinates += _digits(linear, [source[i] for i in inside], facts)
-    return tuple(coordinates)
-
-
-def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[int], list[int]]]:
-    """The finest runs of source and result dims with equal products, size-1 dims aside."""
-    groups: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(source) or j < len(result):
-        inside: list[int] = []
-        outside: list[int] = []
-        left = right = const(1)
-        while (not inside and not outside) or left != right:
-            grow_left = _smaller(left, right, i < len(source), j < len(result), bool(inside))
-            if grow_left:
-                inside.append(i)
-                left, i = left * source[i], i + 1
-            elif j < len(result):
-                outside.append(j)
-                right, j = right * result[j], j + 1
-            else:
-                break
-        groups.append((inside, outside))
-    return groups
-
-
-def _smaller(left: Expr, right: Expr, more_left: bool, more_right: bool, begun: bool) -> bool:
-    """Whether the next dim is taken from the source side: the first one is, then one from the side whose
-    product divides the other's.
-    """
-    if not more_left or not more_right:
-        return more_left
-    if not begun:
-        return True
-    if left.constant is not None and right.constant is not None:
-        return left.constant < right.constant
-    return right.over(left) is not None and left != right
-
-
-def _digits(linear: Expr, sizes: Sequence[Expr], facts: Facts) -> list[Expr]:
-    """The coordinates of a row-major linear index in ``sizes``; the first one gets the quotient that is
-    left.
-    """
-    digits: list[Expr] = []
-    step = const(1)
-    first = next((i for i, s in enumerate(sizes) if s.constant != 1), 0)
-    for i in reversed(range(len(sizes))):
-        if sizes[i].constant == 1:
-            digits.append(const(0))
-            continue
-        digit = linear.floordiv(step) if step.constant != 1 else linear
-        if i != first:
-            digit = digit.mod(sizes[i])
-        digits.append(simplify(digit, facts))
-        step = step * sizes[i]
-    return digits[::-1]
+    return call.view(source, digits(address, source.sizes, facts))
 
 
 def copy_of(call: Call, source: Tensor, coordinates: Sequence[Expr]) -> Any:

@@ -4,14 +4,11 @@ from unittest import mock
 
 import pytest
 import torch
-from compiling import check, with_exact_gradients
+from compiling import Compiled, check, with_exact_gradients
 from plan_on_cpu import cpu_plan
-from torch.fx.experimental.proxy_tensor import make_fx
 
+from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.driver import compilation
-from fuse_mlir.compiler.rewrites.graph.product_sums import add_products_in_place
-
-aten = torch.ops.aten
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -26,13 +23,12 @@ def norm(h, g):
     return h * torch.rsqrt(h.float().pow(2).mean(-1, keepdim=True) + 1e-6).to(h.dtype) * g
 
 
-def in_place(function, *args):
-    gm = make_fx(function, tracing_mode="fake")(*args)
-    return add_products_in_place(gm), gm
-
-
-def targets(gm):
-    return [n.target for n in gm.graph.nodes if n.op == "call_function"]
+def in_place(compiled):
+    """How many products add in place, by the module and by the remarks."""
+    [graph] = compiled.graphs
+    count = str(graph.module).count("aten.addmm_.default")
+    assert count == sum(r.pass_name == "add-products-in-place" for r in graph.remarks.items)
+    return count
 
 
 def residual_stream(x, g, square, up, down):
@@ -61,17 +57,15 @@ def matrices(x, g, square, up, down):
 )
 def test_a_product_adds_to_what_nobody_needs_afterwards(function, count):
     args = operands()
-    found, gm = in_place(function, *args)
-    assert found == count
-    assert targets(gm).count(aten.addmm_.default) == count
-    exact, eager = function(*(a.double() for a in args)), function(*args)
     before = [a.clone() for a in args]
-    got = gm(*args)
-    assert all(torch.equal(a, b) for a, b in zip(args, before, strict=True))
-    assert (got.double() - exact).norm() <= 1.05 * (eager.double() - exact).norm()
+    exact, eager = function(*(a.double() for a in args)), function(*args)
     for level in ("graph", "scheduled", "tiled", "planned"):
-        check(function, *args, epilogues="library", interpret_level=level)
+        compiled = Compiled(function, {"epilogues": "library", "interpret_level": level})
+        got = compiled(*args)
+        assert (got.double() - exact).norm() <= 1.05 * (eager.double() - exact).norm()
+        assert in_place(compiled) == (0 if level == "graph" else count)
     check(function, *args, epilogues="library", verify="numeric")
+    assert all(torch.equal(a, b) for a, b in zip(args, before, strict=True))
 
 
 def moved(compiled):
@@ -167,21 +161,33 @@ LEFT_ALONE = [
 
 @pytest.mark.parametrize("function", LEFT_ALONE, ids=lambda f: f.__name__)
 def test_left_alone(function):
+    assert in_place(check(function, *operands(), epilogues="library")) == 0
+
+
+def moved_behind_another(x, g, square, up, down):
+    """The first sum overwrites what the second product reads, which would run after it."""
+    h = x[0] * 2
+    second = h @ square
+    first = h + norm(h, g) @ square
+    k = torch.tanh(x[1])
+    return first, norm(k, g) @ up, k + second
+
+
+def test_a_product_does_not_move_behind_what_overwrites_its_factors():
     args = operands()
-    count, gm = in_place(function, *args)
-    assert count == 0
-    assert aten.addmm_.default not in targets(gm)
-    check(function, *args, epilogues="library")
+    compiled = Compiled(moved_behind_another, {"epilogues": "library", "interpret_level": "planned"})
+    for got, exact in zip(compiled(*args), moved_behind_another(*(a.double() for a in args)), strict=True):
+        torch.testing.assert_close(got.double(), exact, rtol=0.05, atol=0.5)
+    assert in_place(compiled) == 1
 
 
 @pytest.mark.parametrize("given", [{"dtype": torch.float32}, {"k": 36}, {"m": 3}], ids=str)
 def test_other_types_and_sizes_are_left_alone(given):
-    assert in_place(matrices, *operands(**given))[0] == 0
+    assert in_place(check(matrices, *operands(**given), epilogues="library")) == 0
 
 
 def test_unknown_sizes_are_left_alone():
-    gm = make_fx(residual_stream, tracing_mode="symbolic")(*operands())
-    assert add_products_in_place(gm) == 0
+    assert in_place(check(residual_stream, *operands(), epilogues="library", dynamic=True)) == 0
 
 
 @pytest.mark.parametrize("function", [residual_stream, two_products], ids=lambda f: f.__name__)
@@ -200,6 +206,21 @@ def test_gradients_of_what_several_products_read_are_summed_in_place():
     compiled = with_exact_gradients(function, given, {"epilogues": "library"})
     forward, backward = (str(g.module).count("addmm_.default") for g in compiled.graphs)
     assert (forward, backward) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "on_gpu", "on"),
+    [
+        ({}, "inference", True, True),
+        ({}, "inference", False, False),
+        ({"epilogues": "library"}, "inference", False, True),
+        ({}, "backward", True, True),
+        ({}, "forward", True, False),
+        ({"epilogues": "generated"}, "inference", True, False),
+    ],
+)
+def test_where_it_is_on(options, kind, on_gpu, on):
+    assert Options(**options).sums_in_place(kind, on_gpu) == on
 
 
 def test_it_is_off_where_nobody_asks_for_it():
