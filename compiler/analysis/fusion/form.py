@@ -39,6 +39,8 @@ class Limits:
     slices:         fewest and most slices of rows in such a kernel (one or two programs each SM).
     block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
                     rows or columns, and of others.
+    columns:        most columns of products that a program holds, because something reduces along them.
+    many, depth:    such a kernel has at least ``many`` rows, or its products sum at most ``depth`` elements.
     slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
 
@@ -54,6 +56,9 @@ class Limits:
     held: tuple[int, int] = (256, 8192)
     walked: int = 2048
     slices: tuple[int, int] = (132, 264)
+    columns: int = 512
+    many: int = 4096
+    depth: int = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +148,7 @@ class FusionTrial:
 
     walks: the fused kernel walks down the columns and reduces rows on its way; set by ``reduction_dims``.
     shared: numbers of instances that a program computes once for its columns; found by ``lost_parallelism``.
+    holds: each program holds all columns of products; set by ``reduction_dims``.
     slots: issue slots that are spent again; counted by ``recompute``.
     work: issue slots of the whole fused kernel, loads included, where some are spent again; else 0.
     """
@@ -151,6 +157,7 @@ class FusionTrial:
     plan: FusionPlan | None = None
     walks: bool = False
     shared: set[int] = field(default_factory=set)
+    holds: bool = False
     slots: int = 0
     work: int = 0
 

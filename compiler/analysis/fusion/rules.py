@@ -2,7 +2,8 @@
 refusal.
 
 They run in order, the cheap ones first.  Three rules also write into the ``FusionTrial`` what later rules
-read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walks``, ``recompute`` adds to
+read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walks`` and
+``holds``, ``recompute`` adds to
 ``slots``.
 
 ``plan.RULE_NAMES`` says what each name refuses.  Names that are raised elsewhere: ``index-mismatch``,
@@ -21,6 +22,7 @@ from functools import cached_property
 
 from ...ir.kernel import natural
 from ..kernel.accesses import LOAD, points
+from .columns import holds_columns
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import both_orders, nested, read_for_columns
@@ -124,10 +126,12 @@ def index_mismatch(t: FusionTrial) -> Refusal | None:
 
 
 def reduction_dims(t: FusionTrial) -> Refusal | None:
-    """All reductions and scans cross the same dims, with two exceptions:
+    """All reductions and scans cross the same dims, with three exceptions:
 
     - they cross nested dims of a row that is held in registers;
-    - they are row sums and column sums of one matrix, which is read once.  Then ``t.walks`` becomes True.
+    - they are row sums and column sums of one matrix, which is read once.  Then ``t.walks`` becomes True;
+    - they are the sums of products, and reductions along the products' columns.  Then ``t.holds`` becomes
+      True.
     """
     plan = t.planned
     found: dict[frozenset[str], str] = {}
@@ -141,6 +145,9 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
         return None
     if len(found) == 2 and both_orders(t, *found):
         t.walks = True
+        return None
+    if len(found) == 2 and holds_columns(t, found):
+        t.holds = True
         return None
     text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
     return Refusal(
@@ -183,8 +190,8 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
     row.
     """
     plan = t.planned
-    if t.walks:
-        return None  # each row is short, and the columns are shared among programs
+    if t.walks or t.holds:
+        return None  # each row is short, and many programs share the columns or the rows
     crossed = plan.crossed
     length = t.estimate(points(plan.extents, crossed))
     rows = t.estimate(points(plan.extents, plan.parallel))

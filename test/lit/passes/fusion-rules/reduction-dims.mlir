@@ -76,3 +76,71 @@ module attributes {fuse.device = "cpu"} {
     return %out : tensor<5x1xf32>
   }
 }
+
+// -----
+
+// What is reduced along the columns of a product, which a program holds.
+// CHECK-LABEL: func.func @main
+// CHECK: call @product({{.*}}) {fuse.group = 0 : i64}
+// CHECK: call @largest({{.*}}) {fuse.group = 0 : i64}
+// REMARK: passed: fuse-vertical: fused, {{.*}}[product + largest]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<32x16xf16>, %w: tensor<16x64xf16>) -> tensor<32xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<32x64xf32>
+    %y = call @product(%x, %w, %e) : (tensor<32x16xf16>, tensor<16x64xf16>, tensor<32x64xf32>) -> tensor<32x64xf32>
+    %f = "fuse.empty"() {syms = []} : () -> tensor<32xf32>
+    %m = call @largest(%y, %f) : (tensor<32x64xf32>, tensor<32xf32>) -> tensor<32xf32>
+    return %m : tensor<32xf32>
+  }
+  func.func private @product(%x: tensor<32x16xf16>, %w: tensor<16x64xf16>, %o: tensor<32x64xf32>) -> tensor<32x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "64", d2 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<32x16xf16>, i1, f16) -> f16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<16x64xf16>, i1, f16) -> f16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (f16, f16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<32x64xf32>, f32, i1) -> tensor<32x64xf32>
+    return %r : tensor<32x64xf32>
+  }
+  func.func private @largest(%x: tensor<32x64xf32>, %o: tensor<32xf32>) -> tensor<32xf32> attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<32x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<32xf32>, f32, i1) -> tensor<32xf32>
+    return %r : tensor<32xf32>
+  }
+}
+
+// -----
+
+// Must not fire: More columns than a program holds.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+// REMARK: missed: fuse-vertical: reduction-dims, over=product over d2; largest over d1: product and largest stay apart
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<32x16xf16>, %w: tensor<16x1024xf16>) -> tensor<32xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<32x1024xf32>
+    %y = call @product(%x, %w, %e) : (tensor<32x16xf16>, tensor<16x1024xf16>, tensor<32x1024xf32>) -> tensor<32x1024xf32>
+    %f = "fuse.empty"() {syms = []} : () -> tensor<32xf32>
+    %m = call @largest(%y, %f) : (tensor<32x1024xf32>, tensor<32xf32>) -> tensor<32xf32>
+    return %m : tensor<32xf32>
+  }
+  func.func private @product(%x: tensor<32x16xf16>, %w: tensor<16x1024xf16>, %o: tensor<32x1024xf32>) -> tensor<32x1024xf32> attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "1024", d2 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<32x16xf16>, i1, f16) -> f16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<16x1024xf16>, i1, f16) -> f16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (f16, f16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<32x1024xf32>, f32, i1) -> tensor<32x1024xf32>
+    return %r : tensor<32x1024xf32>
+  }
+  func.func private @largest(%x: tensor<32x1024xf32>, %o: tensor<32xf32>) -> tensor<32xf32> attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<32x1024xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "max", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<32xf32>, f32, i1) -> tensor<32xf32>
+    return %r : tensor<32xf32>
+  }
+}
