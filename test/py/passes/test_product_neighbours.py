@@ -64,6 +64,10 @@ CASES = {
     # Each block of columns would compute the statistics of its rows again.
     "a norm in front": (lambda x, w: rms(x) @ w, (X, W), 2),
     "softmax of weights in front": (lambda x, w: x @ w.softmax(1), (X, W), 2),
+    "a product of a product": (lambda x, w, v: (x @ w).relu() @ v, (X, W, of(N, 32)), 2),
+    "running sums": (lambda x, w: (x @ w).cumsum(1), (X, W), 2),
+    "sums that are multiplied": (lambda t, w: t.float().sum(2).to(t.dtype) @ w, (of(M, K, N), W), 2),
+    "a column beside softmax": (lambda x, w, v: (x @ w).softmax(-1) * (x @ v), (X, W, of(K, 1)), 2),
     # A program has one block of columns, and the reader wants two that lie apart.
     "a gate of two halves": (lambda x, w: gated(*(x @ w).chunk(2, -1)), (X, of(K, 2 * N)), 2),
     "rotary embedding": (
