@@ -48,13 +48,13 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
-// Must not fire: one sum doubles the product, one adds its transpose, one takes a half of it.
+// Must not fire: one sum doubles the product, one adds its transpose, one leaves it out, one asserts as well.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: addmm_
 // EVERYWHERE-LABEL: func.func @main
 // EVERYWHERE-NOT: addmm_
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<16x16xbf16>, %v: tensor<16x16xbf16>, %w: tensor<16x16xbf16>) -> (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>) {
+  func.func @main(%x: tensor<16x16xbf16>, %v: tensor<16x16xbf16>, %w: tensor<16x16xbf16>) -> (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>) {
     %h = call @mm(%x, %v) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
     %p = call @mm(%x, %w) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
     %e = "fuse.empty"() {syms = []} : () -> tensor<16x16xbf16>
@@ -67,7 +67,11 @@ module attributes {fuse.device = "cuda:0"} {
     %k = call @mm(%w, %v) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
     %g = "fuse.empty"() {syms = []} : () -> tensor<16x16xbf16>
     %u = call @guarded(%j, %k, %g) : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
-    return %s, %t, %u : tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>
+    %l = call @mm(%x, %x) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %m = call @mm(%v, %v) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %n = "fuse.empty"() {syms = []} : () -> tensor<16x16xbf16>
+    %o = call @asserted(%l, %m, %n) : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    return %s, %t, %u, %o : tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>
   }
   func.func private @doubled(%x: tensor<16x16xbf16>, %y: tensor<16x16xbf16>, %o: tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
@@ -94,6 +98,19 @@ module attributes {fuse.device = "cuda:0"} {
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
     %b = "fuse.load"(%y, %false, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %s = arith.addf %a, %b : bf16
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16x16xbf16>, bf16, i1) -> tensor<16x16xbf16>
+    return %r : tensor<16x16xbf16>
+  }
+  func.func private @asserted(%x: tensor<16x16xbf16>, %y: tensor<16x16xbf16>, %o: tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %no = arith.constant 9 : i64
+    %ok = arith.cmpi ne, %i, %no : i64
+    "fuse.device_assert"(%ok, %true) {message = "no row is 9"} : (i1, i1) -> ()
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
     %s = arith.addf %a, %b : bf16
     %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16x16xbf16>, bf16, i1) -> tensor<16x16xbf16>
     return %r : tensor<16x16xbf16>
