@@ -42,8 +42,8 @@ class FoldRanges(AnalysisPass):
     Such comparisons come from indices that the program computes itself, and from a concatenation of which a
     reader takes one piece: its other pieces are never read.  What is loaded has no bounds.  What is
     converted from a float has those that it is chosen by.  Where an image is sampled, that is
-    ``select(x >= 0 and x < 128, fptosi(x), 0)``.  A kernel in which nothing is decided is left as it is, and a store that
-    accumulates runs as often as before.  Raises PassError on a module without ``@main``.
+    ``select(x >= 0 and x < 128, fptosi(x), 0)``.  A kernel in which nothing is decided is left as it is, and
+    a store that accumulates runs as often as before.  Raises PassError on a module without ``@main``.
 
     Remarks: ``passed: folded``, with the number of comparisons and of indices.
     """

@@ -14,8 +14,8 @@ stores
            kernel's dims are the finer ones (it reduces a digit of a dim that a reader flattened), the cluster
            is rewritten over the kernel's dims.
 *inlined*  the mapping is not a bijection (a slice, a pad, a shifted read, a look-up at loaded indices),
-           or the reads give different mappings.  A pointwise kernel that nothing else needs is then computed once
-           for each different read.
+           or the reads give different mappings.  A pointwise kernel that nothing else needs is then computed
+           once for each different read.
 
 The result is a ``FusionPlan``: instances of kernels, whose dims are expressions over the dims of one space.
 Planning is deterministic: ``fuse-vertical`` plans to decide, and ``materialize-fusion`` plans again to build.
