@@ -13,7 +13,7 @@ from ..compiler.ir.defining import defining_op
 from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_ties, string
 from ..compiler.ir.layout import TensorSpec, contiguous_strides
-from ..compiler.ir.storage import device_of, operand_number
+from ..compiler.ir.storage import callee_name, device_of, operand_number
 from ..compiler.mlir import func, ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import text_list
@@ -77,10 +77,12 @@ class AddProductsInPlace(AnalysisPass):
         if self.where == "nowhere" or (self.where == "gpu" and device_of(module) == "cpu"):
             return
         program = analyses.get(Program)
-        storages: _Storages | None = None
-        for candidates in _sums(program):
-            storages = storages or _Storages.of(Dependences.of(module))
-            chosen = next((s for s in candidates if storages.refusal(s) is None), None)
+        totals = _totals(program)
+        if not totals:
+            return
+        storages = _Storages.of(Dependences.of(module))
+        for total in sorted(totals, key=storages.place):
+            chosen = next((s for s in _sums(program, total) if storages.refusal(s) is None), None)
             if chosen is None:
                 continue
             name = string(program.callee(chosen.product).attributes["sym_name"])
@@ -105,30 +107,42 @@ class _Sum:
     product: ir.Operation
 
 
-def _sums(program: Program) -> Iterator[list[_Sum]]:
-    """For each call of a kernel that adds a product to something, the ways to see it so.  The calls up to
-    it may change meanwhile."""
-    if not any(_is_matrix_product(f) for f in program.functions.values()):
+def _totals(program: Program) -> list[ir.Operation]:
+    """The calls of kernels that add the result of a matrix product, behind views and copies, to a value."""
+    products = {name for name, f in program.functions.items() if _is_matrix_product(f)}
+    found: dict[ir.Value, ir.Operation] = {}
+    for call in program.calls() if products else ():
+        if callee_name(call) not in products:
+            continue
+        value: ir.Value | None = call.results[0]
+        while value is not None:
+            users = [use.owner.operation for use in value.uses]
+            value = None
+            if len(users) == 1 and users[0].name == "fuse.view":
+                value = users[0].results[0]
+            elif len(users) == 1 and users[0].name == "func.call" and len(users[0].results) == 1:
+                [reader] = users
+                kernel = program.callee(reader)
+                if not is_kernel(kernel) or is_tiled(kernel):
+                    continue
+                if copied(kernel) is not None:
+                    value = reader.results[0]
+                elif added(kernel) is not None:
+                    found[reader.results[0]] = reader
+    return list(found.values())
+
+
+def _sums(program: Program, total: ir.Operation) -> Iterator[_Sum]:
+    """The ways to see what a call adds as a value and a product."""
+    kernel = program.callee(total)
+    pair = added(kernel)
+    if pair is None or defining_op(total.operands[kernel_ties(kernel)[0]], "fuse.empty") is None:
         return
-    operands: dict[str, tuple[int, int] | None] = {}
-    for call in program.calls():
-        kernel = program.callee(call)
-        if not is_kernel(kernel) or is_tiled(kernel) or len(call.results) != 1:
-            continue
-        name = string(kernel.attributes["sym_name"])
-        if name not in operands:
-            operands[name] = added(kernel)
-        pair = operands[name]
-        if pair is None or defining_op(call.operands[kernel_ties(kernel)[0]], "fuse.empty") is None:
-            continue
-        values = [call.operands[n] for n in pair]
-        sums = [
-            _Sum(call, kept, value, product)
-            for kept, value in (values, values[::-1])
-            if (product := _product(program, value)) is not None
-        ]
-        if sums:
-            yield sums
+    first, second = (total.operands[n] for n in pair)
+    for kept, shaped in ((first, second), (second, first)):
+        product = _product(program, shaped)
+        if product is not None:
+            yield _Sum(total, kept, shaped, product)
 
 
 def _is_matrix_product(function: ir.Operation) -> bool:
