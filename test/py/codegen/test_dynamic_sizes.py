@@ -187,11 +187,10 @@ def repeated(x):
     return torch.nn.functional.pad(row * 2, (1, 5)).exp(), torch.cat([row, x]) + 1, row.sum()
 
 
-@pytest.mark.parametrize("level", ("scheduled", "planned"))
-def test_a_size_that_data_makes_zero_divides_coordinates(level, fresh_dynamo):
+def test_a_size_that_data_makes_zero_divides_coordinates(fresh_dynamo):
     x = torch.tensor([1.0, -2.0, 3.0])
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
-        compiled = Compiled(repeated, {"interpret_level": level}, dynamic=True)
+        compiled = Compiled(repeated, {}, dynamic=True)
         for given in (x, -x.abs()):
             for found, expected in zip(compiled(given), repeated(given), strict=True):
                 torch.testing.assert_close(found, expected)

@@ -77,14 +77,13 @@ def test_mismatched_branch_shapes(dynamic, where):
         check(f, (torch.tensor(True), X), (torch.tensor(False), X), dynamic=dynamic, where=where)
 
 
-@pytest.mark.parametrize("dtype", (torch.int64, torch.float32))
-def test_a_predicate_of_another_type_is_left_to_torch(dtype):
+def test_a_predicate_of_another_type_is_left_to_torch():
     """Each number but 0 is true."""
 
     def function(p, x):
         return torch.cond(p, lambda x: x.sin(), lambda x: x.cos(), (x * 2,))
 
-    runs = [(torch.tensor(p, dtype=dtype), X) for p in (2, 0)]
+    runs = [(torch.tensor(p), X) for p in (0.5, 0.0)]
     compiled = check(function, *runs, whole=False)
     assert "scf.if" not in str(compiled.graphs[0].module)
 
