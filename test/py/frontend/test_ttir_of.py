@@ -7,7 +7,12 @@ from effectful_kernels import tl, triton
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from fuse_mlir.compiler.frontend.user_kernels.analysed_facts import effects_of
-from fuse_mlir.compiler.frontend.user_kernels.argument_kinds import DescriptorKind, NumberKind, PointerKind, described
+from fuse_mlir.compiler.frontend.user_kernels.argument_kinds import (
+    DescriptorKind,
+    NumberKind,
+    PointerKind,
+    described,
+)
 from fuse_mlir.compiler.frontend.user_kernels.ttir_of import UserKernelError, ttir_of
 
 
