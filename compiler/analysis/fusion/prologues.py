@@ -1,0 +1,301 @@
+"""Which tensors can be computed where users' Triton kernels load them, and what that saves.  Changes no IR.
+
+Data flow: a scalar kernel (the producer) stores a tensor.  A user's kernel loads it, itself or through views.
+Each load says which element of the tensor each lane of its tile is (``user_kernel/coordinates.py``).  The
+views and the producer's store say at which point of the producer that element was computed.  What the element
+is made of is computed there once more, in place of the load.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...base.hardware import Hardware
+from ...index import Expr, parse, simplify, solve
+from ...ir.dialects.tt_types import element_of
+from ...ir.kernel import Kernel, is_users, strings
+from ...ir.layout import TensorSpec
+from ...ir.sizes import UNKNOWN
+from ...mlir import ir
+from ..kernel.accesses import LOAD, Summary, slots
+from ..program.dependences import Node
+from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of
+from ..user_kernel.effects import PointerEffects, pointer_effects
+from ..user_kernel.maps import Accesses, PointerAccess, accesses
+from .graph import GroupGraph
+from .score import Gain
+
+#: The name of each rule, and what it refuses.
+RULES: Mapping[str, str] = {
+    "not-only-loaded": "the user's kernel does more with the tensor than load it",
+    "unknown-elements": "it is not known which element of the tensor each lane of a load is",
+    "crosses-points": "an element is made of several points of the producer, or of random numbers",
+    "other-element": "what the producer stores for the loaded element is not known",
+    "overwritten": "what the tensor is made of is overwritten before the user's kernel ends",
+    "slower": "computing the tensor at each load takes longer than storing it once and loading it",
+}
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load of a user's kernel.  ``point``: for each dim of the producer where its point is, over the places
+    of ``at`` and sizes.  ``lanes``: how many elements all programs load by it, masked ones included.
+    """
+
+    op: ir.Operation
+    at: Coordinates
+    point: Mapping[str, Expr]
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The name of a rule of ``RULES``, and the numbers that it compared."""
+
+    rule: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        return RULES[self.rule]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A user's kernel that loads the tensor as its operand ``operand``, by these loads."""
+
+    node: Node
+    operand: int
+    loads: tuple[Load, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Prologue:
+    """A tensor that users' kernels load.
+
+    body: the ops that compute an element, in the order of the producer.  readers: the kernels that can
+    compute it.  stored: whether something else needs it in memory.  refused: the readers that cannot, and why.
+    """
+
+    graph: GroupGraph
+    producer: Node
+    result: int
+    body: tuple[ir.Operation, ...]
+    readers: tuple[Reader, ...]
+    stored: bool
+    refused: tuple[tuple[Node, Refusal], ...]
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The tensors that an element is made of."""
+        arguments = [ir.BlockArgument(op.operands[0]).arg_number for op in self.body if op.name == "fuse.load"]
+        return tuple(dict.fromkeys(self.producer.operands[n] for n in arguments))
+
+    def gain(self) -> Gain:
+        """What computing the tensor in all ``readers`` saves.
+
+        Saved are the reads of the tensor; its store, unless something else needs it; the launch of the
+        producer and what it reads, where nothing is left of it.  Paid are the reads of the inputs, and the
+        operations for each element that is loaded, as often as it is.
+        """
+        graph, summary = self.graph, self.graph.summaries[self.producer.index]
+        size = graph.bytes_of(self.producer.results[self.result])
+        users = graph.deps.users
+        gone = not self.stored and all(
+            not users[value] for n, value in enumerate(self.producer.results) if n != self.result
+        )
+        saved = size * (not self.stored)
+        if gone:
+            saved += sum(graph.bytes_of(v) for v in dict.fromkeys(self.producer.reads))
+        for reader in {reader.node.index: reader for reader in self.readers}.values():
+            there = set(reader.node.reads)
+            saved += size - sum(graph.bytes_of(v) for v in self.inputs if v not in there)
+        names = Counter(op.name for op in self.body)
+        weight = sum(slots(name) * count for name, count in names.items())
+        lanes = sum(load.lanes for reader in self.readers for load in reader.loads)
+        spent = lanes * (weight + LOAD * max(0, names["fuse.load"] - 1))
+        if not self.stored:
+            spent -= weight * graph.sizes.estimate(summary.points)
+        return Gain(saved, int(gone), spent)
+
+
+def prologues(graph: GroupGraph) -> Iterator[Prologue]:
+    """The tensors of scalar kernels that users' kernels take, in program order."""
+    finder = _Finder(graph)
+    for index, summary in graph.summaries.items():
+        for write in summary.writes:
+            found = finder.prologue(graph.deps.nodes[index], summary, write.result)
+            if found is not None:
+                yield found
+
+
+def judged(found: Prologue, hardware: Hardware) -> Refusal | None:
+    """Why a tensor is not computed by its readers though it can be; None where that saves time."""
+    gain = found.gain()
+    microseconds = gain.microseconds(hardware)
+    if microseconds > 0:
+        return None
+    numbers = {"saved_bytes": gain.saved_bytes, "slots": gain.slots, "saved_us": round(microseconds, 2)}
+    return Refusal("slower", numbers)
+
+
+@dataclass(frozen=True)
+class _UsersKernel:
+    """What the loads of a user's kernel are."""
+
+    effects: Sequence[PointerEffects | None]
+    accesses: Accesses
+    space: KernelSpace
+    programs: tuple[Expr, ...]
+
+    @staticmethod
+    def of(func: ir.Operation) -> "_UsersKernel":
+        grid = tuple(parse(text) for text in strings(func.attributes["fuse.grid"]))
+        return _UsersKernel(pointer_effects(func), accesses(func), KernelSpace.of(func), grid)
+
+
+class _Finder:
+    """Each kernel is read once."""
+
+    def __init__(self, graph: GroupGraph) -> None:
+        self.graph = graph
+        self._users: dict[str, _UsersKernel] = {}
+        self.writers: dict[int, list[int]] = {}  #: by storage, the nodes that write to it
+        for node in graph.deps.nodes:
+            for value in (*node.destinations, *node.mutated):
+                self.writers.setdefault(graph.deps.roots[value], []).append(node.index)
+
+    def prologue(self, made: Node, summary: Summary, result: int) -> Prologue | None:
+        """None where no user's kernel loads the tensor."""
+        uses = list(self._uses(made.results[result], ()))
+        takers = [(node, n, views) for node, n, views in uses if _is_users(node) and n not in node.ties]
+        if not takers:
+            return None
+        body, store, why = self._body(made, summary, result)
+        readers, refused = [], []
+        for node, operand, views in takers:
+            found = why or self._reader(made, node, operand, views, store, body)
+            if isinstance(found, Reader):
+                readers.append(found)
+            else:
+                refused.append((node, found))
+        stored = len(readers) < len(uses)
+        return Prologue(self.graph, made, result, body, tuple(readers), stored, tuple(refused))
+
+    def _uses(
+        self, value: int, views: tuple[ir.Operation, ...]
+    ) -> Iterator[tuple[Node, int, tuple[ir.Operation, ...]]]:
+        """Each node that uses a value or a view of it, with the operand and the views in between."""
+        for index in self.graph.deps.users[value]:
+            node = self.graph.deps.nodes[index]
+            if node.kind == "fuse.view":
+                yield from self._uses(node.results[0], (*views, node.op))
+            elif node.kind != "fuse.after":
+                yield from ((node, n, views) for n, v in enumerate(node.operands) if v == value)
+
+    def _body(
+        self, made: Node, summary: Summary, result: int
+    ) -> tuple[tuple[ir.Operation, ...], ir.Operation | None, Refusal | None]:
+        """The ops that compute an element and the op that stores it, or why they cannot run elsewhere."""
+        write = next(w for w in summary.writes if w.result == result)
+        assert made.callee is not None, "a kernel"
+        store = list(made.callee.regions[0].blocks[0].operations)[-1].operands[result].owner.operation
+        if not write.is_plain or summary.asserts or not self.graph.is_fresh(made.destinations[result]):
+            return (), store, Refusal("other-element")
+        body = _slice(made.callee, store)
+        if any(op.name in ("fuse.rand", *(c.op for c in summary.crossings)) for op in body):
+            return (), store, Refusal("crosses-points")
+        return body, store, None
+
+    def _reader(
+        self,
+        made: Node,
+        node: Node,
+        operand: int,
+        views: Sequence[ir.Operation],
+        store: ir.Operation | None,
+        body: Sequence[ir.Operation],
+    ) -> Reader | Refusal:
+        assert node.callee is not None and made.callee is not None and store is not None
+        if node.name not in self._users:
+            self._users[node.name] = _UsersKernel.of(node.callee)
+        user = self._users[node.name]
+        effects = user.effects[operand]
+        if effects is None or effects != PointerEffects(read=True):
+            return Refusal("not-only-loaded")
+        if self._overwritten(made, node, body):
+            return Refusal("overwritten")
+        producer = Kernel.of(made.callee)
+        stored = next(a for a in producer.stores if a.op == store)
+        spec = TensorSpec.of(node.callee.regions[0].blocks[0].arguments[operand].type)
+        loads = []
+        for op, access in user.accesses.by_op.items():
+            if operand not in access.arguments:
+                continue
+            if op.name != "tt.load" or len(access.arguments) > 1:
+                return Refusal("unknown-elements")
+            if str(element_of(op.results[0].type)) != spec.element:
+                return Refusal("unknown-elements")
+            at, lanes = coordinates_of(access, spec, user.space), self._lanes(access, user)
+            if at is None or lanes is None:
+                return Refusal("unknown-elements")
+            read = list(at.at)
+            for view in reversed(views):
+                point = {f"v{n}": e for n, e in enumerate(read)}
+                read = [simplify(parse(e).subs(point), at.facts) for e in strings(view.attributes["map"])]
+            solution = solve(stored.coords, read, producer.dims, at.extents, at.facts)
+            if solution is None or not solution.inside:
+                return Refusal("other-element")
+            if any(not producer.op_dims[one] <= solution.mapping.keys() for one in body):
+                return Refusal("other-element")
+            loads.append(Load(op, at, solution.mapping, lanes))
+        return Reader(node, operand, tuple(loads)) if loads else Refusal("not-only-loaded")
+
+    def _overwritten(self, made: Node, node: Node, body: Sequence[ir.Operation]) -> bool:
+        """Whether something writes to an input from the producer on, up to the user's kernel and its end."""
+        roots = self.graph.deps.roots
+        for op in body:
+            if op.name == "fuse.load":
+                value = made.operands[ir.BlockArgument(op.operands[0]).arg_number]
+                writers = self.writers.get(roots[value], ())
+                if any(made.index <= writer <= node.index for writer in writers):
+                    return True
+        return False
+
+    def _lanes(self, access: PointerAccess, user: _UsersKernel) -> int | None:
+        """How many elements all programs load; None where a loop's turns are not known."""
+        sizes = self.graph.sizes
+        programs = [max(1, sizes.estimate(extent)) for extent in user.programs]
+        middle = {f"p{n}'": extent // 2 for n, extent in enumerate(programs)}
+        total = 1
+        for extent in (*programs, *access.shape):
+            total *= extent
+        for loop in access.loops:
+            if loop.lower is None or loop.upper is None or loop.step is None:
+                return None
+            bounds = [user.space.renamed(e) for e in (loop.lower, loop.upper, loop.step)]
+            lower, upper, step = (
+                int(e.evaluate({s: middle.get(s, sizes.hints.get(s, UNKNOWN)) for s in e.symbols()}))
+                for e in bounds
+            )
+            total *= max(1, -((lower - upper) // max(1, step)))
+        return total
+
+
+def _is_users(node: Node) -> bool:
+    return node.callee is not None and is_users(node.callee)
+
+
+def _slice(func: ir.Operation, store: ir.Operation) -> tuple[ir.Operation, ...]:
+    """The ops of a kernel that the value of ``store`` is made of, in order."""
+    needed: set[ir.Operation] = set()
+    waiting = [store.operands[1]]
+    while waiting:
+        value = waiting.pop()
+        if not isinstance(value.owner, ir.Block) and value.owner.operation not in needed:
+            needed.add(value.owner.operation)
+            waiting.extend(value.owner.operation.operands)
+    return tuple(op.operation for op in func.regions[0].blocks[0].operations if op.operation in needed)
+
+
+__all__ = ["RULES", "Load", "Prologue", "Reader", "Refusal", "judged", "prologues"]
