@@ -18,6 +18,7 @@ from .expand_dots import ExpandDots
 from .fold_ranges import FoldRanges
 from .fold_views import FoldViews
 from .fuse_horizontal import FuseHorizontal
+from .fuse_user_prologues import FuseUserPrologues
 from .fuse_vertical import FuseVertical
 from .keep_float32 import KeepFloat32
 from .lower_control_deps import LowerControlDeps
@@ -81,6 +82,7 @@ def default_pipeline(
             EliminateDead(),  # results that only fused consumers read
             RecomputeProducers(hardware=hardware),  # what stayed apart may be cheaper to compute again
             MaterializeFusion(),  # merge each copy with its reader
+            FuseUserPrologues(hardware=hardware),  # producers are whole now: users' kernels may compute them
             EliminateDead(),  # originals that nobody reads any more
             ExpandDots(),  # what holds for sums holds for products
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits

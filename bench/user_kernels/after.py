@@ -16,7 +16,7 @@ E4M3 = torch.float8_e4m3fn
 def matmul_bias_gelu(source: Source, m: int, n: int, k: int) -> Launching:
     """a [m, k] @ b [k, n], then + bias [n] and GELU."""
     # 16 is the smallest tile that a product takes
-    tile = {"BM": min(128, m), "BN": min(256, n), "BK": min(64, k), "GROUP": 8}
+    tile = {"BM": min(128, m), "BN": min(128, n), "BK": min(64, k), "GROUP": 8}
 
     def launch(a: Tensor, b: Tensor, bias: Tensor, fused: bool) -> Tensor:
         c = torch.empty((m, n), dtype=a.dtype, device=a.device)
@@ -141,8 +141,8 @@ def attention_gate(source: Source, batch: int, heads: int, length: int, width: i
         out = torch.empty_like(q)
         grid = (triton.cdiv(length, block[0]), batch * heads)
         attention[grid](
-            q, k, v, gate, out, length, width**-0.5, BM=block[0], BN=block[1], D=width, FUSED=fused,
-            num_warps=8 if width > 64 else 4, num_stages=3,
+            q, k, v, gate, out, length, BM=block[0], BN=block[1], D=width, FUSED=fused,
+            num_warps=8, num_stages=3,
         )  # fmt: skip
         return out
 

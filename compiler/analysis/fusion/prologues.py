@@ -32,6 +32,7 @@ RULES: Mapping[str, str] = {
     "crosses-points": "an element is made of several points of the producer, or of random numbers",
     "other-element": "what the producer stores for the loaded element is not known",
     "overwritten": "what the tensor is made of is overwritten before the user's kernel ends",
+    "no-tile-form": "an op of the producer has no form on tiles",
     "slower": "computing the tensor at each load takes longer than storing it once and loading it",
 }
 
@@ -73,12 +74,15 @@ class Reader:
 class Prologue:
     """A tensor that users' kernels load.
 
-    body: the ops that compute an element, in the order of the producer.  readers: the kernels that can
-    compute it.  stored: whether something else needs it in memory.  refused: the readers that cannot, and why.
+    kernel, producer: the scalar kernel and its call.  store, result: which of its tensors it is.  body: the
+    ops that compute an element, in order.  readers: the kernels that can compute it.  stored: whether
+    something else needs it in memory.  refused: the readers that cannot, and why.
     """
 
     graph: GroupGraph
+    kernel: Kernel
     producer: Node
+    store: ir.Operation
     result: int
     body: tuple[ir.Operation, ...]
     readers: tuple[Reader, ...]
@@ -86,10 +90,14 @@ class Prologue:
     refused: tuple[tuple[Node, Refusal], ...]
 
     @property
+    def loaded(self) -> frozenset[int]:
+        """The arguments of the producer that an element is made of."""
+        return frozenset(a.argument for a in self.kernel.loads if a.op in self.body)
+
+    @property
     def inputs(self) -> tuple[int, ...]:
-        """The tensors that an element is made of."""
-        arguments = [ir.BlockArgument(op.operands[0]).arg_number for op in self.body if op.name == "fuse.load"]
-        return tuple(dict.fromkeys(self.producer.operands[n] for n in arguments))
+        """The tensors that an element is made of, as values of ``@main``."""
+        return tuple(dict.fromkeys(self.producer.operands[n] for n in sorted(self.loaded)))
 
     def gain(self) -> Gain:
         """What computing the tensor in all ``readers`` saves.
@@ -171,16 +179,19 @@ class _Finder:
         takers = [(node, n, views) for node, n, views in uses if _is_users(node) and n not in node.ties]
         if not takers:
             return None
-        body, store, why = self._body(made, summary, result)
+        assert made.callee is not None, "a kernel"
+        kernel = Kernel.of(made.callee)
+        store = list(made.callee.regions[0].blocks[0].operations)[-1].operands[result].owner.operation
+        body, why = self._body(made, summary, result, store)
         readers, refused = [], []
         for node, operand, views in takers:
-            found = why or self._reader(made, node, operand, views, store, body)
+            found = why or self._reader(kernel, made, node, operand, views, store, body)
             if isinstance(found, Reader):
                 readers.append(found)
             else:
                 refused.append((node, found))
         stored = len(readers) < len(uses)
-        return Prologue(self.graph, made, result, body, tuple(readers), stored, tuple(refused))
+        return Prologue(self.graph, kernel, made, store, result, body, tuple(readers), stored, tuple(refused))
 
     def _uses(
         self, value: int, views: tuple[ir.Operation, ...]
@@ -194,29 +205,29 @@ class _Finder:
                 yield from ((node, n, views) for n, v in enumerate(node.operands) if v == value)
 
     def _body(
-        self, made: Node, summary: Summary, result: int
-    ) -> tuple[tuple[ir.Operation, ...], ir.Operation | None, Refusal | None]:
-        """The ops that compute an element and the op that stores it, or why they cannot run elsewhere."""
+        self, made: Node, summary: Summary, result: int, store: ir.Operation
+    ) -> tuple[tuple[ir.Operation, ...], Refusal | None]:
+        """The ops that compute an element, or why they cannot run elsewhere."""
         write = next(w for w in summary.writes if w.result == result)
-        assert made.callee is not None, "a kernel"
-        store = list(made.callee.regions[0].blocks[0].operations)[-1].operands[result].owner.operation
         if not write.is_plain or summary.asserts or not self.graph.is_fresh(made.destinations[result]):
-            return (), store, Refusal("other-element")
+            return (), Refusal("other-element")
+        assert made.callee is not None, "a kernel"
         body = _slice(made.callee, store)
         if any(op.name in ("fuse.rand", *(c.op for c in summary.crossings)) for op in body):
-            return (), store, Refusal("crosses-points")
-        return body, store, None
+            return (), Refusal("crosses-points")
+        return body, None
 
     def _reader(
         self,
+        producer: Kernel,
         made: Node,
         node: Node,
         operand: int,
         views: Sequence[ir.Operation],
-        store: ir.Operation | None,
+        store: ir.Operation,
         body: Sequence[ir.Operation],
     ) -> Reader | Refusal:
-        assert node.callee is not None and made.callee is not None and store is not None
+        assert node.callee is not None, "a kernel"
         if node.name not in self._users:
             self._users[node.name] = _UsersKernel.of(node.callee)
         user = self._users[node.name]
@@ -225,7 +236,6 @@ class _Finder:
             return Refusal("not-only-loaded")
         if self._overwritten(made, node, body):
             return Refusal("overwritten")
-        producer = Kernel.of(made.callee)
         stored = next(a for a in producer.stores if a.op == store)
         spec = TensorSpec.of(node.callee.regions[0].blocks[0].arguments[operand].type)
         loads = []

@@ -7,7 +7,7 @@ caller says what the dims are and which loads are known.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...analysis.kernel.precision import beside_one_ops, coarse_ops
@@ -66,15 +66,16 @@ class ScalarBody:
         self.values: dict[ir.Value, ir.Value] = dict(place.others)
         self._accessed = {a.op: a.argument for a in (*kernel.loads, *kernel.stores)}
 
-    def emit(self) -> dict[ir.Operation, ir.Value]:
-        """Emits everything but the stores.  Returns what each store writes, as a tile of the element type in
-        memory.  Raises ``NoTileForm``.
+    def emit(self, only: Collection[ir.Operation] | None = None) -> dict[ir.Operation, ir.Value]:
+        """Emits everything but the stores, or ``only`` these ops.  Returns what each store writes whose value
+        is emitted, as a tile of the element type in memory.  Raises ``NoTileForm``.
         """
         stored: dict[ir.Operation, ir.Value] = {}
         for op in (o.operation for o in self.kernel.func.regions[0].blocks[0].operations):
             if op.name == "fuse.store":
-                stored[op] = to_memory(self.builder, self.operand(op.operands[1]))
-            elif op.name != "func.return":
+                if only is None or op.operands[1].owner in only:
+                    stored[op] = to_memory(self.builder, self.operand(op.operands[1]))
+            elif op.name != "func.return" and (only is None or op in only):
                 with op.location:
                     for result, value in zip(op.results, self._emitted(op), strict=True):
                         self.values[result] = value

@@ -1,0 +1,160 @@
+"""A user's Triton kernel whose body other kernels are written into: its arguments, and what becomes dead.
+Helpers of the passes that fuse with users' kernels, not a pass.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from ...compiler.analysis.user_kernel.flow import Flow
+from ...compiler.analysis.user_kernel.op_kinds import COMPUTED, FOLDS, PURE_DIALECTS
+from ...compiler.ir.kernel import argument_attributes, bounds_of, kernel_ties, named_sizes
+from ...compiler.ir.layout import TensorSpec
+from ...compiler.mlir import ir
+from .kernels import result_types, set_signature
+from .names import listed
+from .program import Program
+
+
+class UsersKernel:
+    """The kernel of one call, which nothing else calls.  ``finish`` makes the call agree with it.
+
+    kernel: the function.  operands: of the call, one for each argument.
+    """
+
+    def __init__(self, program: Program, call: ir.Operation) -> None:
+        self.program, self.call = program, call
+        self.kernel = program.own(call, program.callee(call))
+        self.block = self.kernel.regions[0].blocks[0]
+        self.operands: list[ir.Value] = list(call.operands)
+        self._attributes = argument_attributes(self.kernel)
+        self._given: dict[ir.Value, int] = {}
+        for number, value in enumerate(self.operands):
+            self._given.setdefault(value, number)
+        self._symbols: Mapping[str, ir.Value] | None = None
+
+    # --- arguments ------------------------------------------------------------------------------------------
+    def argument(self, value: ir.Value) -> ir.Value:
+        """The argument that ``value`` of ``@main`` is passed as; a new one where there is none."""
+        if value not in self._given:
+            if isinstance(value.type, ir.RankedTensorType):
+                for name in TensorSpec.of(value.type).symbols:
+                    self.size(name)
+            self._add(value, {})
+        return self.block.arguments[self._given[value]]
+
+    def size(self, name: str) -> ir.Value:
+        """The argument that is the size symbol ``name``; a new one where there is none."""
+        for number, attributes in enumerate(self._attributes):
+            if "fuse.sym" in attributes and ir.StringAttr(attributes["fuse.sym"]).value == name:
+                return self.block.arguments[number]
+        if self._symbols is None:
+            self._symbols = self.program.symbols()
+        bounds = bounds_of(self.program.facts(), name)
+        self._add(self._symbols[name], {"fuse.sym": ir.StringAttr.get(name), **bounds})
+        return self.block.arguments[len(self.operands) - 1]
+
+    def sizes(self) -> dict[str, ir.Value]:
+        """The size arguments by name."""
+        self._sign()
+        return {name: self.block.arguments[n] for name, n in named_sizes(self.kernel).items()}
+
+    def base(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        """The address, of type ``type_``, of the tensor that is ``value`` in the call."""
+        argument = self.argument(value)
+        for use in argument.uses:
+            op = use.owner.operation
+            if op.name == "fuse.base" and op.results[0].type == type_:
+                op.move_before(next(iter(self.block.operations)))
+                return op.results[0]
+        with ir.InsertionPoint.at_block_begin(self.block), self.kernel.location:
+            return ir.Operation.create("fuse.base", [type_], [argument]).results[0]
+
+    def _add(self, value: ir.Value, attributes: dict[str, ir.Attribute]) -> None:
+        self.block.add_argument(value.type, self.kernel.location)
+        self._given[value] = len(self.operands)
+        self.operands.append(value)
+        self._attributes.append(attributes)
+
+    # --- the end --------------------------------------------------------------------------------------------
+    def finish(self, names: Sequence[str], locations: Sequence[ir.Location]) -> ir.Operation:
+        """Removes what is dead, and the tensor arguments that are not accessed any more.  Returns the new
+        call.  The kernel is named after ``names``, and both say the locations, too.
+        """
+        self._remove_dead()
+        ties = kernel_ties(self.kernel)
+        for argument in self.block.arguments:
+            if argument.arg_number not in ties:
+                _forget_address(argument)
+        self._remove_dead()
+        dropped = [
+            n
+            for n, argument in enumerate(self.block.arguments)
+            if n not in ties
+            and isinstance(argument.type, ir.RankedTensorType)
+            and next(iter(argument.uses), None) is None
+        ]
+        for n in reversed(dropped):
+            self.block.erase_argument(n)
+            del self._attributes[n], self.operands[n]
+        moved = [tie - sum(n < tie for n in dropped) for tie in ties]
+        self.kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(moved)
+        types = self._sign()
+        call, program = self.call, self.program
+        call.location = self.kernel.location = ir.Location.fused([*locations, call.location])
+        program.rename(self.kernel, call, program.unique_name(f"fused{listed(names)}"))
+        new = program.recall(call, self.kernel, self.operands, types)
+        for old, result in zip(call.results, new.results, strict=True):
+            old.replace_all_uses_with(result)
+        program.erase_call(call)
+        return new
+
+    def _sign(self) -> list[ir.Type]:
+        """Makes the signature agree with the arguments; returns the types of the results."""
+        tile, types = self.kernel.attributes["fuse.tile"], result_types(self.kernel)
+        set_signature(self.kernel, types, self._attributes)
+        self.kernel.attributes["fuse.tile"] = tile  # it says how the kernel is launched, and names no dims
+        return types
+
+    def _remove_dead(self) -> None:
+        """Erases what only computes and what nobody uses."""
+
+        def visit(block: ir.Block) -> None:
+            for op in reversed([o.operation for o in block.operations]):
+                unused = all(next(iter(result.uses), None) is None for result in op.results)
+                if len(op.results) and unused and _only_computes(op):
+                    op.erase()
+                    continue
+                for region in op.regions:
+                    for inner in region.blocks:
+                        visit(inner)
+
+        visit(self.block)
+
+
+def _only_computes(op: ir.Operation) -> bool:
+    volatile = op.name == "tt.load" and "isVolatile" in op.attributes
+    if volatile and ir.BoolAttr(op.attributes["isVolatile"]).value:
+        return False
+    return (
+        op.name in COMPUTED - {"llvm.intr.assume", "gpu.barrier"}
+        or op.name == "tt.load"
+        or op.name.partition(".")[0] in PURE_DIALECTS
+        or op.name.startswith(FOLDS)
+    )
+
+
+def _forget_address(argument: ir.Value) -> None:
+    """Takes the place of an address by which nothing is accessed, but which a loop still moves: 0 does."""
+    uses = [use.owner.operation for use in argument.uses]
+    if (
+        not uses
+        or any(op.name != "fuse.base" for op in uses)
+        or next(Flow().uses(argument), None) is not None
+    ):
+        return
+    for op in uses:
+        with ir.InsertionPoint(op), op.location:
+            i64 = ir.IntegerType.get_signless(64)
+            zero = ir.Operation.create("arith.constant", [i64], [], {"value": ir.IntegerAttr.get(i64, 0)})
+            null = ir.Operation.create("tt.int_to_ptr", [op.results[0].type], [zero.results[0]])
+        op.results[0].replace_all_uses_with(null.results[0])
+        op.erase()
