@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.prologues import Load, Prologue, Reader, Refusal, judged, prologues
+from ..compiler.analysis.fusion.user_prologues import Load, Prologue, Reader, Refusal, judged, prologues
 from ..compiler.analysis.program.dependences import Node
 from ..compiler.analysis.user_kernel.integers import Integers
 from ..compiler.analysis.user_kernel.maps import accesses
@@ -50,13 +50,14 @@ class FuseUserPrologues(AnalysisPass):
     memory, only the loads.  Paid are the loads of the inputs, and the operations, as often as the programs of
     the kernel load each element.
 
-    The rules that refuse, each a remark (``compiler/analysis/fusion/prologues.py``):
+    The rules that refuse, each a remark (``compiler/analysis/fusion/user_prologues.py``):
 
     * ``not-only-loaded``: the kernel also stores to the tensor, updates it atomically, or lets its address
       escape;
     * ``unknown-elements``: a load's map or mask is not known, a descriptor loads, or the tensor has gaps;
     * ``crosses-points``: the producer reduces, scans, multiplies matrices or draws random numbers for it;
     * ``other-element``: the producer's store is guarded or indirect, or does not prove to cover the element;
+    * ``asserts``: the producer checks an index or a condition, and has to run;
     * ``overwritten``: an input is overwritten before the user's kernel ends, by that kernel too;
     * ``no-tile-form``: an op of the producer has no form on tiles;
     * ``slower``: the estimate is negative.
@@ -117,8 +118,8 @@ class FuseUserPrologues(AnalysisPass):
 
 
 class _Writer:
-    """Writes producers into the kernel of one call.  Loads are replaced in the end, as addresses of others may
-    be made of their values.
+    """Writes producers into the kernel of one call.  Loads are replaced in the end, as addresses of other
+    loads may be made of their values.
     """
 
     def __init__(self, program: Program, reader: Reader) -> None:

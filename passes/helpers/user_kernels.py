@@ -4,7 +4,6 @@ Helpers of the passes that fuse with users' kernels, not a pass.
 
 from collections.abc import Mapping, Sequence
 
-from ...compiler.analysis.user_kernel.flow import Flow
 from ...compiler.analysis.user_kernel.op_kinds import COMPUTED, FOLDS, PURE_DIALECTS
 from ...compiler.ir.kernel import argument_attributes, bounds_of, kernel_ties, named_sizes
 from ...compiler.ir.layout import TensorSpec
@@ -80,17 +79,16 @@ class UsersKernel:
         call.  The kernel is named after ``names``, and both say the locations, too.
         """
         self._remove_dead()
+        while self._settle_loops():
+            self.program.clean(self.kernel)
+            self._remove_dead()
         ties = kernel_ties(self.kernel)
-        for argument in self.block.arguments:
-            if argument.arg_number not in ties:
-                _forget_address(argument)
-        self._remove_dead()
         dropped = [
             n
             for n, argument in enumerate(self.block.arguments)
             if n not in ties
             and isinstance(argument.type, ir.RankedTensorType)
-            and next(iter(argument.uses), None) is None
+            and _is_unused(argument)
         ]
         for n in reversed(dropped):
             self.block.erase_argument(n)
@@ -114,12 +112,35 @@ class UsersKernel:
         self.kernel.attributes["fuse.tile"] = tile  # it says how the kernel is launched, and names no dims
         return types
 
+    def _settle_loops(self) -> bool:
+        """Makes loops carry unchanged what nothing needs; upstream's patterns then remove it from the loop.
+        Returns whether there was any.
+        """
+        loops: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "scf.for":
+                loops.append(op.operation)
+            return ir.WalkResult.ADVANCE
+
+        self.kernel.walk(visit)
+        found = False
+        for loop in loops:
+            body = loop.regions[0].blocks[0]
+            end = list(body.operations)[-1].operation
+            for n, result in enumerate(loop.results):
+                carried = body.arguments[n + 1]
+                if end.operands[n] != carried and _is_unused(result) and _only_moves(carried, end):
+                    end.operands[n] = carried
+                    found = True
+        return found
+
     def _remove_dead(self) -> None:
         """Erases what only computes and what nobody uses."""
 
         def visit(block: ir.Block) -> None:
             for op in reversed([o.operation for o in block.operations]):
-                unused = all(next(iter(result.uses), None) is None for result in op.results)
+                unused = all(_is_unused(result) for result in op.results)
                 if len(op.results) and unused and _only_computes(op):
                     op.erase()
                     continue
@@ -142,19 +163,24 @@ def _only_computes(op: ir.Operation) -> bool:
     )
 
 
-def _forget_address(argument: ir.Value) -> None:
-    """Takes the place of an address by which nothing is accessed, but which a loop still moves: 0 does."""
-    uses = [use.owner.operation for use in argument.uses]
-    if (
-        not uses
-        or any(op.name != "fuse.base" for op in uses)
-        or next(Flow().uses(argument), None) is not None
-    ):
-        return
-    for op in uses:
-        with ir.InsertionPoint(op), op.location:
-            i64 = ir.IntegerType.get_signless(64)
-            zero = ir.Operation.create("arith.constant", [i64], [], {"value": ir.IntegerAttr.get(i64, 0)})
-            null = ir.Operation.create("tt.int_to_ptr", [op.results[0].type], [zero.results[0]])
-        op.results[0].replace_all_uses_with(null.results[0])
-        op.erase()
+def _is_unused(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is None
+
+
+def _only_moves(carried: ir.Value, end: ir.Operation) -> bool:
+    """Whether what a loop carries serves nothing but to make its own next value, an operand of ``end``."""
+    number = ir.BlockArgument(carried).arg_number - 1
+    seen: set[ir.Operation] = set()
+    waiting = [carried]
+    while waiting:
+        for use in waiting.pop().uses:
+            op = use.owner.operation
+            if op == end:
+                if use.operand_number != number:
+                    return False
+            elif not _only_computes(op) or len(op.regions):
+                return False
+            elif op not in seen:
+                seen.add(op)
+                waiting.extend(op.results)
+    return True

@@ -299,7 +299,7 @@ def _same_width(op: ir.Operation) -> bool:
     if before is None or after is None:
         return False
     widths = [getattr(type_, "width", None) for type_ in (before, after)]
-    return widths[0] is not None and widths[0] == widths[1]
+    return None not in widths and max(widths[0], 8) == max(widths[1], 8)  # a bool is a byte
 
 
 def _lanes(op: ir.Operation) -> dict[str, Expr | int] | None:

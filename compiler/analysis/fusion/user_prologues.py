@@ -8,10 +8,10 @@ is made of is computed there once more, in place of the load.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...base.hardware import Hardware
-from ...index import Expr, parse, simplify, solve
+from ...index import Expr, const, parse, simplify, solve
 from ...ir.dialects.tt_types import element_of
 from ...ir.kernel import Kernel, is_users, strings
 from ...ir.layout import TensorSpec
@@ -31,6 +31,7 @@ RULES: Mapping[str, str] = {
     "unknown-elements": "it is not known which element of the tensor each lane of a load is",
     "crosses-points": "an element is made of several points of the producer, or of random numbers",
     "other-element": "what the producer stores for the loaded element is not known",
+    "asserts": "the producer checks something, and has to run",
     "overwritten": "what the tensor is made of is overwritten before the user's kernel ends",
     "no-tile-form": "an op of the producer has no form on tiles",
     "slower": "computing the tensor at each load takes longer than storing it once and loading it",
@@ -176,7 +177,7 @@ class _Finder:
     def prologue(self, made: Node, summary: Summary, result: int) -> Prologue | None:
         """None where no user's kernel loads the tensor."""
         uses = list(self._uses(made.results[result], ()))
-        takers = [(node, n, views) for node, n, views in uses if _is_users(node) and n not in node.ties]
+        takers = [(node, n, views) for node, n, views in uses if _is_users(node)]
         if not takers:
             return None
         assert made.callee is not None, "a kernel"
@@ -209,7 +210,9 @@ class _Finder:
     ) -> tuple[tuple[ir.Operation, ...], Refusal | None]:
         """The ops that compute an element, or why they cannot run elsewhere."""
         write = next(w for w in summary.writes if w.result == result)
-        if not write.is_plain or summary.asserts or not self.graph.is_fresh(made.destinations[result]):
+        if summary.asserts:
+            return (), Refusal("asserts")
+        if not write.is_plain or not self.graph.is_fresh(made.destinations[result]):
             return (), Refusal("other-element")
         assert made.callee is not None, "a kernel"
         body = _slice(made.callee, store)
@@ -232,19 +235,20 @@ class _Finder:
             self._users[node.name] = _UsersKernel.of(node.callee)
         user = self._users[node.name]
         effects = user.effects[operand]
-        if effects is None or effects != PointerEffects(read=True):
+        if operand in node.ties or effects != PointerEffects(read=True):
             return Refusal("not-only-loaded")
         if self._overwritten(made, node, body):
             return Refusal("overwritten")
         stored = next(a for a in producer.stores if a.op == store)
         spec = TensorSpec.of(node.callee.regions[0].blocks[0].arguments[operand].type)
+        spec = replace(spec, offset=const(0))  # the address is that of the first element
         loads = []
         for op, access in user.accesses.by_op.items():
             if operand not in access.arguments:
                 continue
             if op.name != "tt.load" or len(access.arguments) > 1:
                 return Refusal("unknown-elements")
-            if str(element_of(op.results[0].type)) != spec.element:
+            if str(element_of(op.results[0].type)) != _in_memory(spec.element):
                 return Refusal("unknown-elements")
             at, lanes = coordinates_of(access, spec, user.space), self._lanes(access, user)
             if at is None or lanes is None:
@@ -290,6 +294,11 @@ class _Finder:
             )
             total *= max(1, -((lower - upper) // max(1, step)))
         return total
+
+
+def _in_memory(element: str) -> str:
+    """What a load of a tensor of this element type gives."""
+    return "i8" if element == "i1" else element.removeprefix("u")
 
 
 def _is_users(node: Node) -> bool:
