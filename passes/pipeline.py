@@ -18,6 +18,7 @@ from .expand_dots import ExpandDots
 from .fold_ranges import FoldRanges
 from .fold_views import FoldViews
 from .fuse_horizontal import FuseHorizontal
+from .fuse_user_epilogues import FuseUserEpilogues
 from .fuse_vertical import FuseVertical
 from .keep_float32 import KeepFloat32
 from .lower_control_deps import LowerControlDeps
@@ -86,6 +87,7 @@ def default_pipeline(
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
             NarrowStores(),  # write only the part that changes, once fusion of the whole is over
             FoldRanges(),  # what extents decide needs no code
+            FuseUserEpilogues(hardware=hardware),  # what reads a user's kernel is one kernel by now, and rounds as it will
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition
