@@ -1,21 +1,25 @@
-"""``fuse-user-epilogues``: what reads the result of a user's Triton kernel is computed where that stores it."""
+"""``fuse-user-epilogues``: what reads a user's Triton kernel is computed where that stores its result."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
-from ..compiler.analysis.fusion.user_epilogues import EpilogueRefused, Writer, plan_epilogue
+from ..compiler.analysis.fusion.epilogue_estimate import microseconds
+from ..compiler.analysis.fusion.score import pays
+from ..compiler.analysis.fusion.user_epilogues import EpilogueRefused, EpilogueSite, Writer, plan_epilogue
 from ..compiler.analysis.program.dependences import Dependences, Node
+from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_ops import NoTileForm
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, is_users, program_facts
 from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
 from .helpers.program import Program
 from .helpers.user_epilogue import Epilogue
-from .pass_base import AnalysisPass
+from .pass_base import AnalysisPass, hardware_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class FuseUserEpilogues(AnalysisPass):
         program = analyses.get(Program)
         if not any(is_users(function) for function in program.functions.values()):
             return
-        fuser = _Fuser(self.name, module, program, remarks)
+        fuser = _Fuser(self.name, module, program, remarks, hardware_of(self.hardware, self, module))
         while fuser.fuse_one():
             pass
         fuser.report_missed()
@@ -65,8 +69,11 @@ class _About(TypedDict):
 class _Fuser:
     """The pairs of one module, and why those that were tried stay apart."""
 
-    def __init__(self, name: str, module: ir.Module, program: Program, remarks: Remarks) -> None:
+    def __init__(
+        self, name: str, module: ir.Module, program: Program, remarks: Remarks, hardware: Hardware
+    ) -> None:
         self.name, self.module, self.program, self.remarks = name, module, program, remarks
+        self.hardware, self.hints = hardware, hints_of(program.main)
         self.facts = program_facts(program.main)
         self.writers: dict[str, Writer] = {}
         self.refused: dict[tuple[ir.Operation, ir.Operation], EpilogueRefused] = {}
@@ -104,9 +111,11 @@ class _Fuser:
         if writer.name not in self.writers:
             self.writers[writer.name] = Writer(writer.callee, self.facts)
         arguments = {a: writer.ties[r] for a, r in read.items()}
-        plan_epilogue(self.writers[writer.name], Kernel.of(reader.callee), arguments)
+        kernel, known = Kernel.of(reader.callee), self.writers[writer.name]
+        sites = plan_epilogue(known, kernel, arguments)
         ahead = _ahead(deps, writer, reader)
         gone = frozenset(r for r in read.values() if set(deps.users[writer.results[r]]) == {reader.index})
+        self._require_gain(known, kernel, sites[0], {writer.ties[r] for r in gone})
         about = _named(writer, reader)
         for node in ahead:
             node.op.move_before(writer.op)
@@ -119,6 +128,19 @@ class _Fuser:
             raise EpilogueRefused("no-form", str(error)) from error
         message = f"{reader.name} is computed where the user's kernel {writer.name} stores its result"
         self._report("passed", "fused", message, about, stores_left=len(read) - len(gone))
+
+    def _require_gain(self, writer: Writer, reader: Kernel, site: EpilogueSite, gone: Iterable[int]) -> None:
+        """Raises EpilogueRefused where the estimate says that the reader is faster alone."""
+        stored = [
+            (writer.spec(argument), writer.coordinates(access, argument))
+            for argument in gone
+            for _, access in writer.stores(argument)[:1]
+        ]
+        together, apart = microseconds(reader, site, stored, self.hints, self.hardware)
+        if not pays(together, apart, self.hardware):
+            message = "its accesses would be spread over memory by the tiles of the user's kernel"
+            numbers = {"us_together": round(together, 2), "us_apart": round(apart, 2)}
+            raise EpilogueRefused("slower", message, **numbers)
 
     def _forget(self, calls: set[ir.Operation]) -> None:
         """Another op may get the address of a call that is erased."""
@@ -137,9 +159,9 @@ def pairs(deps: Dependences) -> Iterator[tuple[Node, Node]]:
         readers = {user for value in node.results for user in deps.users[value]}
         for user in sorted(readers):
             reader = deps.nodes[user]
-            if reader.callee is not None and is_kernel(reader.callee) and not is_tiled(reader.callee):
-                if set(reader.reads) & set(node.results):
-                    yield node, reader
+            scalar = reader.callee is not None and is_kernel(reader.callee) and not is_tiled(reader.callee)
+            if scalar and set(reader.reads) & set(node.results):
+                yield node, reader
 
 
 def _require_fresh(deps: Dependences, writer: Node, reader: Node, read: dict[int, int]) -> None:

@@ -87,7 +87,7 @@ def default_pipeline(
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
             NarrowStores(),  # write only the part that changes, once fusion of the whole is over
             FoldRanges(),  # what extents decide needs no code
-            FuseUserEpilogues(hardware=hardware),  # what reads a user's kernel is one kernel by now, and rounds as it will
+            FuseUserEpilogues(hardware=hardware),  # its readers are fused by now
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition

@@ -11,15 +11,14 @@ from ...compiler.codegen.tile_ops import memory_element
 from ...compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
 from ...compiler.index import Facts
 from ...compiler.ir.dialects import tt
-from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, named_sizes, string
+from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, named_sizes
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
-from .kernels import result_types
 from .program import Program
 
 #: Ops of tile code that do nothing but compute.
-_PURE = ("arith.", "math.", "tt.splat", "tt.addptr", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans",
-         "tt.bitcast", "tt.make_range", "tt.get_", "fuse.base")  # fmt: skip
+_PURE = ("arith.", "math.", "tt.splat", "tt.addptr", "tt.broadcast", "tt.expand_dims", "tt.reshape",
+         "tt.trans", "tt.bitcast", "tt.make_range", "tt.get_", "fuse.base")  # fmt: skip
 
 
 @dataclass
@@ -38,8 +37,8 @@ class Epilogue:
     gone: frozenset[int]
 
     def merge(self, erasing: Callable[[], None]) -> ir.Operation:
-        """Makes the new kernel and its call in front of the writer's.  Calls ``erasing`` and erases both calls.
-        Raises NoTileForm, and then leaves everything as it was.
+        """Makes the new kernel and its call in front of the writer's.  Calls ``erasing``, and erases both
+        calls.  Raises NoTileForm, and then leaves everything as it was.
         """
         program, old = self.program, self.program.callee(self.writer)
         reader = Kernel.of(program.callee(self.reader))

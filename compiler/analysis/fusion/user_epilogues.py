@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...index import Expr, Facts, simplify, solve
+from ...index import Expr, Facts, const, offset, simplify, solve
 from ...ir.defining import is_true
 from ...ir.dialects.tt_types import shape_of
-from ...ir.kernel import Kernel, over, string
+from ...ir.kernel import Access, Kernel, over, string
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of
@@ -28,7 +28,7 @@ EPILOGUE_RULES = {
     "descriptor": "a tensor that is stored through a descriptor",
     "unknown-map": "a store whose elements or mask are not known, or into a tensor with gaps",
     "loop": "a store in a loop that is not proven to write each element once",
-    "stored-twice": "a reduction, or a reader with random numbers, of elements that are stored more than once",
+    "stored-twice": "a reduction, or random numbers, of elements that may be stored more than once",
     "partly-written": "a reader that gives a meaning to elements that the user's kernel may not write",
     "several-maps": "a reader that needs elements which the user's kernel stores at another place or time",
     "other-points": "a reader whose points are not the elements that a tile stores",
@@ -235,7 +235,8 @@ class _Site:
                 continue
             at = [c.subs(dims) for c in access.coords]
             if argument == self.main:
-                self._require_equal(at, coordinates.at, coordinates)
+                if access.coords != self._first.coords:
+                    self._require_equal(at, coordinates.at, coordinates)
                 known[access.op] = self.op.operands[1]
             else:
                 [(op, stored)] = self.stores[argument]
@@ -246,18 +247,27 @@ class _Site:
         outside = () if inside else self._outside(coordinates, dims)
         return EpilogueSite(before, coordinates, mask, known, dims, outside, held)
 
+    @property
+    def _first(self) -> Access:
+        """The first load of the main tensor."""
+        return next(a for a in self.reader.loads if self.loads.get(a.op) == self.main)
+
     def _dims(self, coordinates: Coordinates) -> tuple[Mapping[str, Expr], bool]:
         """The point of the reader for each stored element."""
-        first = next(a for a in self.reader.loads if self.loads.get(a.op) == self.main)
+        first = self._first
         extents = {n: e for n, e in self.reader.dims.items() if e.constant != 1}
         ones: Mapping[str, Expr | int] = {n: 0 for n in self.reader.dims if n not in extents}
         stored = [c.subs(ones) for c in first.coords]
-        found = solve(stored, coordinates.at, extents, coordinates.extents, coordinates.facts)
+        facts, strides = coordinates.facts, self.writer.spec(self.main).strides
+        found = solve(stored, coordinates.at, extents, coordinates.extents, facts)
+        if found is None or found.mapping.keys() != extents.keys():
+            one, other = (offset(at, strides, const(0), facts) for at in (stored, coordinates.at))
+            found = solve([one], [simplify(other, facts)], extents, coordinates.extents, facts)
         if found is None or found.mapping.keys() != extents.keys():
             raise EpilogueRefused(
                 "other-points", "its points are not the elements that are stored, or it repeats them"
             )
-        return {**found.mapping, **{n: Expr({}) for n in ones}}, found.inside
+        return {**found.mapping, **{n: const(0) for n in ones}}, found.inside
 
     def _require_equal(self, at: Sequence[Expr], stored: Sequence[Expr], coordinates: Coordinates) -> None:
         facts = coordinates.facts
@@ -316,7 +326,7 @@ class _Site:
         facts, found = coordinates.facts, []
         for dim, e in dims.items():
             if not facts.nonnegative(e):
-                found.append(Comparison(-e, "<", Expr({(): 1})))
+                found.append(Comparison(-e, "<", const(1)))
             if not facts.less(e, self.reader.dims[dim]):
                 found.append(Comparison(e, "<", self.reader.dims[dim]))
         return tuple(Comparison(simplify(c.left, facts), c.how, simplify(c.right, facts)) for c in found)
