@@ -11,9 +11,10 @@ from ...compiler.codegen.tile_ops import memory_element
 from ...compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
 from ...compiler.index import Facts
 from ...compiler.ir.dialects import tt
-from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, named_sizes
+from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, named_sizes, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
+from .names import listed
 from .program import Program
 
 #: Ops of tile code that do nothing but compute.
@@ -128,6 +129,8 @@ class Epilogue:
         func.location = ir.Location.fused([self.writer.location, self.reader.location])
         new = program.recall(self.writer, func, operands, results)
         new.location = func.location
+        names = (string(program.callee(call).attributes["sym_name"]) for call in (self.writer, self.reader))
+        program.rename(func, new, program.unique_name(listed(names).removeprefix("_")))
         kept = [r for number, r in enumerate(self.writer.results) if number not in self.gone]
         for old, result in zip((*kept, *self.reader.results), new.results, strict=True):
             old.replace_all_uses_with(result)

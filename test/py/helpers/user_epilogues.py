@@ -129,24 +129,70 @@ def with_scales(x, w):
     return out * scales[:, None]
 
 
-#: Model -> the shapes of its arguments, and how many launches are left.
+def exact_norm(x, w):
+    scale = 1 / (x.square().mean(1, keepdim=True) + 1e-6).sqrt()
+    return x * scale * w, scale
+
+
+def exact_halves(x, y):
+    gate, up = (x + y).chunk(2, 1)
+    return silu(gate), up.exp()
+
+
+#: Model -> the rule that refuses (None: it is one launch), the same in torch ops, the shapes of its inputs.
 CASES = {
-    softmax_scale: (1, (5, 100)),
-    matmul_bias_gelu: (1, (40, 36), (36, 24), (24,)),
-    layer_norm_residual: (1, (12, 100), (100,), (100,), (12, 100)),
-    rms_norm_quantised: (1, (7, 100), (100,), (1,)),
-    swiglu_cast: (1, (6, 100), (6, 100)),
-    transposed_copy: (1, (20, 30), (20, 30)),
-    matmul_transposed: (1, (40, 36), (36, 24)),
-    binary_epilogue: (1, (300,)),
-    also_returned: (1, (300,), (300,)),
-    of_a_view: (1, (20, 30), (20, 30)),
-    halves: (1, (20, 30), (20, 30)),
-    several_readers: (1, (20, 30), (20, 30), (30,)),
-    row_sums: (1, (5, 100)),
-    softmax_of_norm: (1, (7, 100), (100,)),
-    transposed_kernel: (1, (40, 33)),
-    swiglu_in_torch: (2, (20, 30), (20, 30)),
-    column_sums: (2, (20, 30), (20, 30)),
-    with_scales: (1, (7, 100), (100,)),
+    softmax_scale: (None, lambda x: x.softmax(1) * 0.125, (5, 100)),
+    matmul_bias_gelu: (None, lambda a, b, bias: gelu(a @ b + bias), (40, 36), (36, 24), (24,)),
+    layer_norm_residual: (
+        None,
+        lambda x, w, b, r: torch.nn.functional.layer_norm(x, w.shape, w, b) + r,
+        (12, 100),
+        (100,),
+        (100,),
+        (12, 100),
+    ),
+    rms_norm_quantised: (None, lambda x, w, scale: exact_norm(x, w)[0] / scale, (7, 100), (100,), (1,)),
+    swiglu_cast: (None, lambda g, u: silu(g) * u, (6, 100), (6, 100)),
+    transposed_copy: (None, lambda x, y: (x + y).T, (20, 30), (20, 30)),
+    matmul_transposed: (None, lambda a, b: (a @ b).T * 2, (40, 36), (36, 24)),
+    binary_epilogue: (None, lambda x: (x + 1) * x * 2 + (x + 1), (300,)),
+    also_returned: (None, lambda x, y: (x + y, (x + y).sin()), (300,), (300,)),
+    of_a_view: (None, lambda x, y: (x + y).view(-1, 10)[:, 2:5] * 3, (20, 30), (20, 30)),
+    halves: (None, exact_halves, (20, 30), (20, 30)),
+    several_readers: (
+        None,
+        lambda x, y, r: ((x + y).exp(), (x + y) * r, (x + y).T + 1),
+        (20, 30),
+        (20, 30),
+        (30,),
+    ),
+    row_sums: (None, lambda x: x.softmax(1).square().sum(1), (5, 100)),
+    softmax_of_norm: (None, lambda x, w: exact_norm(x, w)[0].softmax(1), (7, 100), (100,)),
+    transposed_kernel: (None, lambda x: x.T.exp(), (40, 33)),
+    swiglu_in_torch: (
+        "several-maps",
+        lambda x, y: exact_halves(x, y)[0] * (x + y).chunk(2, 1)[1],
+        (20, 30),
+        (20, 30),
+    ),
+    column_sums: ("reduction", lambda x, y: (x + y).sum(0), (20, 30), (20, 30)),
+    with_scales: (None, lambda x, w: exact_norm(x, w)[0] * exact_norm(x, w)[1], (7, 100), (100,)),
 }
+#: What is rounded to few bits: how far results may be from those in float64, relative and absolute.
+ROUGH = {rms_norm_quantised: (2**-4, 2**-9), swiglu_cast: (2**-8, 1e-6), several_readers: (2**-11, 1e-6)}
+
+
+def inputs_of(model, device="cpu"):
+    """Its arguments, the same in each run."""
+    torch.manual_seed(0)
+    made = [torch.randn(shape, device=device) for shape in CASES[model][2:]]
+    return [*made[:2], made[2].abs() + 0.5] if model is rms_norm_quantised else made
+
+
+def require_close(model, found, inputs):
+    """``found`` are the results of the model, by those of torch ops in float64."""
+    expected = CASES[model][1](*[x.double() for x in inputs])
+    relative, absolute = ROUGH.get(model, (2e-5, 2e-5))
+    pairs = zip(*(r if isinstance(r, tuple) else (r,) for r in (found, expected)), strict=True)
+    for one, exact in pairs:
+        torch.testing.assert_close(one.double(), exact, rtol=relative, atol=absolute)
