@@ -12,10 +12,11 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_builder import TileBuilder, shape_of
 from ..compiler.codegen.tile_ops import NoTileForm, memory_element
 from ..compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
-from ..compiler.ir.kernel import Kernel, is_users
+from ..compiler.ir.kernel import Kernel, is_users, kernel_ties
 from ..compiler.mlir import ir
-from .analysis_manager import AnalysisManager
+from .analysis_manager import Analyses, AnalysisManager
 from .helpers.program import Program
+from .helpers.results import drop_results
 from .helpers.user_kernels import UsersKernel
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
@@ -31,7 +32,7 @@ class FuseUserPrologues(AnalysisPass):
         ...
           %v = "tt.load"(%at, %mask, %other)            // element [p0, l0] of %h
 
-    After (``eliminate-dead`` removes ``@add``)::
+    After::
 
         %n = call @fused_add_rms_norm(%w, %p, %x, %y)
         ...
@@ -68,6 +69,7 @@ class FuseUserPrologues(AnalysisPass):
     """
 
     name: ClassVar[str] = "fuse-user-prologues"
+    preserves: ClassVar[Analyses] = (Program,)
     numerics: ClassVar[Numerics] = "precision"
     hardware: str = "generic"
 
@@ -104,6 +106,9 @@ class FuseUserPrologues(AnalysisPass):
                 )
         for writer in writers.values():
             writer.finish()
+        for call in {made.op for writer in writers.values() for made in writer.producers}:
+            _drop_unused(program, call)
+        program.erase_unused()
 
     def _missed(self, found: Prologue, node: Node, refusal: Refusal, remarks: Remarks) -> None:
         remarks.add(
@@ -115,6 +120,32 @@ class FuseUserPrologues(AnalysisPass):
             locations=(found.producer.location, node.location),
             **refusal.numbers,
         )
+
+
+def _drop_unused(program: Program, call: ir.Operation) -> None:
+    """Removes the results of a producer that nothing reads any more, and its call where none is left."""
+    for result in call.results:
+        _erase_views(result)
+    live = [bool(list(result.uses)) for result in call.results]
+    if all(live):
+        return
+    kernel = program.callee(call)
+    empties = [call.operands[tie].owner.operation for tie in kernel_ties(kernel)]
+    if any(live):
+        drop_results(program, call, kernel, live)
+    else:
+        program.erase_call(call)
+    for empty in empties:
+        if not list(empty.results[0].uses):
+            empty.erase()
+
+
+def _erase_views(value: ir.Value) -> None:
+    for op in [use.owner.operation for use in value.uses]:
+        if op.name == "fuse.view":
+            _erase_views(op.results[0])
+            if not list(op.results[0].uses):
+                op.erase()
 
 
 class _Writer:
@@ -131,7 +162,7 @@ class _Writer:
         )  #: where other calls keep the function, a copy of it
         self._integers: Integers = accesses(self.kernel.kernel).integers
         self._values: dict[ir.Operation, ir.Value] = {}
-        self._producers: list[Node] = []
+        self.producers: list[Node] = []
 
     def write(self, found: Prologue, reader: Reader) -> Refusal | None:
         """Computes the tensor at each load; nothing uses the values yet.  Returns why it cannot."""
@@ -146,17 +177,17 @@ class _Writer:
                     op.erase()
             return Refusal("no-tile-form")
         self._values.update(made)
-        self._producers.append(found.producer)
+        self.producers.append(found.producer)
         return None
 
     def finish(self) -> None:
         """Replaces the loads, and the call."""
-        if not self._producers:
+        if not self.producers:
             return
         for load, value in self._values.items():
             load.results[0].replace_all_uses_with(value)
             load.erase()
-        nodes = list({node.index: node for node in self._producers}.values())
+        nodes = list({node.index: node for node in self.producers}.values())
         name = self.kernel.program.callee(self.kernel.call).attributes["sym_name"]
         names = [*(node.name for node in nodes), ir.StringAttr(name).value]
         self.kernel.finish(names, [node.op.location for node in nodes])

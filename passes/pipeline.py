@@ -18,6 +18,7 @@ from .expand_dots import ExpandDots
 from .fold_ranges import FoldRanges
 from .fold_views import FoldViews
 from .fuse_horizontal import FuseHorizontal
+from .fuse_user_epilogues import FuseUserEpilogues
 from .fuse_user_prologues import FuseUserPrologues
 from .fuse_vertical import FuseVertical
 from .keep_float32 import KeepFloat32
@@ -82,12 +83,13 @@ def default_pipeline(
             EliminateDead(),  # results that only fused consumers read
             RecomputeProducers(hardware=hardware),  # what stayed apart may be cheaper to compute again
             MaterializeFusion(),  # merge each copy with its reader
-            FuseUserPrologues(hardware=hardware),  # producers are whole now: users' kernels may compute them
             EliminateDead(),  # originals that nobody reads any more
             ExpandDots(),  # what holds for sums holds for products
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
             NarrowStores(),  # write only the part that changes, once fusion of the whole is over
             FoldRanges(),  # what extents decide needs no code
+            FuseUserEpilogues(hardware=hardware),  # its readers are fused by now
+            FuseUserPrologues(hardware=hardware),  # a kernel between two users' kernels ends the first one
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition

@@ -59,13 +59,13 @@ class UsersKernel:
     def base(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         """The address, of type ``type_``, of the tensor that is ``value`` in the call."""
         argument = self.argument(value)
-        for use in argument.uses:
-            op = use.owner.operation
-            if op.name == "fuse.base" and op.results[0].type == type_:
-                op.move_before(next(iter(self.block.operations)))
-                return op.results[0]
+        there = [u.owner.operation for u in argument.uses if u.owner.operation.name == "fuse.base"]
+        taken = there[0].results[0].type if there else type_
         with ir.InsertionPoint.at_block_begin(self.block), self.kernel.location:
-            return ir.Operation.create("fuse.base", [type_], [argument]).results[0]
+            base = ir.Operation.create("fuse.base", [taken], [argument]).results[0]
+            if taken != type_:  # the user's kernel takes the address of elements of another type
+                base = ir.Operation.create("tt.bitcast", [type_], [base]).results[0]
+        return base
 
     def _add(self, value: ir.Value, attributes: dict[str, ir.Attribute]) -> None:
         self.block.add_argument(value.type, self.kernel.location)
@@ -86,9 +86,7 @@ class UsersKernel:
         dropped = [
             n
             for n, argument in enumerate(self.block.arguments)
-            if n not in ties
-            and isinstance(argument.type, ir.RankedTensorType)
-            and _is_unused(argument)
+            if n not in ties and isinstance(argument.type, ir.RankedTensorType) and _is_unused(argument)
         ]
         for n in reversed(dropped):
             self.block.erase_argument(n)

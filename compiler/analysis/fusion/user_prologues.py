@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...base.hardware import Hardware
-from ...index import Expr, const, parse, simplify, solve
+from ...index import Expr, Facts, const, parse, simplify, solve
 from ...ir.dialects.tt_types import element_of
 from ...ir.kernel import Kernel, is_users, strings
 from ...ir.layout import TensorSpec
@@ -158,9 +158,9 @@ class _UsersKernel:
     programs: tuple[Expr, ...]
 
     @staticmethod
-    def of(func: ir.Operation) -> "_UsersKernel":
+    def of(func: ir.Operation, facts: Facts) -> "_UsersKernel":
         grid = tuple(parse(text) for text in strings(func.attributes["fuse.grid"]))
-        return _UsersKernel(pointer_effects(func), accesses(func), KernelSpace.of(func), grid)
+        return _UsersKernel(pointer_effects(func), accesses(func), KernelSpace.of(func, facts), grid)
 
 
 class _Finder:
@@ -232,7 +232,7 @@ class _Finder:
     ) -> Reader | Refusal:
         assert node.callee is not None, "a kernel"
         if node.name not in self._users:
-            self._users[node.name] = _UsersKernel.of(node.callee)
+            self._users[node.name] = _UsersKernel.of(node.callee, self.graph.sizes.facts)
         user = self._users[node.name]
         effects = user.effects[operand]
         if operand in node.ties or effects != PointerEffects(read=True):

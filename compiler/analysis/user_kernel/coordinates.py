@@ -14,7 +14,7 @@ An integer argument that is a size has the name of that size.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...index import Expr, Facts, const, simplify, sym
+from ...index import Expr, Facts, const, parse, simplify, sym
 from ...index.expr import exact_quotient
 from ...ir.kernel import kernel_facts, named_sizes, strings
 from ...ir.layout import TensorSpec
@@ -64,18 +64,24 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class KernelSpace:
-    """What is known of the integers of one kernel.  names: by symbol of ``maps.py``, what they are here."""
+    """What is known of the integers of one kernel.
+
+    names: by symbol of ``maps.py``, what they are here.  grid: the number of programs along three axes.
+    """
 
     names: Mapping[str, Expr]
+    grid: tuple[Expr, ...]
     facts: Facts
 
     @staticmethod
-    def of(func: ir.Operation) -> "KernelSpace":
-        """Reads a tiled kernel of the module: its grid and its sizes."""
-        grid = strings(func.attributes["fuse.grid"])
+    def of(func: ir.Operation, facts: Facts) -> "KernelSpace":
+        """Reads a tiled kernel of the module: its grid and its sizes; ``facts`` are those of the program."""
+        extents = [parse(extent) for extent in strings(func.attributes["fuse.grid"])]
+        grid = (*extents, *[const(1)] * (3 - len(extents)))
         names = {f"a{position}": sym(name) for name, position in named_sizes(func).items()}
-        facts = kernel_facts(func).with_extents({f"p{n}'": extent for n, extent in enumerate(grid)})
-        return KernelSpace(names, facts)
+        facts = Facts((), (*facts.ranges, *kernel_facts(func).ranges), facts.multiples)
+        facts = facts.with_extents({f"p{n}'": extent for n, extent in enumerate(grid)})
+        return KernelSpace(names, grid, facts)
 
     def renamed(self, e: Expr) -> Expr:
         """An expression of ``maps.py`` with the names of this module."""

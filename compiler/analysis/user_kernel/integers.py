@@ -298,8 +298,8 @@ def _same_width(op: ir.Operation) -> bool:
     before, after = (pointee_of(value.type) for value in (op.operands[0], op.results[0]))
     if before is None or after is None:
         return False
-    widths = [getattr(type_, "width", None) for type_ in (before, after)]
-    return None not in widths and max(widths[0], 8) == max(widths[1], 8)  # a bool is a byte
+    widths: list[int] = [getattr(type_, "width", 0) for type_ in (before, after)]
+    return 0 not in widths and max(widths[0], 8) == max(widths[1], 8)  # a bool is a byte
 
 
 def _lanes(op: ir.Operation) -> dict[str, Expr | int] | None:

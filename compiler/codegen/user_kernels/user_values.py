@@ -51,15 +51,6 @@ class UserValues(IndexArithmetic):
         finally:
             self._indices = {}
 
-    def can_emit(self, expressions: Collection[Expr]) -> bool:
-        """Whether the integers in ``expressions`` are known here: another integer must be a scalar."""
-        names = {s for e in expressions for s in self._expanded(e).symbols()}
-        for name in names - self.sizes.keys():
-            value = self.integers.value_of(name[:-1])
-            if name[0] in "xa" and (value is None or isinstance(value.type, ir.RankedTensorType)):
-                return False
-        return True
-
     def value(self, e: Expr) -> ir.Value:
         """An expression over places and sizes, as i64."""
         e = simplify(e, self.facts)

@@ -225,7 +225,10 @@ FUSED = {
     computed_rows: (lambda t, x: t[(x.abs() * 3).int()], 1, (30, 20), (9,)),
     two_results: (lambda x, w: (exact_norm(x.sin(), w), x.cos()), 2, (7, 100), (100,)),
     cheap_and_stored: (
-        lambda x, y: (exact_norm((y * 2).expand(x.shape), x[0]), (y * 2).expand(x.shape)), 2, (7, 100), (7, 1)
+        lambda x, y: (exact_norm((y * 2).expand(x.shape), x[0]), (y * 2).expand(x.shape)),
+        2,
+        (7, 100),
+        (7, 1),
     ),
 }
 
@@ -270,9 +273,7 @@ APART = {
     summed_rows: (lambda x, y: x.sum(1) + y, "crosses-points", (200, 5), (200,)),
     in_place: (lambda x: (x + 1) * 2, "not-only-loaded", (200,)),
     atomic: (lambda x: x * 2 + 1, "not-only-loaded", (200,)),
-    gathered: (
-        lambda t, x: (t[(x.abs() * 3).int()] * 2).softmax(1), "asserts", (30, 100), (9,)
-    ),
+    gathered: (lambda t, x: (t[(x.abs() * 3).int()] * 2).softmax(1), "asserts", (30, 100), (9,)),
     overwritten: (lambda x: x.copy_(x * 2 + 1), "overwritten", (200,)),
     overwritten_before: (lambda x: (x * 2) + x.mul_(2), "overwritten", (200,)),
     returned: (lambda x, y: (x * y + x, x * y), "slower", (300,), (300,)),

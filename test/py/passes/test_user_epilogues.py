@@ -1,0 +1,55 @@
+"""What reads a user's Triton kernel is computed where that stores it: results by those in float64."""
+
+import pytest
+import torch
+from compiling import Compiled
+from user_epilogues import CASES, inputs_of, require_close
+from user_kernels import triton_without_a_gpu
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+#: Models whose launches differ where sizes are symbols: no tile is known to hold a row then.
+DYNAMIC = {
+    "matmul_bias_gelu",
+    "transposed_copy",
+    "binary_epilogue",
+    "halves",
+    "several_readers",
+    "with_scales",
+}
+
+
+def together(models):
+    """One function of several models: compiling takes about as long as for one."""
+
+    def run(*inputs):
+        results, rest = [], list(inputs)
+        for model in models:
+            count = len(CASES[model]) - 2
+            results.append(model(*rest[:count]))
+            del rest[:count]
+        return results
+
+    return run
+
+
+def compiled(models, dynamic=False, **options):
+    inputs = [inputs_of(model) for model in models]
+    run = Compiled(together(models), options, dynamic=dynamic)
+    with triton_without_a_gpu(), torch.no_grad():
+        results = run(*(x for given in inputs for x in given))
+    for model, found, given in zip(models, results, inputs, strict=True):
+        require_close(model, found, given)
+    [graph] = run.graphs
+    return [
+        r.rule for r in graph.remarks.items if r.pass_name == "fuse-user-epilogues" and r.kind == "missed"
+    ]
+
+
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+def test_results(level):
+    assert compiled(CASES, interpret_level=level) == [rule for rule, *_ in CASES.values() if rule]
+
+
+def test_sizes_may_be_symbols():
+    assert compiled([model for model in CASES if model.__name__ in DYNAMIC], dynamic=True) == []
