@@ -51,21 +51,12 @@ class FuseUserPrologues(AnalysisPass):
     memory, only the loads.  Paid are the loads of the inputs, and the operations, as often as the programs of
     the kernel load each element.
 
-    The rules that refuse, each a remark (``compiler/analysis/fusion/user_prologues.py``):
+    Does not fire where a rule of ``compiler/analysis/fusion/user_prologues.py`` refuses: the kernel also
+    writes to the tensor, or loads it through a descriptor or at elements that are not known; the producer
+    reduces, asserts or draws random numbers; an input is overwritten before the user's kernel ends; the
+    estimate is negative.
 
-    * ``not-only-loaded``: the kernel also stores to the tensor, updates it atomically, or lets its address
-      escape;
-    * ``unknown-elements``: a load's map or mask is not known, a descriptor loads, or the tensor has gaps;
-    * ``crosses-points``: the producer reduces, scans, multiplies matrices or draws random numbers for it;
-    * ``other-element``: the producer's store is guarded or indirect, or does not prove to cover the element;
-    * ``asserts``: the producer checks an index or a condition, and has to run;
-    * ``overwritten``: an input is overwritten before the user's kernel ends, by that kernel too;
-    * ``no-tile-form``: an op of the producer has no form on tiles;
-    * ``slower``: the estimate is negative.
-
-    Does not fire on kernels that torch launches, which are no kernels of the module.
-
-    Remarks: ``passed: prologue`` with what it saves; ``missed`` with one of the rules.
+    Remarks: ``passed: fused`` with what it saves; ``missed`` with the name of the rule.
     """
 
     name: ClassVar[str] = "fuse-user-prologues"
@@ -96,8 +87,8 @@ class FuseUserPrologues(AnalysisPass):
                 remarks.add(
                     self.name,
                     "passed",
-                    "prologue",
-                    f"{reader.node.name} computes what {found.producer.name} stores where it loads it",
+                    "fused",
+                    f"{reader.node.name} computes the result of {found.producer.name} where it loads it",
                     ops=(found.producer.name, reader.node.name),
                     locations=(found.producer.location, reader.node.location),
                     saved_bytes=gain.saved_bytes,
@@ -175,7 +166,7 @@ class _Writer:
             for op in reversed(_operations(self.kernel.kernel)):
                 if op not in there:
                     op.erase()
-            return Refusal("no-tile-form")
+            return Refusal("no-form")
         self._values.update(made)
         self.producers.append(found.producer)
         return None

@@ -10,11 +10,10 @@ from typing import Any
 
 from ...index import Expr, Facts, const, offset, simplify, solve
 from ...ir.defining import is_true
-from ...ir.dialects.tt_types import shape_of
 from ...ir.kernel import Access, Kernel, over, string
 from ...ir.layout import TensorSpec
 from ...mlir import ir
-from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of
+from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of, is_computable
 from ..user_kernel.coverage import Coverage, Store, coverage
 from ..user_kernel.effects import KernelEffects, kernel_effects
 from ..user_kernel.integers import Comparison
@@ -122,22 +121,9 @@ class Writer:
     def coordinates(self, access: PointerAccess, argument: int) -> Coordinates:
         """Raises EpilogueRefused."""
         found = coordinates_of(access, self.spec(argument), self.space)
-        if found is None or not self._are_scalars(found, access):
+        if found is None or not is_computable(found, access, self.accesses.integers):
             raise EpilogueRefused("unknown-map", "which elements the user's kernel stores is not known")
         return found
-
-    def _are_scalars(self, found: Coordinates, access: PointerAccess) -> bool:
-        """Whether the integers that coordinates name are scalars, which the store can use."""
-        sides = [side for c in found.mask for side in (c.left, c.right)]
-        names = {s[:-1] for e in (*found.places.values(), *sides) for s in e.symbols() if s.endswith("'")}
-        turns = {loop.turn for loop in access.loops}
-        for name in names:
-            value = self.accesses.integers.value_of(name)
-            if (name[0] == "t" and name not in turns) or (
-                name[0] == "x" and (value is None or shape_of(value.type))
-            ):
-                return False
-        return all(name[0] in "pglxt" for name in names)
 
 
 def plan_epilogue(writer: Writer, reader: Kernel, read: Mapping[int, int]) -> list[EpilogueSite]:

@@ -7,7 +7,7 @@ is made of is computed there once more, in place of the load.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...base.hardware import Hardware
@@ -19,21 +19,25 @@ from ...ir.sizes import UNKNOWN
 from ...mlir import ir
 from ..kernel.accesses import LOAD, Summary, slots
 from ..program.dependences import Node
-from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of
+from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of, is_computable
 from ..user_kernel.effects import PointerEffects, pointer_effects
 from ..user_kernel.maps import Accesses, PointerAccess, accesses
+from .epilogue_estimate import spread
 from .graph import GroupGraph
 from .score import Gain
 
-#: The name of each rule, and what it refuses.
-RULES: Mapping[str, str] = {
-    "not-only-loaded": "the user's kernel does more with the tensor than load it",
-    "unknown-elements": "it is not known which element of the tensor each lane of a load is",
-    "crosses-points": "an element is made of several points of the producer, or of random numbers",
-    "other-element": "what the producer stores for the loaded element is not known",
-    "asserts": "the producer checks something, and has to run",
+#: The name of each rule, and what it refuses.  ``test/lit/passes/user-prologue-rules`` shows each.
+PROLOGUE_RULES: Mapping[str, str] = {
+    "written": "the user's kernel also writes to the tensor",
+    "unknown-memory": "what the user's kernel does to the tensor is not known",
+    "descriptor": "the user's kernel loads the tensor through a descriptor",
+    "unknown-map": "it is not known which element of the tensor each lane of a load is",
+    "reduction": "an element is made of several points of the producer, or of random numbers",
+    "other-points": "what the producer stores for the loaded element is not known",
+    "assert": "the producer asserts, so it has to run",
+    "device": "the tensor is made of one on another device",
     "overwritten": "what the tensor is made of is overwritten before the user's kernel ends",
-    "no-tile-form": "an op of the producer has no form on tiles",
+    "no-form": "an op of the producer has no form on tiles",
     "slower": "computing the tensor at each load takes longer than storing it once and loading it",
 }
 
@@ -52,14 +56,14 @@ class Load:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The name of a rule of ``RULES``, and the numbers that it compared."""
+    """The name of a rule of ``PROLOGUE_RULES``, and the numbers that it compared."""
 
     rule: str
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def message(self) -> str:
-        return RULES[self.rule]
+        return PROLOGUE_RULES[self.rule]
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,8 @@ class Prologue:
         saved = size * (not self.stored)
         if gone:
             saved += sum(graph.bytes_of(v) for v in dict.fromkeys(self.producer.reads))
-        for reader in {reader.node.index: reader for reader in self.readers}.values():
-            there = set(reader.node.reads)
-            saved += size - sum(graph.bytes_of(v) for v in self.inputs if v not in there)
+        for reader in self.readers:
+            saved += size - self._paid(reader)
         names = Counter(op.name for op in self.body)
         weight = sum(slots(name) * count for name, count in names.items())
         lanes = sum(load.lanes for reader in self.readers for load in reader.loads)
@@ -126,6 +129,23 @@ class Prologue:
         if not self.stored:
             spent -= weight * graph.sizes.estimate(summary.points)
         return Gain(saved, int(gone), spent)
+
+    def _paid(self, reader: Reader) -> int:
+        """Bytes that a reader loads in place of the tensor.  A load whose lanes are spread over memory moves
+        whole sectors.
+        """
+        there, hints = set(reader.node.reads), self.graph.sizes.hints
+        paid: dict[int, float] = {}
+        for access in self.kernel.loads:
+            value = self.producer.operands[access.argument]
+            if access.op not in self.body or value in there:
+                continue
+            spec, size = self.kernel.spec(access.argument), self.graph.bytes_of(value)
+            for load in reader.loads:
+                at = [c.subs(load.point) for c in access.coords]
+                times = 1.0 if access.indirect else spread(at, spec, load.at, hints)
+                paid[value] = max(paid.get(value, 0.0), size * times)
+        return int(sum(paid.values()))
 
 
 def prologues(graph: GroupGraph) -> Iterator[Prologue]:
@@ -211,13 +231,13 @@ class _Finder:
         """The ops that compute an element, or why they cannot run elsewhere."""
         write = next(w for w in summary.writes if w.result == result)
         if summary.asserts:
-            return (), Refusal("asserts")
+            return (), Refusal("assert")
         if not write.is_plain or not self.graph.is_fresh(made.destinations[result]):
-            return (), Refusal("other-element")
+            return (), Refusal("other-points")
         assert made.callee is not None, "a kernel"
         body = _slice(made.callee, store)
         if any(op.name in ("fuse.rand", *(c.op for c in summary.crossings)) for op in body):
-            return (), Refusal("crosses-points")
+            return (), Refusal("reduction")
         return body, None
 
     def _reader(
@@ -235,46 +255,47 @@ class _Finder:
             self._users[node.name] = _UsersKernel.of(node.callee, self.graph.sizes.facts)
         user = self._users[node.name]
         effects = user.effects[operand]
-        if operand in node.ties or effects != PointerEffects(read=True):
-            return Refusal("not-only-loaded")
-        if self._overwritten(made, node, body):
-            return Refusal("overwritten")
+        if effects is None or effects.unknown or effects.escapes:
+            return Refusal("unknown-memory")
+        if operand in node.ties or effects.written:
+            return Refusal("written")
         stored = next(a for a in producer.stores if a.op == store)
+        inputs = {a.op: a.argument for a in producer.loads if a.op in body}
+        if any(producer.spec(n).device != producer.spec(stored.argument).device for n in inputs.values()):
+            return Refusal("device")
+        if self._overwritten(made, node, inputs.values()):
+            return Refusal("overwritten")
         spec = TensorSpec.of(node.callee.regions[0].blocks[0].arguments[operand].type)
         spec = replace(spec, offset=const(0))  # the address is that of the first element
         loads = []
         for op, access in user.accesses.by_op.items():
             if operand not in access.arguments:
                 continue
-            if op.name != "tt.load" or len(access.arguments) > 1:
-                return Refusal("unknown-elements")
-            if str(element_of(op.results[0].type)) != _in_memory(spec.element):
-                return Refusal("unknown-elements")
+            if op.name != "tt.load":
+                return Refusal("descriptor")
+            if len(access.arguments) > 1 or str(element_of(op.results[0].type)) != _in_memory(spec.element):
+                return Refusal("unknown-map")
             at, lanes = coordinates_of(access, spec, user.space), self._lanes(access, user)
-            if at is None or lanes is None:
-                return Refusal("unknown-elements")
+            if at is None or lanes is None or not is_computable(at, access, user.accesses.integers):
+                return Refusal("unknown-map")
             read = list(at.at)
             for view in reversed(views):
                 point = {f"v{n}": e for n, e in enumerate(read)}
                 read = [simplify(parse(e).subs(point), at.facts) for e in strings(view.attributes["map"])]
             solution = solve(stored.coords, read, producer.dims, at.extents, at.facts)
             if solution is None or not solution.inside:
-                return Refusal("other-element")
+                return Refusal("other-points")
             if any(not producer.op_dims[one] <= solution.mapping.keys() for one in body):
-                return Refusal("other-element")
+                return Refusal("other-points")
             loads.append(Load(op, at, solution.mapping, lanes))
-        return Reader(node, operand, tuple(loads)) if loads else Refusal("not-only-loaded")
+        return Reader(node, operand, tuple(loads))
 
-    def _overwritten(self, made: Node, node: Node, body: Sequence[ir.Operation]) -> bool:
-        """Whether something writes to an input from the producer on, up to the user's kernel and its end."""
-        roots = self.graph.deps.roots
-        for op in body:
-            if op.name == "fuse.load":
-                value = made.operands[ir.BlockArgument(op.operands[0]).arg_number]
-                writers = self.writers.get(roots[value], ())
-                if any(made.index <= writer <= node.index for writer in writers):
-                    return True
-        return False
+    def _overwritten(self, made: Node, node: Node, inputs: Iterable[int]) -> bool:
+        """Whether something writes to an argument of the producer that is in ``inputs``, from the producer on
+        and up to the end of the user's kernel.
+        """
+        roots = [self.graph.deps.roots[made.operands[n]] for n in inputs]
+        return any(made.index <= w <= node.index for root in roots for w in self.writers.get(root, ()))
 
     def _lanes(self, access: PointerAccess, user: _UsersKernel) -> int | None:
         """How many elements all programs load; None where a loop's turns are not known."""
@@ -317,4 +338,4 @@ def _slice(func: ir.Operation, store: ir.Operation) -> tuple[ir.Operation, ...]:
     return tuple(op.operation for op in func.regions[0].blocks[0].operations if op.operation in needed)
 
 
-__all__ = ["RULES", "Load", "Prologue", "Reader", "Refusal", "judged", "prologues"]
+__all__ = ["PROLOGUE_RULES", "Load", "Prologue", "Reader", "Refusal", "judged", "prologues"]

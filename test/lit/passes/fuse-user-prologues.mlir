@@ -26,7 +26,7 @@
 // CHECK: %[[R:.*]] = arith.mulf %[[VX]], %[[VY]]
 // CHECK: %[[V:.*]] = arith.select %[[IN]], %[[R]], %[[LOW]]
 // CHECK: "tt.store"(%{{.*}}, %[[V]], %[[IN]])
-// SAID: passed: fuse-user-prologues: prologue, saved_bytes={{.*}}: row_kernel computes what scaled stores where it loads it [scaled + row_kernel]
+// SAID: passed: fuse-user-prologues: fused, saved_bytes={{.*}}: row_kernel computes the result of scaled where it loads it [scaled + row_kernel]
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> tensor<8x60xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>
@@ -83,7 +83,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK: arith.select %[[IN]], %[[R]], %[[ZERO]]
 // CHECK-NOT: "tt.addptr"(%{{.*}}, %{{.*}}) : (tensor<64x!tt.ptr<bf16>>
 // CHECK: scf.yield %{{[^,]*}} : tensor<64xf32>
-// SAID: passed: fuse-user-prologues: prologue, {{.*}}: sum_kernel computes what narrowed stores where it loads it
+// SAID: passed: fuse-user-prologues: fused, {{.*}}: sum_kernel computes the result of narrowed where it loads it
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>) -> tensor<1xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xbf16>
@@ -142,8 +142,8 @@ module attributes {fuse.device = "cpu"} {
 // CHECK: call @fused_scaled_row_kernel_1(
 // CHECK-NOT: call @scaled
 // CHECK: return
-// SAID: passed: fuse-user-prologues: prologue
-// SAID: passed: fuse-user-prologues: prologue
+// SAID: passed: fuse-user-prologues: fused
+// SAID: passed: fuse-user-prologues: fused
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> (tensor<8x60xf32>, tensor<8x60xf32>) {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>

@@ -270,10 +270,10 @@ def returned(x, y):
 
 
 APART = {
-    summed_rows: (lambda x, y: x.sum(1) + y, "crosses-points", (200, 5), (200,)),
-    in_place: (lambda x: (x + 1) * 2, "not-only-loaded", (200,)),
-    atomic: (lambda x: x * 2 + 1, "not-only-loaded", (200,)),
-    gathered: (lambda t, x: (t[(x.abs() * 3).int()] * 2).softmax(1), "asserts", (30, 100), (9,)),
+    summed_rows: (lambda x, y: x.sum(1) + y, "reduction", (200, 5), (200,)),
+    in_place: (lambda x: (x + 1) * 2, "written", (200,)),
+    atomic: (lambda x: x * 2 + 1, "written", (200,)),
+    gathered: (lambda t, x: (t[(x.abs() * 3).int()] * 2).softmax(1), "assert", (30, 100), (9,)),
     overwritten: (lambda x: x.copy_(x * 2 + 1), "overwritten", (200,)),
     overwritten_before: (lambda x: (x * 2) + x.mul_(2), "overwritten", (200,)),
     returned: (lambda x, y: (x * y + x, x * y), "slower", (300,), (300,)),

@@ -35,7 +35,7 @@ def test_computed_at_the_load(function):
     exactly, kernels, *shapes = FUSED[function]
     graph = run(function, exactly, shapes)
     assert graph.launches_after == kernels and graph.externs == 0
-    assert set(rules(graph, "passed")) == {"prologue"} and not rules(graph, "missed")
+    assert set(rules(graph, "passed")) == {"fused"} and not rules(graph, "missed")
 
 
 @pytest.mark.parametrize("function", APART, ids=lambda f: f.__name__)

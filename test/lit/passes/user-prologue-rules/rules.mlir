@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @main(
 // CHECK: call @scaled
 // CHECK: call @row_kernel
-// SAID: missed: fuse-user-prologues: not-only-loaded{{.*}}: scaled and row_kernel stay apart:
+// SAID: missed: fuse-user-prologues: written{{.*}}: scaled and row_kernel stay apart:
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> tensor<8x60xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>
@@ -54,7 +54,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main(
 // CHECK: call @scaled
 // CHECK: call @row_kernel
-// SAID: missed: fuse-user-prologues: not-only-loaded{{.*}}: scaled and row_kernel stay apart:
+// SAID: missed: fuse-user-prologues: written{{.*}}: scaled and row_kernel stay apart:
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> tensor<8x60xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>
@@ -95,7 +95,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main(
 // CHECK: call @scaled
 // CHECK: call @gather_kernel
-// SAID: missed: fuse-user-prologues: unknown-elements{{.*}}: scaled and gather_kernel stay apart:
+// SAID: missed: fuse-user-prologues: unknown-map{{.*}}: scaled and gather_kernel stay apart:
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>, %ids: tensor<64xi32>) -> tensor<64xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>
@@ -137,7 +137,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main(
 // CHECK: call @summed
 // CHECK: call @row_kernel
-// SAID: missed: fuse-user-prologues: crosses-points{{.*}}: summed and row_kernel stay apart:
+// SAID: missed: fuse-user-prologues: reduction{{.*}}: summed and row_kernel stay apart:
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> tensor<8x60xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>
@@ -184,7 +184,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main(
 // CHECK: call @half
 // CHECK: call @row_kernel
-// SAID: missed: fuse-user-prologues: other-element{{.*}}: half and row_kernel stay apart:
+// SAID: missed: fuse-user-prologues: other-points{{.*}}: half and row_kernel stay apart:
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> tensor<8x60xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>
@@ -229,7 +229,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main(
 // CHECK: call @checked
 // CHECK: call @row_kernel
-// SAID: missed: fuse-user-prologues: asserts{{.*}}: checked and row_kernel stay apart:
+// SAID: missed: fuse-user-prologues: assert{{.*}}: checked and row_kernel stay apart:
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> tensor<8x60xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32>
@@ -321,7 +321,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main(
 // CHECK: call @scaled
 // CHECK: call @row_kernel
-// SAID: missed: fuse-user-prologues: unknown-elements{{.*}}: scaled and row_kernel stay apart:
+// SAID: missed: fuse-user-prologues: unknown-map{{.*}}: scaled and row_kernel stay apart:
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>, %b: tensor<60xf32>) -> tensor<8x60xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xf32, #fuse.layout<"8,60", "64,1", "0", "">>
