@@ -187,12 +187,14 @@ class _Writer:
         """The value of a load, computed in front of it."""
         op, producer = self._ops[load.op], found.kernel
         bases, others = {}, {}
+        names = {n: name for name, n in producer.symbols.items()}
         for n, argument in enumerate(producer.arguments):
             value = found.producer.op.operands[n]
-            if isinstance(argument.type, ir.RankedTensorType):
-                if n in found.loaded:
-                    bases[n] = self.kernel.base(value, _pointer(producer, n))
-            else:
+            if n in names:
+                others[argument] = self.kernel.size(names[n])
+            elif n in found.loaded:
+                bases[n] = self.kernel.base(value, _pointer(producer, n))
+            elif not isinstance(argument.type, ir.RankedTensorType):
                 others[argument] = self.kernel.argument(value)
         mask, other = _masked(op)
         with ir.InsertionPoint(op), op.location:
