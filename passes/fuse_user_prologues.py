@@ -173,15 +173,11 @@ class _Writer:
 
     def finish(self) -> None:
         """Replaces the loads, and the call."""
-        if not self.producers:
-            return
         for load, value in self._values.items():
             load.results[0].replace_all_uses_with(value)
             load.erase()
         nodes = list({node.index: node for node in self.producers}.values())
-        name = self.kernel.program.callee(self.kernel.call).attributes["sym_name"]
-        names = [*(node.name for node in nodes), ir.StringAttr(name).value]
-        self.kernel.finish(names, [node.op.location for node in nodes])
+        self.kernel.finish([node.name for node in nodes], [node.op.location for node in nodes])
 
     def _emitted(self, found: Prologue, load: Load) -> ir.Value:
         """The value of a load, computed in front of it."""

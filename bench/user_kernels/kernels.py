@@ -1,7 +1,8 @@
 """Triton kernels as users write them, and each with the model's ops behind or in front of it written in.
 
-The constants ``FUSED``, ``BEFORE`` and ``AFTER`` add those ops before the store, or behind the load.  Nothing
-else differs between a kernel and its form that was fused by hand.
+The constants ``FUSED``, ``BEFORE`` and ``AFTER`` add those ops before the store, or behind the load.  They
+start from the number that the tensor in between would hold, rounded to its element type.  Nothing else
+differs between a kernel and its form that was fused by hand.
 """
 
 import triton
@@ -33,6 +34,7 @@ def matmul(a, b, c, bias, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.co
         at_a += BK
         at_b += BK * N
     if FUSED:
+        total = total.to(c.dtype.element_ty).to(tl.float32)
         total += tl.load(bias + j, mask=j < N)[None, :].to(tl.float32)
         total = 0.5 * total * (1 + tl.erf(total * HALF_ROOT))
     inside = (i[:, None] < M) & (j[None, :] < N)
@@ -76,6 +78,7 @@ def layer_norm(x, weight, bias, residual, out, columns, eps, BLOCK: tl.constexpr
         w, b = tl.load(weight + at, mask=inside), tl.load(bias + at, mask=inside)
         y = (v - mean) * scale * w + b
         if FUSED:
+            y = y.to(out.dtype.element_ty).to(tl.float32)
             y += tl.load(residual + row + at, mask=inside).to(tl.float32)
         tl.store(out + row + at, y.to(out.dtype.element_ty), mask=inside)
 
@@ -89,9 +92,11 @@ def rms_norm(x, beside, weight, step, out, columns, eps, BLOCK: tl.constexpr, BE
     v = tl.load(x + row + j, mask=inside, other=0.0).to(tl.float32)
     if BEFORE:
         v += tl.load(beside + row + j, mask=inside, other=0.0).to(tl.float32)
+        v = v.to(x.dtype.element_ty).to(tl.float32)
     scale = 1 / tl.sqrt(tl.sum(v * v, 0) / columns + eps)
     y = v * scale * tl.load(weight + j, mask=inside, other=0.0).to(tl.float32)
     if AFTER:
+        y = y.to(x.dtype.element_ty).to(tl.float32)
         y = tl.clamp(y / tl.load(step), -LARGEST_E4M3, LARGEST_E4M3)
     tl.store(out + row + j, y.to(out.dtype.element_ty), mask=inside)
 
@@ -131,5 +136,6 @@ def attention(q, k, v, gate, out, length, BM: tl.constexpr, BN: tl.constexpr, D:
         most = more
     result = sums / total[:, None]
     if FUSED:
+        result = result.to(out.dtype.element_ty).to(tl.float32)
         result *= tl.sigmoid(tl.load(gate + at, mask=inside, other=0.0).to(tl.float32))
     tl.store(out + at, result.to(out.dtype.element_ty), mask=inside)

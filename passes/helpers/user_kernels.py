@@ -5,7 +5,7 @@ Helpers of the passes that fuse with users' kernels, not a pass.
 from collections.abc import Mapping, Sequence
 
 from ...compiler.analysis.user_kernel.op_kinds import COMPUTED, FOLDS, PURE_DIALECTS
-from ...compiler.ir.kernel import argument_attributes, bounds_of, kernel_ties, named_sizes
+from ...compiler.ir.kernel import argument_attributes, bounds_of, kernel_ties, named_sizes, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from .kernels import result_types, set_signature
@@ -24,7 +24,7 @@ class UsersKernel:
         self.kernel = program.own(call, program.callee(call))
         self.block = self.kernel.regions[0].blocks[0]
         self.operands: list[ir.Value] = list(call.operands)
-        self._attributes = argument_attributes(self.kernel)
+        self._attributes, self._before = argument_attributes(self.kernel), len(self.operands)
         self._given: dict[ir.Value, int] = {}
         for number, value in enumerate(self.operands):
             self._given.setdefault(value, number)
@@ -76,7 +76,8 @@ class UsersKernel:
     # --- the end --------------------------------------------------------------------------------------------
     def finish(self, names: Sequence[str], locations: Sequence[ir.Location]) -> ir.Operation:
         """Removes what is dead, and the tensor arguments that are not accessed any more.  Returns the new
-        call.  The kernel is named after ``names``, and both say the locations, too.
+        call.  The kernel is named after ``names`` and itself, where there are any, and both say the locations,
+        too.
         """
         self._remove_dead()
         while self._settle_loops():
@@ -86,7 +87,8 @@ class UsersKernel:
         dropped = [
             n
             for n, argument in enumerate(self.block.arguments)
-            if n not in ties and isinstance(argument.type, ir.RankedTensorType) and _is_unused(argument)
+            if n not in ties and _is_unused(argument)
+            if n >= self._before or isinstance(argument.type, ir.RankedTensorType)
         ]
         for n in reversed(dropped):
             self.block.erase_argument(n)
@@ -95,8 +97,10 @@ class UsersKernel:
         self.kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(moved)
         types = self._sign()
         call, program = self.call, self.program
-        call.location = self.kernel.location = ir.Location.fused([*locations, call.location])
-        program.rename(self.kernel, call, program.unique_name(f"fused{listed(names)}"))
+        if names:
+            own = string(self.kernel.attributes["sym_name"])
+            call.location = self.kernel.location = ir.Location.fused([*locations, call.location])
+            program.rename(self.kernel, call, program.unique_name(f"fused{listed([*names, own])}"))
         new = program.recall(call, self.kernel, self.operands, types)
         for old, result in zip(call.results, new.results, strict=True):
             old.replace_all_uses_with(result)

@@ -18,7 +18,7 @@ def matmul_kernel(a, b, out, rows, columns, inner, B: tl.constexpr):
     for begin in range(0, inner, B):
         left = tl.load(at_a, (i[:, None] < rows) & (k[None, :] < inner - begin), other=0.0)
         right = tl.load(at_b, (k[:, None] < inner - begin) & (j[None, :] < columns), other=0.0)
-        total += tl.sum(left[:, :, None] * right[None, :, :], 1)
+        total = tl.dot(left, right, total, input_precision="ieee")
         at_a += B
         at_b += B * columns
     inside = (i[:, None] < rows) & (j[None, :] < columns)
@@ -203,6 +203,18 @@ def two_results(x, w):
     return norm(x.sin(), w), x.cos()
 
 
+def input_read_anyway(x, y):
+    """The tensor is a result, too, and the kernel reads what it is made of."""
+    z = x * 2
+    return added(z, x), z
+
+
+def two_readers(x, w):
+    """Another kernel reads the tensor, and costs less to compute it than to load it."""
+    z = w.expand(x.shape) * 2
+    return norm(z, x[0]), z.sum(0), z.sum(1), z
+
+
 def cheap_and_stored(x, y):
     """The tensor is a result, too, and costs less to compute than to load."""
     z = y.expand(x.shape) * 2
@@ -224,6 +236,18 @@ FUSED = {
     bools: (lambda x, y: x * (x > y), 1, (200,), (200,)),
     computed_rows: (lambda t, x: t[(x.abs() * 3).int()], 1, (30, 20), (9,)),
     two_results: (lambda x, w: (exact_norm(x.sin(), w), x.cos()), 2, (7, 100), (100,)),
+    input_read_anyway: (lambda x, y: (x * 3, x * 2), 2, (300,), (1,)),
+    two_readers: (
+        lambda x, w: (
+            exact_norm((w * 2).expand(x.shape), x[0]),
+            x.shape[0] * w.expand(x.shape)[0] * 2,
+            (w * 2).expand(x.shape).sum(1),
+            (w * 2).expand(x.shape),
+        ),
+        2,
+        (7, 100),
+        (100,),
+    ),
     cheap_and_stored: (
         lambda x, y: (exact_norm((y * 2).expand(x.shape), x[0]), (y * 2).expand(x.shape)),
         2,
