@@ -6,9 +6,11 @@ from typing import Any, ClassVar, TypedDict
 
 from ..compiler.analysis.fusion.epilogue_estimate import microseconds
 from ..compiler.analysis.fusion.score import pays
-from ..compiler.analysis.fusion.user_epilogues import EpilogueRefused, EpilogueSite, Writer, plan_epilogue
+from ..compiler.analysis.fusion.user_epilogues import EpilogueSite, plan_epilogue
+from ..compiler.analysis.fusion.user_writer import EpilogueRefused, UserWriter
 from ..compiler.analysis.program.dependences import Dependences, Node
 from ..compiler.base.hardware import Hardware
+from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_ops import NoTileForm
 from ..compiler.ir.defining import defining_op
@@ -40,17 +42,20 @@ class FuseUserEpilogues(AnalysisPass):
     there.  So a view between the two, a transposed copy, a slice, broadcast operands, casts and several
     results are the same case.  A reduction is computed where one tile holds the whole axis.
 
-    Does not fire where a rule of ``compiler/analysis/fusion/user_epilogues.py`` refuses.
+    Does not fire where a rule of ``compiler/analysis/fusion/user_writer.py`` refuses.
 
     Remarks: ``passed: fused``; ``missed`` with the name of the rule.
     """
 
     name: ClassVar[str] = "fuse-user-epilogues"
     hardware: str = "generic"
+    user_kernels: UserKernels = "fused"  #: apart: nothing is done
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
-        if not any(is_users(function) for function in program.functions.values()):
+        if self.user_kernels == "apart" or not any(
+            is_users(function) for function in program.functions.values()
+        ):
             return
         fuser = _Fuser(self.name, module, program, remarks, hardware_of(self.hardware, self, module))
         while fuser.fuse_one():
@@ -75,7 +80,7 @@ class _Fuser:
         self.name, self.module, self.program, self.remarks = name, module, program, remarks
         self.hardware, self.hints = hardware, hints_of(program.main)
         self.facts = program_facts(program.main)
-        self.writers: dict[str, Writer] = {}
+        self.writers: dict[str, UserWriter] = {}
         self.refused: dict[tuple[ir.Operation, ir.Operation], EpilogueRefused] = {}
         self.deps = Dependences.of(module)
 
@@ -109,7 +114,7 @@ class _Fuser:
         read = {a: writer.results.index(v) for a, v in enumerate(reader.operands) if v in writer.results}
         _require_fresh(deps, writer, reader, read)
         if writer.name not in self.writers:
-            self.writers[writer.name] = Writer(writer.callee, self.facts)
+            self.writers[writer.name] = UserWriter(writer.callee, self.facts)
         arguments = {a: writer.ties[r] for a, r in read.items()}
         kernel, known = Kernel.of(reader.callee), self.writers[writer.name]
         sites = plan_epilogue(known, kernel, arguments)
@@ -129,7 +134,9 @@ class _Fuser:
         message = f"{reader.name} is computed where the user's kernel {writer.name} stores its result"
         self._report("passed", "fused", message, about, stores_left=len(read) - len(gone))
 
-    def _require_gain(self, writer: Writer, reader: Kernel, site: EpilogueSite, gone: Iterable[int]) -> None:
+    def _require_gain(
+        self, writer: UserWriter, reader: Kernel, site: EpilogueSite, gone: Iterable[int]
+    ) -> None:
         """Raises EpilogueRefused where the estimate says that the reader is faster alone."""
         stored = [
             (writer.spec(argument), writer.coordinates(access, argument))

@@ -8,6 +8,7 @@ from ..compiler.analysis.fusion.user_prologues import Load, Prologue, Reader, Re
 from ..compiler.analysis.program.dependences import Node
 from ..compiler.analysis.user_kernel.integers import Integers
 from ..compiler.analysis.user_kernel.maps import accesses
+from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_builder import TileBuilder, shape_of
 from ..compiler.codegen.tile_ops import NoTileForm, memory_element
@@ -63,11 +64,14 @@ class FuseUserPrologues(AnalysisPass):
     preserves: ClassVar[Analyses] = (Program,)
     numerics: ClassVar[Numerics] = "precision"
     hardware: str = "generic"
+    user_kernels: UserKernels = "fused"  #: apart: nothing is done
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
         program = analyses.get(Program)
-        if not any(is_users(function) for function in program.functions.values()):
+        if self.user_kernels == "apart" or not any(
+            is_users(function) for function in program.functions.values()
+        ):
             return
         writers: dict[ir.Operation, _Writer] = {}
         graph = analyses.get(GroupGraph)
@@ -204,16 +208,16 @@ class _Writer:
             return builder.select(mask, value, builder.fill(0, value) if other is None else other)
 
 
-def _operations(func: ir.Operation | None) -> list[ir.Operation]:
-    """All operations of a function, those around others first."""
+def _operations(parent: ir.Operation | None) -> list[ir.Operation]:
+    """All operations inside ``parent``, those around others first."""
+    assert parent is not None
     found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    assert func is not None
-    func.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for region in parent.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                found.append(op.operation)
+                if len(op.operation.regions):
+                    found += _operations(op.operation)
     return found
 
 

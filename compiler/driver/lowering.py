@@ -68,7 +68,8 @@ def _passes(request: Request, search: TilingSearch | None) -> list[Pass]:
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
     level, hardware, tiles = _level(request), hardware_model_of(request), _table(search)
-    return default_pipeline(level, hardware, tiles, options.rounding, options.products)
+    choices = options.rounding, options.products, options.user_kernels
+    return default_pipeline(level, hardware, tiles, *choices)
 
 
 def _manager(

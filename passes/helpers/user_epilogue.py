@@ -6,7 +6,8 @@ Not a pass: ``fuse-user-epilogues`` decides what is computed where.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...compiler.analysis.fusion.user_epilogues import EpilogueSite, Writer, plan_epilogue
+from ...compiler.analysis.fusion.user_epilogues import EpilogueSite, plan_epilogue
+from ...compiler.analysis.fusion.user_writer import UserWriter
 from ...compiler.codegen.tile_ops import memory_element
 from ...compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
 from ...compiler.index import Facts
@@ -78,7 +79,7 @@ class Epilogue:
 
     def _emit(self, func: ir.Operation, reader: Kernel, arguments: Mapping[int, ir.Value]) -> None:
         ties = kernel_ties(func)
-        writer = Writer(func, self.facts)
+        writer = UserWriter(func, self.facts)
         sites = plan_epilogue(writer, reader, {a: ties[result] for a, result in self.read.items()})
         bases = _bases(func, reader, arguments)
         own = list(func.regions[0].blocks[0].arguments)
@@ -98,7 +99,7 @@ class Epilogue:
         block = func.regions[0].blocks[0]
         ties, end = kernel_ties(func), block.operations[len(block.operations) - 1].operation
         lost = [ties[result] for result in sorted(self.gone)]
-        writer = Writer(func, self.facts)
+        writer = UserWriter(func, self.facts)
         for op, access in writer.accesses.by_op.items():
             if access.kind == "write" and access.arguments and set(access.arguments) <= set(lost):
                 op.erase()
@@ -145,7 +146,7 @@ class Epilogue:
 
 def _compute(
     site: EpilogueSite,
-    writer: Writer,
+    writer: UserWriter,
     reader: Kernel,
     bases: Mapping[int, ir.Value],
     sizes: Mapping[str, ir.Value],

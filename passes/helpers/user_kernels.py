@@ -76,8 +76,8 @@ class UsersKernel:
     # --- the end --------------------------------------------------------------------------------------------
     def finish(self, names: Sequence[str], locations: Sequence[ir.Location]) -> ir.Operation:
         """Removes what is dead, and the tensor arguments that are not accessed any more.  Returns the new
-        call.  The kernel is named after ``names`` and itself, where there are any, and both say the locations,
-        too.
+        call.  Where there are ``names``, the kernel is named after them and itself, and both say the
+        locations, too.
         """
         self._remove_dead()
         while self._settle_loops():

@@ -1,44 +1,22 @@
-"""Whether a scalar kernel can be computed where a user's Triton kernel stores what it reads: the rules.
+"""Whether a scalar kernel can be computed where a user's Triton kernel stores what it reads: the plan.
 
 A *reader* reads tensors that one call of a user's kernel, the *writer*, makes.  ``plan_epilogue`` says at
-which stores of the writer the reader is computed, and for which of its points, or which rule refuses.
+which stores of the writer the reader is computed, and for which of its points, or which rule of
+``user_writer.py`` refuses.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from ...index import Expr, Facts, const, offset, simplify, solve
+from ...index import Expr, const, offset, simplify, solve
 from ...ir.defining import is_true
 from ...ir.kernel import Access, Kernel, over, string
-from ...ir.layout import TensorSpec
 from ...mlir import ir
-from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of, is_computable
+from ..user_kernel.coordinates import Coordinates
 from ..user_kernel.coverage import Coverage, Store, coverage
-from ..user_kernel.effects import KernelEffects, kernel_effects
 from ..user_kernel.integers import Comparison
-from ..user_kernel.maps import Accesses, PointerAccess, accesses
-
-#: The name of each rule, and what it refuses.  ``test/lit/passes/user-epilogue-rules/<rule>.mlir`` shows it.
-EPILOGUE_RULES = {
-    "not-empty": "a tensor that held something before the user's kernel wrote it",
-    "read": "a tensor that the user's kernel itself reads, or reads and writes atomically",
-    "unknown-memory": "a user's kernel of which it is not known what it does to the tensor",
-    "descriptor": "a tensor that is stored through a descriptor",
-    "unknown-map": "a store whose elements or mask are not known, or into a tensor with gaps",
-    "loop": "a store in a loop that is not proven to write each element once",
-    "stored-twice": "a reduction, or random numbers, of elements that may be stored more than once",
-    "partly-written": "a reader that gives a meaning to elements that the user's kernel may not write",
-    "several-maps": "a reader that needs elements which the user's kernel stores at another place or time",
-    "other-points": "a reader whose points are not the elements that a tile stores",
-    "reduction": "a reduction along an axis that no tile holds, a scan, or a product",
-    "destination": "a reader that writes into memory that holds something, or adds to it",
-    "assert": "a reader that asserts",
-    "device": "a reader on another device",
-    "order": "a reader that must run after another operation which must run after the user's kernel",
-    "slower": "a reader whose accesses would be spread over so much memory that the estimate is negative",
-    "no-form": "a reader with an op that has no form on tiles",
-}
+from ..user_kernel.maps import PointerAccess
+from .user_writer import EpilogueRefused, UserWriter
 
 _REDUCTIONS = (
     "fuse.reduce",
@@ -48,15 +26,6 @@ _REDUCTIONS = (
     "fuse.online_expectation",
 )
 _ASSERTS = ("fuse.device_assert", "cf.assert")
-
-
-class EpilogueRefused(Exception):
-    """Why a reader stays apart: a name of ``EPILOGUE_RULES``, one sentence, the numbers compared."""
-
-    def __init__(self, rule: str, message: str, **numbers: Any) -> None:
-        super().__init__(message)
-        assert rule in EPILOGUE_RULES, f"no rule is named {rule}"
-        self.rule, self.message, self.numbers = rule, message, numbers
 
 
 @dataclass(frozen=True)
@@ -78,55 +47,7 @@ class EpilogueSite:
     held: Mapping[str, int]
 
 
-@dataclass
-class Writer:
-    """A user's kernel, read once for all its readers.  ``facts``: about the sizes of the program."""
-
-    func: ir.Operation
-    facts: Facts
-    effects: KernelEffects = field(init=False)
-    accesses: Accesses = field(init=False)
-    space: KernelSpace = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.effects = kernel_effects(self.func)
-        self.accesses = accesses(self.func)
-        self.space = KernelSpace.of(self.func, self.facts)
-
-    def spec(self, argument: int) -> TensorSpec:
-        return TensorSpec.of(self.func.regions[0].blocks[0].arguments[argument].type)
-
-    def stores(self, argument: int) -> list[tuple[ir.Operation, PointerAccess]]:
-        """The ops that store to an argument.  Raises EpilogueRefused for one that may not be moved."""
-        effects = self.effects.arguments[argument]
-        if effects is None or effects.unknown or effects.escapes:
-            why = self.effects.why or "its address is stored"
-            raise EpilogueRefused(
-                "unknown-memory", f"what the user's kernel does to the tensor is not known: {why}"
-            )
-        if effects.read or effects.atomic:
-            raise EpilogueRefused(
-                "read", "the user's kernel reads what it stores there: it needs the stored value"
-            )
-        found = [(op, a) for op, a in self.accesses.by_op.items() if argument in a.arguments]
-        for op, access in found:
-            if op.name != "tt.store":
-                raise EpilogueRefused(
-                    "descriptor", "the user's kernel stores through a descriptor", op=op.name
-                )
-            if access.arguments != (argument,):
-                raise EpilogueRefused("unknown-map", "a store may go to one of several tensors")
-        return found
-
-    def coordinates(self, access: PointerAccess, argument: int) -> Coordinates:
-        """Raises EpilogueRefused."""
-        found = coordinates_of(access, self.spec(argument), self.space)
-        if found is None or not is_computable(found, access, self.accesses.integers):
-            raise EpilogueRefused("unknown-map", "which elements the user's kernel stores is not known")
-        return found
-
-
-def plan_epilogue(writer: Writer, reader: Kernel, read: Mapping[int, int]) -> list[EpilogueSite]:
+def plan_epilogue(writer: UserWriter, reader: Kernel, read: Mapping[int, int]) -> list[EpilogueSite]:
     """The stores of ``writer`` in front of which ``reader`` is computed.
 
     ``read``: arguments of the reader that the writer makes -> arguments of the writer.  Raises
@@ -148,6 +69,7 @@ def plan_epilogue(writer: Writer, reader: Kernel, read: Mapping[int, int]) -> li
             "several-maps", "it needs two tensors, one of which is stored in several places"
         )
     sites = [_Site(writer, reader, loads, main, stores, op, access).plan() for op, access in stores[main]]
+    _judge_others(writer, {a: found for a, found in stores.items() if a != main})
     boxes = [Store(access, site.coordinates) for (_, access), site in zip(stores[main], sites, strict=True)]
     _judge_coverage(reader, loads, boxes, coverage(boxes, writer.space, writer.accesses.integers))
     return sites
@@ -161,6 +83,17 @@ def _require_scalar_form(reader: Kernel) -> None:
         raise EpilogueRefused("reduction", "it has a scan or a product, which need more than one tile")
     if any(string(a.op.attributes["mode"]) != "set" or a.indirect for a in reader.stores):
         raise EpilogueRefused("destination", "it adds to memory, or writes at loaded indices")
+
+
+def _judge_others(
+    writer: UserWriter, stores: Mapping[int, Sequence[tuple[ir.Operation, PointerAccess]]]
+) -> None:
+    """In a loop a tensor may be stored several times, of which only the last one counts."""
+    for argument, found in stores.items():
+        if any(access.loops for _, access in found):
+            boxes = [Store(access, writer.coordinates(access, argument)) for _, access in found]
+            if not coverage(boxes, writer.space, writer.accesses.integers).once:
+                raise EpilogueRefused("loop", "a loop stores a tensor that it reads, maybe several times")
 
 
 def _judge_coverage(
@@ -202,7 +135,7 @@ def _is_strict(reader: Kernel, loads: Mapping[ir.Operation, int]) -> bool:
 class _Site:
     """The plan for one store of the main tensor."""
 
-    writer: Writer
+    writer: UserWriter
     reader: Kernel
     loads: Mapping[ir.Operation, int]
     main: int

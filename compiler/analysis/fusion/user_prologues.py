@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...base.hardware import Hardware
-from ...index import Expr, Facts, const, parse, simplify, solve
+from ...index import Expr, const, parse, simplify, solve
 from ...ir.dialects.tt_types import element_of
 from ...ir.kernel import Kernel, is_users, strings
 from ...ir.layout import TensorSpec
@@ -19,12 +19,12 @@ from ...ir.sizes import UNKNOWN
 from ...mlir import ir
 from ..kernel.accesses import LOAD, Summary, slots
 from ..program.dependences import Node
-from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of, is_computable
-from ..user_kernel.effects import PointerEffects, pointer_effects
-from ..user_kernel.maps import Accesses, PointerAccess, accesses
+from ..user_kernel.coordinates import Coordinates, coordinates_of, is_computable
+from ..user_kernel.maps import PointerAccess
 from .epilogue_estimate import spread
 from .graph import GroupGraph
 from .score import Gain
+from .user_writer import UserWriter
 
 #: The name of each rule, and what it refuses.  ``test/lit/passes/user-prologue-rules`` shows each.
 PROLOGUE_RULES: Mapping[str, str] = {
@@ -168,27 +168,12 @@ def judged(found: Prologue, hardware: Hardware) -> Refusal | None:
     return Refusal("slower", numbers)
 
 
-@dataclass(frozen=True)
-class _UsersKernel:
-    """What the loads of a user's kernel are."""
-
-    effects: Sequence[PointerEffects | None]
-    accesses: Accesses
-    space: KernelSpace
-    programs: tuple[Expr, ...]
-
-    @staticmethod
-    def of(func: ir.Operation, facts: Facts) -> "_UsersKernel":
-        grid = tuple(parse(text) for text in strings(func.attributes["fuse.grid"]))
-        return _UsersKernel(pointer_effects(func), accesses(func), KernelSpace.of(func, facts), grid)
-
-
 class _Finder:
     """Each kernel is read once."""
 
     def __init__(self, graph: GroupGraph) -> None:
         self.graph = graph
-        self._users: dict[str, _UsersKernel] = {}
+        self._users: dict[str, UserWriter] = {}
         self.writers: dict[int, list[int]] = {}  #: by storage, the nodes that write to it
         for node in graph.deps.nodes:
             for value in (*node.destinations, *node.mutated):
@@ -252,10 +237,10 @@ class _Finder:
     ) -> Reader | Refusal:
         assert node.callee is not None, "a kernel"
         if node.name not in self._users:
-            self._users[node.name] = _UsersKernel.of(node.callee, self.graph.sizes.facts)
+            self._users[node.name] = UserWriter(node.callee, self.graph.sizes.facts)
         user = self._users[node.name]
-        effects = user.effects[operand]
-        if effects is None or effects.unknown or effects.escapes:
+        effects = user.effects.arguments[operand]
+        if effects is None or effects.unknown or effects.escapes or user.effects.why is not None:
             return Refusal("unknown-memory")
         if operand in node.ties or effects.written:
             return Refusal("written")
@@ -297,10 +282,10 @@ class _Finder:
         roots = [self.graph.deps.roots[made.operands[n]] for n in inputs]
         return any(made.index <= w <= node.index for root in roots for w in self.writers.get(root, ()))
 
-    def _lanes(self, access: PointerAccess, user: _UsersKernel) -> int | None:
+    def _lanes(self, access: PointerAccess, user: UserWriter) -> int | None:
         """How many elements all programs load; None where a loop's turns are not known."""
         sizes = self.graph.sizes
-        programs = [max(1, sizes.estimate(extent)) for extent in user.programs]
+        programs = [max(1, sizes.estimate(extent)) for extent in user.space.grid]
         middle = {f"p{n}'": extent // 2 for n, extent in enumerate(programs)}
         total = 1
         for extent in (*programs, *access.shape):

@@ -59,7 +59,7 @@ class PointerAccess:
 
 
 @dataclass(frozen=True)
-class Accesses:
+class KernelAccesses:
     """The accesses of a kernel, by op and in program order, and the integers that their maps are made of."""
 
     integers: Integers
@@ -71,7 +71,7 @@ def access_maps(func: ir.Operation) -> tuple[PointerAccess, ...]:
     return tuple(accesses(func).by_op.values())
 
 
-def accesses(func: ir.Operation) -> Accesses:
+def accesses(func: ir.Operation) -> KernelAccesses:
     """The same with the ops that access memory."""
     func, integers = func.operation, Integers(func)
     owners: dict[ir.Value, tuple[int, ...]] = {}
@@ -79,7 +79,7 @@ def accesses(func: ir.Operation) -> Accesses:
         if has_memory(argument.type):
             for value in Flow.of(argument).values:
                 owners[value] = (*owners.get(value, ()), number)
-    return Accesses(integers, dict(_accesses(func, integers, owners, (), False)))
+    return KernelAccesses(integers, dict(_accesses(func, integers, owners, (), False)))
 
 
 def _accesses(

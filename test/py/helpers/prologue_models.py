@@ -244,7 +244,7 @@ FUSED = {
             (w * 2).expand(x.shape).sum(1),
             (w * 2).expand(x.shape),
         ),
-        2,
+        3,
         (7, 100),
         (100,),
     ),

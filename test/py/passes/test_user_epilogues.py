@@ -1,10 +1,15 @@
 """What reads a user's Triton kernel is computed where that stores it: results by those in float64."""
 
+import re
+
 import pytest
 import torch
 from compiling import Compiled
+from repository import LIT
 from user_epilogues import CASES, inputs_of, require_close
 from user_kernels import triton_without_a_gpu
+
+from fuse_mlir.compiler.analysis.fusion.user_writer import EPILOGUE_RULES, EpilogueRefused
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -53,3 +58,13 @@ def test_results(level):
 
 def test_sizes_may_be_symbols():
     assert compiled([model for model in CASES if model.__name__ in DYNAMIC], dynamic=True) == []
+
+
+def test_every_rule_has_a_section_and_a_remark():
+    files = sorted((LIT / "passes").glob("fuse-user-epilogues-*.mlir"))
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    assert sorted(re.findall(r"^// Rule (\S+)\.$", text, re.MULTILINE)) == sorted(EPILOGUE_RULES)
+    missed = re.findall(r"^// REMARK(?:-NEXT)?: missed: fuse-user-epilogues: (\S+)$", text, re.MULTILINE)
+    assert sorted(missed) == sorted(EPILOGUE_RULES)
+    with pytest.raises(AssertionError, match="no rule is named"):
+        EpilogueRefused("mismatch", "they differ")
