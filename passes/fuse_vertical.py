@@ -72,9 +72,9 @@ def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterato
 
 
 def pairs_with_opaque_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], Refusal]]:
-    """The pairs of a scalar kernel and an extern op, or a user's kernel, of which one reads what the other
-    made, or a view of it.  Each comes with why they stay apart.  They are in program order, one for each
-    opaque call and group.
+    """The pairs of a scalar kernel and an extern op of which one reads what the other made, or a view of it,
+    and those of a scalar kernel and a user's kernel that reads what it made.  Each comes with why they stay
+    apart.  They are in program order, one for each opaque call and group.
     """
     nodes = graph.deps.nodes
     maker = {value: node for node in nodes for value in node.results}
@@ -87,6 +87,8 @@ def pairs_with_opaque_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], 
             if made is None:
                 continue
             for one, other in ((made, node), (node, made)):
+                if one is made and one.callee is not None and is_users(one.callee):
+                    continue  # fuse-user-epilogues says why
                 refusal = _opaque(one) if other.index in graph.summaries else None
                 if refusal is not None:
                     groups = (graph.group_of[made.index], graph.group_of[node.index])

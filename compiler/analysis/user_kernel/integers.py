@@ -294,12 +294,12 @@ def _constant(op: ir.Operation) -> int | None:
 
 
 def _same_width(op: ir.Operation) -> bool:
-    """Whether a cast gives addresses of elements that are as wide as before."""
+    """Whether a cast gives addresses of elements that are as wide as before; a bool is a byte in memory."""
     before, after = (pointee_of(value.type) for value in (op.operands[0], op.results[0]))
     if before is None or after is None:
         return False
-    widths: list[int] = [getattr(type_, "width", 0) for type_ in (before, after)]
-    return 0 not in widths and max(widths[0], 8) == max(widths[1], 8)  # a bool is a byte
+    widths = [max(8, getattr(type_, "width", 0)) for type_ in (before, after)]
+    return all(hasattr(type_, "width") for type_ in (before, after)) and widths[0] == widths[1]
 
 
 def _lanes(op: ir.Operation) -> dict[str, Expr | int] | None:

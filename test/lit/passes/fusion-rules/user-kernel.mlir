@@ -2,10 +2,10 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: missed: fuse-vertical: user-kernel: exp and copy stay apart
-// REMARK-NEXT: missed: fuse-vertical: user-kernel: copy and neg stay apart
 // REMARK-NEXT: passed: fuse-vertical: fused
 
-// Must not fire: A kernel feeds a user's Triton kernel, and another one reads what that writes.
+// Must not fire: A kernel feeds a user's Triton kernel, and another one reads what that writes, which is the matter
+// of fuse-user-epilogues.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fuse.group
 // CHECK: return
