@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.user_prologues import Load, Prologue, Reader, Refusal, judged, prologues
+from ..compiler.analysis.fusion.user_prologues import (
+    PrologueLoad,
+    Prologue,
+    PrologueReader,
+    PrologueRefusal,
+    judged,
+    prologues,
+)
 from ..compiler.analysis.program.dependences import Node
 from ..compiler.analysis.user_kernel.integers import Integers
 from ..compiler.analysis.user_kernel.maps import accesses
@@ -105,7 +112,7 @@ class FuseUserPrologues(AnalysisPass):
             _drop_unused(program, call)
         program.erase_unused()
 
-    def _missed(self, found: Prologue, node: Node, refusal: Refusal, remarks: Remarks) -> None:
+    def _missed(self, found: Prologue, node: Node, refusal: PrologueRefusal, remarks: Remarks) -> None:
         remarks.add(
             self.name,
             "missed",
@@ -148,7 +155,7 @@ class _Writer:
     loads may be made of their values.
     """
 
-    def __init__(self, program: Program, reader: Reader) -> None:
+    def __init__(self, program: Program, reader: PrologueReader) -> None:
         before = _operations(reader.node.callee)
         self.kernel = UsersKernel(program, reader.node.op)
         after = _operations(self.kernel.kernel)
@@ -159,7 +166,7 @@ class _Writer:
         self._values: dict[ir.Operation, ir.Value] = {}
         self.producers: list[Node] = []
 
-    def write(self, found: Prologue, reader: Reader) -> Refusal | None:
+    def write(self, found: Prologue, reader: PrologueReader) -> PrologueRefusal | None:
         """Computes the tensor at each load; nothing uses the values yet.  Returns why it cannot."""
         made = {}
         there = set(_operations(self.kernel.kernel))
@@ -170,7 +177,7 @@ class _Writer:
             for op in reversed(_operations(self.kernel.kernel)):
                 if op not in there:
                     op.erase()
-            return Refusal("no-form")
+            return PrologueRefusal("no-form")
         self._values.update(made)
         self.producers.append(found.producer)
         return None
@@ -183,7 +190,7 @@ class _Writer:
         nodes = list({node.index: node for node in self.producers}.values())
         self.kernel.finish([node.name for node in nodes], [node.op.location for node in nodes])
 
-    def _emitted(self, found: Prologue, load: Load) -> ir.Value:
+    def _emitted(self, found: Prologue, load: PrologueLoad) -> ir.Value:
         """The value of a load, computed in front of it."""
         op, producer = self._ops[load.op], found.kernel
         bases, others = {}, {}

@@ -43,7 +43,7 @@ PROLOGUE_RULES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Load:
+class PrologueLoad:
     """A load of a user's kernel.  ``point``: for each dim of the producer where its point is, over the places
     of ``at`` and sizes.  ``lanes``: how many elements all programs load by it, masked ones included.
     """
@@ -55,7 +55,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class PrologueRefusal:
     """The name of a rule of ``PROLOGUE_RULES``, and the numbers that it compared."""
 
     rule: str
@@ -67,12 +67,12 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Reader:
+class PrologueReader:
     """A user's kernel that loads the tensor as its operand ``operand``, by these loads."""
 
     node: Node
     operand: int
-    loads: tuple[Load, ...]
+    loads: tuple[PrologueLoad, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +90,9 @@ class Prologue:
     store: ir.Operation
     result: int
     body: tuple[ir.Operation, ...]
-    readers: tuple[Reader, ...]
+    readers: tuple[PrologueReader, ...]
     stored: bool
-    refused: tuple[tuple[Node, Refusal], ...]
+    refused: tuple[tuple[Node, PrologueRefusal], ...]
 
     @property
     def loaded(self) -> frozenset[int]:
@@ -130,7 +130,7 @@ class Prologue:
             spent -= weight * graph.sizes.estimate(summary.points)
         return Gain(saved, int(gone), spent)
 
-    def _paid(self, reader: Reader) -> int:
+    def _paid(self, reader: PrologueReader) -> int:
         """Bytes that a reader loads in place of the tensor.  A load whose lanes are spread over memory moves
         whole sectors.
         """
@@ -158,14 +158,14 @@ def prologues(graph: GroupGraph) -> Iterator[Prologue]:
                 yield found
 
 
-def judged(found: Prologue, hardware: Hardware) -> Refusal | None:
+def judged(found: Prologue, hardware: Hardware) -> PrologueRefusal | None:
     """Why a tensor is not computed by its readers though it can be; None where that saves time."""
     gain = found.gain()
     microseconds = gain.microseconds(hardware)
     if microseconds > 0:
         return None
     numbers = {"saved_bytes": gain.saved_bytes, "slots": gain.slots, "saved_us": round(microseconds, 2)}
-    return Refusal("slower", numbers)
+    return PrologueRefusal("slower", numbers)
 
 
 class _Finder:
@@ -192,7 +192,7 @@ class _Finder:
         readers, refused = [], []
         for node, operand, views in takers:
             found = why or self._reader(kernel, made, node, operand, views, store, body)
-            if isinstance(found, Reader):
+            if isinstance(found, PrologueReader):
                 readers.append(found)
             else:
                 refused.append((node, found))
@@ -212,17 +212,17 @@ class _Finder:
 
     def _body(
         self, made: Node, summary: Summary, result: int, store: ir.Operation
-    ) -> tuple[tuple[ir.Operation, ...], Refusal | None]:
+    ) -> tuple[tuple[ir.Operation, ...], PrologueRefusal | None]:
         """The ops that compute an element, or why they cannot run elsewhere."""
         write = next(w for w in summary.writes if w.result == result)
         if summary.asserts:
-            return (), Refusal("assert")
+            return (), PrologueRefusal("assert")
         if not write.is_plain or not self.graph.is_fresh(made.destinations[result]):
-            return (), Refusal("other-points")
+            return (), PrologueRefusal("other-points")
         assert made.callee is not None, "a kernel"
         body = _slice(made.callee, store)
         if any(op.name in ("fuse.rand", *(c.op for c in summary.crossings)) for op in body):
-            return (), Refusal("reduction")
+            return (), PrologueRefusal("reduction")
         return body, None
 
     def _reader(
@@ -234,22 +234,22 @@ class _Finder:
         views: Sequence[ir.Operation],
         store: ir.Operation,
         body: Sequence[ir.Operation],
-    ) -> Reader | Refusal:
+    ) -> PrologueReader | PrologueRefusal:
         assert node.callee is not None, "a kernel"
         if node.name not in self._users:
             self._users[node.name] = UserWriter(node.callee, self.graph.sizes.facts)
         user = self._users[node.name]
         effects = user.effects.arguments[operand]
         if effects is None or effects.unknown or effects.escapes or user.effects.why is not None:
-            return Refusal("unknown-memory")
+            return PrologueRefusal("unknown-memory")
         if operand in node.ties or effects.written:
-            return Refusal("written")
+            return PrologueRefusal("written")
         stored = next(a for a in producer.stores if a.op == store)
         inputs = {a.op: a.argument for a in producer.loads if a.op in body}
         if any(producer.spec(n).device != producer.spec(stored.argument).device for n in inputs.values()):
-            return Refusal("device")
+            return PrologueRefusal("device")
         if self._overwritten(made, node, inputs.values()):
-            return Refusal("overwritten")
+            return PrologueRefusal("overwritten")
         spec = TensorSpec.of(node.callee.regions[0].blocks[0].arguments[operand].type)
         spec = replace(spec, offset=const(0))  # the address is that of the first element
         loads = []
@@ -257,23 +257,23 @@ class _Finder:
             if operand not in access.arguments:
                 continue
             if op.name != "tt.load":
-                return Refusal("descriptor")
+                return PrologueRefusal("descriptor")
             if len(access.arguments) > 1 or str(element_of(op.results[0].type)) != _in_memory(spec.element):
-                return Refusal("unknown-map")
+                return PrologueRefusal("unknown-map")
             at, lanes = coordinates_of(access, spec, user.space), self._lanes(access, user)
             if at is None or lanes is None or not is_computable(at, access, user.accesses.integers):
-                return Refusal("unknown-map")
+                return PrologueRefusal("unknown-map")
             read = list(at.at)
             for view in reversed(views):
                 point = {f"v{n}": e for n, e in enumerate(read)}
                 read = [simplify(parse(e).subs(point), at.facts) for e in strings(view.attributes["map"])]
             solution = solve(stored.coords, read, producer.dims, at.extents, at.facts)
             if solution is None or not solution.inside:
-                return Refusal("other-points")
+                return PrologueRefusal("other-points")
             if any(not producer.op_dims[one] <= solution.mapping.keys() for one in body):
-                return Refusal("other-points")
-            loads.append(Load(op, at, solution.mapping, lanes))
-        return Reader(node, operand, tuple(loads))
+                return PrologueRefusal("other-points")
+            loads.append(PrologueLoad(op, at, solution.mapping, lanes))
+        return PrologueReader(node, operand, tuple(loads))
 
     def _overwritten(self, made: Node, node: Node, inputs: Iterable[int]) -> bool:
         """Whether something writes to an argument of the producer that is in ``inputs``, from the producer on
@@ -323,4 +323,12 @@ def _slice(func: ir.Operation, store: ir.Operation) -> tuple[ir.Operation, ...]:
     return tuple(op.operation for op in func.regions[0].blocks[0].operations if op.operation in needed)
 
 
-__all__ = ["PROLOGUE_RULES", "Load", "Prologue", "Reader", "Refusal", "judged", "prologues"]
+__all__ = [
+    "PROLOGUE_RULES",
+    "PrologueLoad",
+    "Prologue",
+    "PrologueReader",
+    "PrologueRefusal",
+    "judged",
+    "prologues",
+]
