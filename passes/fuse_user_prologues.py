@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.user_prologues import (
-    PrologueLoad,
     Prologue,
+    PrologueLoad,
     PrologueReader,
     PrologueRefusal,
     judged,

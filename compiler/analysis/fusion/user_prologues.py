@@ -325,8 +325,8 @@ def _slice(func: ir.Operation, store: ir.Operation) -> tuple[ir.Operation, ...]:
 
 __all__ = [
     "PROLOGUE_RULES",
-    "PrologueLoad",
     "Prologue",
+    "PrologueLoad",
     "PrologueReader",
     "PrologueRefusal",
     "judged",
