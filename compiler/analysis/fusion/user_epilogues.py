@@ -85,7 +85,9 @@ def _require_scalar_form(reader: Kernel) -> None:
         raise EpilogueRefused("destination", "it adds to memory, or writes at loaded indices")
 
 
-def _judge_others(writer: UserWriter, stores: Mapping[int, Sequence[tuple[ir.Operation, PointerAccess]]]) -> None:
+def _judge_others(
+    writer: UserWriter, stores: Mapping[int, Sequence[tuple[ir.Operation, PointerAccess]]]
+) -> None:
     """In a loop a tensor may be stored several times, of which only the last one counts."""
     for argument, found in stores.items():
         if any(access.loops for _, access in found):
