@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
-from ..compiler.analysis.fusion.epilogue_estimate import microseconds
+from ..compiler.analysis.fusion.epilogue_estimate import lone_microseconds, microseconds
 from ..compiler.analysis.fusion.score import pays
 from ..compiler.analysis.fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ..compiler.analysis.fusion.user_writer import EpilogueRefused, UserWriter
@@ -21,7 +21,8 @@ from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
 from .helpers.program import Program
 from .helpers.user_epilogue import Epilogue
-from .pass_base import AnalysisPass, hardware_of
+from .helpers.user_split import find_cut, replace, split
+from .pass_base import AnalysisPass, Numerics, hardware_of
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,16 @@ class FuseUserEpilogues(AnalysisPass):
     there.  So a view between the two, a transposed copy, a slice, broadcast operands, casts and several
     results are the same case.  A reduction is computed where one tile holds the whole axis.
 
+    A reader that can be computed there in part only is cut in two, if that moves less memory: of a sum that
+    is stored and normalised, the sum is computed in the user's kernel, and the norm reads the sum.
+
     Does not fire where a rule of ``compiler/analysis/fusion/user_writer.py`` refuses.
 
-    Remarks: ``passed: fused``; ``missed`` with the name of the rule.
+    Remarks: ``passed: fused``; ``passed: cut``; ``missed`` with the name of the rule.
     """
 
     name: ClassVar[str] = "fuse-user-epilogues"
+    numerics: ClassVar[Numerics] = "precision"
     hardware: str = "generic"
     user_kernels: UserKernels = "fused"  #: apart: nothing is done
 
@@ -62,6 +67,10 @@ class FuseUserEpilogues(AnalysisPass):
             pass
         fuser.report_missed()
         program.erase_unused()
+
+
+#: Rules that may refuse a part of a reader only.
+_CUTTABLE = ("reduction", "other-points")
 
 
 class _About(TypedDict):
@@ -92,8 +101,9 @@ class _Fuser:
             try:
                 self._fuse(writer, reader)
             except EpilogueRefused as why:
-                self.refused[writer.op, reader.op] = why
-                continue
+                if why.rule not in _CUTTABLE or not self._cut(writer, reader):
+                    self.refused[writer.op, reader.op] = why
+                    continue
             self.deps = Dependences.of(self.module)
             return True
         return False
@@ -134,20 +144,56 @@ class _Fuser:
         message = f"{reader.name} is computed where the user's kernel {writer.name} stores its result"
         self._report("passed", "fused", message, about, stores_left=len(read) - len(gone))
 
+    def _cut(self, writer: Node, reader: Node) -> bool:
+        """Cuts a reader in two, if the first part is faster inside the user's kernel; whether it did."""
+        assert writer.callee is not None and reader.callee is not None
+        read = {a: writer.results.index(v) for a, v in enumerate(reader.operands) if v in writer.results}
+        kernel, results = Kernel.of(reader.callee), set(read.values())
+        cut = find_cut(kernel, read.keys())
+        if cut is None or any(set(self.deps.users[writer.results[r]]) != {reader.index} for r in results):
+            return False
+        parts = split(self.program, reader.op, cut)
+        try:
+            first, second = (Kernel.of(self.program.callee(part)) for part in parts)
+            values = {writer.op.results[r]: writer.ties[r] for r in results}
+            arguments = {a: values[v] for a, v in enumerate(parts[0].operands) if v in values}
+            known = self.writers[writer.name]
+            site = plan_epilogue(known, first, arguments)[0]
+            together, apart = self._estimated(known, first, site, set(arguments.values()))
+            apart += lone_microseconds(kernel, self.hints, self.hardware)
+            apart -= lone_microseconds(first, self.hints, self.hardware)
+            if together + lone_microseconds(second, self.hints, self.hardware) >= apart:
+                raise EpilogueRefused("slower", "its parts move no less memory than the whole")
+        except EpilogueRefused:
+            for part in reversed(parts):
+                self.program.erase_call(part)
+            return False
+        self._forget({reader.op})
+        message = f"{reader.name} is cut where it stores what the user's kernel can compute"
+        about = _named(writer, reader)
+        replace(self.program, reader.op, cut, parts)
+        self._report("passed", "cut", message, about)
+        return True
+
     def _require_gain(
         self, writer: UserWriter, reader: Kernel, site: EpilogueSite, gone: Iterable[int]
     ) -> None:
         """Raises EpilogueRefused where the estimate says that the reader is faster alone."""
+        together, apart = self._estimated(writer, reader, site, gone)
+        if not pays(together, apart, self.hardware):
+            message = "its accesses would be spread over memory by the tiles of the user's kernel"
+            numbers = {"us_together": round(together, 2), "us_apart": round(apart, 2)}
+            raise EpilogueRefused("slower", message, **numbers)
+
+    def _estimated(
+        self, writer: UserWriter, reader: Kernel, site: EpilogueSite, gone: Iterable[int]
+    ) -> tuple[float, float]:
         stored = [
             (writer.spec(argument), writer.coordinates(access, argument))
             for argument in gone
             for _, access in writer.stores(argument)[:1]
         ]
-        together, apart = microseconds(reader, site, stored, self.hints, self.hardware)
-        if not pays(together, apart, self.hardware):
-            message = "its accesses would be spread over memory by the tiles of the user's kernel"
-            numbers = {"us_together": round(together, 2), "us_apart": round(apart, 2)}
-            raise EpilogueRefused("slower", message, **numbers)
+        return microseconds(reader, site, stored, self.hints, self.hardware)
 
     def _forget(self, calls: set[ir.Operation]) -> None:
         """Another op may get the address of a call that is erased."""

@@ -17,10 +17,7 @@ from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from .names import listed
 from .program import Program
-
-#: Ops of tile code that do nothing but compute.
-_PURE = ("arith.", "math.", "tt.splat", "tt.addptr", "tt.broadcast", "tt.expand_dims", "tt.reshape",
-         "tt.trans", "tt.bitcast", "tt.make_range", "tt.get_", "fuse.base")  # fmt: skip
+from .user_kernels import remove_dead
 
 
 @dataclass
@@ -108,7 +105,7 @@ class Epilogue:
         with ir.InsertionPoint(end), end.location:
             ir.Operation.create("func.return", operands=kept)
         end.erase()
-        _erase_unused(block)
+        remove_dead(self.program, func)
         return [ir.BlockArgument(value).arg_number for value in kept]
 
     def _call(
@@ -191,13 +188,3 @@ def _bases(func: ir.Operation, reader: Kernel, arguments: Mapping[int, ir.Value]
 def _set_attributes(func: ir.Operation, attributes: Sequence[Mapping[str, ir.Attribute]]) -> None:
     if any(attributes):
         func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(dict(a)) for a in attributes])
-
-
-def _erase_unused(block: ir.Block) -> None:
-    """Erases the ops of a block, and those inside them, that only compute what nothing uses."""
-    for op in [o.operation for o in reversed(list(block.operations))]:
-        for region in op.regions:
-            for inner in region.blocks:
-                _erase_unused(inner)
-        if op.name.startswith(_PURE) and not any(list(result.uses) for result in op.results):
-            op.erase()

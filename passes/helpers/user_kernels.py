@@ -79,10 +79,7 @@ class UsersKernel:
         call.  Where there are ``names``, the kernel is named after them and itself, and both say the
         locations, too.
         """
-        self._remove_dead()
-        while self._settle_loops():
-            self.program.clean(self.kernel)
-            self._remove_dead()
+        remove_dead(self.program, self.kernel)
         ties = kernel_ties(self.kernel)
         dropped = [
             n
@@ -114,43 +111,48 @@ class UsersKernel:
         self.kernel.attributes["fuse.tile"] = tile  # it says how the kernel is launched, and names no dims
         return types
 
-    def _settle_loops(self) -> bool:
-        """Makes loops carry unchanged what nothing needs; upstream's patterns then remove it from the loop.
-        Returns whether there was any.
-        """
-        loops: list[ir.Operation] = []
 
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "scf.for":
-                loops.append(op.operation)
-            return ir.WalkResult.ADVANCE
+def remove_dead(program: Program, kernel: ir.Operation) -> None:
+    """Erases the ops of tile code that compute what nobody uses, addresses that a loop moves among them."""
+    block = kernel.regions[0].blocks[0]
+    _erase_unused(block)
+    while _settle_loops(kernel):
+        program.clean(kernel)
+        _erase_unused(block)
 
-        self.kernel.walk(visit)
-        found = False
-        for loop in loops:
-            body = loop.regions[0].blocks[0]
-            end = list(body.operations)[-1].operation
-            for n, result in enumerate(loop.results):
-                carried = body.arguments[n + 1]
-                if end.operands[n] != carried and _is_unused(result) and _only_moves(carried, end):
-                    end.operands[n] = carried
-                    found = True
-        return found
 
-    def _remove_dead(self) -> None:
-        """Erases what only computes and what nobody uses."""
+def _erase_unused(block: ir.Block) -> None:
+    for op in reversed([o.operation for o in block.operations]):
+        if len(op.results) and all(map(_is_unused, op.results)) and _only_computes(op):
+            op.erase()
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                _erase_unused(inner)
 
-        def visit(block: ir.Block) -> None:
-            for op in reversed([o.operation for o in block.operations]):
-                unused = all(_is_unused(result) for result in op.results)
-                if len(op.results) and unused and _only_computes(op):
-                    op.erase()
-                    continue
-                for region in op.regions:
-                    for inner in region.blocks:
-                        visit(inner)
 
-        visit(self.block)
+def _settle_loops(kernel: ir.Operation) -> bool:
+    """Makes loops carry unchanged what nothing needs; upstream's patterns then remove it from the loop.
+    Returns whether there was any.
+    """
+    loops: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "scf.for":
+            loops.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    kernel.walk(visit)
+    found = False
+    for loop in loops:
+        body = loop.regions[0].blocks[0]
+        end = list(body.operations)[-1].operation
+        for n, result in enumerate(loop.results):
+            carried = body.arguments[n + 1]
+            if end.operands[n] != carried and _is_unused(result) and _only_moves(carried, end):
+                end.operands[n] = carried
+                found = True
+    return found
 
 
 def _only_computes(op: ir.Operation) -> bool:

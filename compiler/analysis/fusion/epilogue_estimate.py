@@ -52,6 +52,14 @@ def microseconds(
     return kernel_microseconds(int(inside), work, hardware), kernel_microseconds(int(alone), work, hardware)
 
 
+def lone_microseconds(kernel: Kernel, hints: Mapping[str, int], hardware: Hardware) -> float:
+    """Of a kernel by itself, beside its launch."""
+    arguments = {a.argument for a in (*kernel.loads, *kernel.stores)}
+    moved = sum(estimate(kernel.spec(n).numel, hints) * kernel.spec(n).element_bytes for n in arguments)
+    work = estimate(_product(kernel.dims), hints) * sum(slots(op.name) for op in kernel.op_dims)
+    return kernel_microseconds(moved, work, hardware)
+
+
 def spread(at: Sequence[Expr], spec: TensorSpec, coordinates: Coordinates, hints: Mapping[str, int]) -> float:
     """How many times as many sectors a group of threads moves for the elements ``at`` as it would if they lay
     side by side; 1 if they do along some axis of the tile, as Triton spreads threads along that.

@@ -409,3 +409,56 @@ module attributes {fuse.device = "cpu"} {
     return %o : tensor<64xf32>
   }
 }
+
+// -----
+
+// Fires: the reader is cut between the sum, which is stored and computed in the user's kernel, and its maximum.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[H:.*]] = call @copy_neg(%arg0, %arg1, %{{.*}}) :
+// CHECK: %[[M:.*]] = call @neg{{.*}}(%{{.*}}, %[[H]])
+// CHECK: return %[[H]], %[[M]]
+// CHECK-LABEL: func.func private @copy_neg
+// CHECK: arith.addf
+// CHECK-LABEL: func.func private @neg
+// CHECK-NOT: arith.addf
+// CHECK: "fuse.reduce"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<1xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @copy(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1xf32>
+    %b:2 = call @neg(%c, %y, %q, %p) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<1xf32>) -> (tensor<64xf32>, tensor<1xf32>)
+    return %b#0, %b#1 : tensor<64xf32>, tensor<1xf32>
+  }
+  func.func private @copy(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32>
+      attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["4", "1", "1"], fuse.ties = array<i64: 1>,
+                  fuse.tile = {axes = [], num_stages = 1 : i64, num_warps = 1 : i64}, fuse.user = "model.py:3 copy"} {
+    %px = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %po = "fuse.base"(%o) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %id = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+    %c16 = arith.constant 16 : i32
+    %first = arith.muli %id, %c16 : i32
+    %range = "tt.make_range"() {start = 0 : i32, end = 16 : i32} : () -> tensor<16xi32>
+    %firsts = "tt.splat"(%first) : (i32) -> tensor<16xi32>
+    %at = arith.addi %firsts, %range : tensor<16xi32>
+    %sax = "tt.splat"(%px) : (!tt.ptr<f32>) -> tensor<16x!tt.ptr<f32>>
+    %ax = "tt.addptr"(%sax, %at) : (tensor<16x!tt.ptr<f32>>, tensor<16xi32>) -> tensor<16x!tt.ptr<f32>>
+    %v = "tt.load"(%ax) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x!tt.ptr<f32>>) -> tensor<16xf32>
+    %sao = "tt.splat"(%po) : (!tt.ptr<f32>) -> tensor<16x!tt.ptr<f32>>
+    %ao = "tt.addptr"(%sao, %at) : (tensor<16x!tt.ptr<f32>>, tensor<16xi32>) -> tensor<16x!tt.ptr<f32>>
+    "tt.store"(%ao, %v) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<16x!tt.ptr<f32>>, tensor<16xf32>) -> ()
+    return %o : tensor<64xf32>
+  }
+  func.func private @neg(%x: tensor<64xf32>, %y: tensor<64xf32>, %o: tensor<64xf32>, %p: tensor<1xf32>) -> (tensor<64xf32>, tensor<1xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %n = arith.addf %v, %w : f32
+    %r = "fuse.store"(%o, %n, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    %m = "fuse.reduce"(%n) {kind = "max", over = ["d0"]} : (f32) -> f32
+    %q = "fuse.store"(%p, %m, %true) {at = ["0"], mode = "set"} : (tensor<1xf32>, f32, i1) -> tensor<1xf32>
+    return %r, %q : tensor<64xf32>, tensor<1xf32>
+  }
+}

@@ -139,6 +139,11 @@ def exact_halves(x, y):
     return silu(gate), up.exp()
 
 
+def residual_norm(x, w, r):
+    out = normed(x, w)[0] + r
+    return out, out.sum(0)
+
+
 #: Model -> the rule that refuses (None: it is one launch), the same in torch ops, the shapes of its inputs.
 CASES = {
     softmax_scale: (None, lambda x: x.softmax(1) * 0.125, (5, 100)),
@@ -176,6 +181,13 @@ CASES = {
         (20, 30),
     ),
     column_sums: ("reduction", lambda x, y: (x + y).sum(0), (20, 30), (20, 30)),
+    residual_norm: (
+        "reduction",
+        lambda x, w, r: (exact_norm(x, w)[0] + r, (exact_norm(x, w)[0] + r).sum(0)),
+        (7, 100),
+        (100,),
+        (7, 100),
+    ),
     with_scales: (None, lambda x, w: exact_norm(x, w)[0] * exact_norm(x, w)[1], (7, 100), (100,)),
 }
 #: What is rounded to few bits: how far results may be from those in float64, relative and absolute.
