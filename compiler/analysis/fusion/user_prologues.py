@@ -35,6 +35,7 @@ PROLOGUE_RULES: Mapping[str, str] = {
     "reduction": "an element is made of several points of the producer, or of random numbers",
     "other-points": "what the producer stores for the loaded element is not known",
     "assert": "the producer asserts, so it has to run",
+    "destination": "the producer writes into memory that holds something, so it has to run",
     "device": "the tensor is made of one on another device",
     "overwritten": "what the tensor is made of is overwritten before the user's kernel ends",
     "no-form": "an op of the producer has no form on tiles",
@@ -217,7 +218,9 @@ class _Finder:
         write = next(w for w in summary.writes if w.result == result)
         if summary.asserts:
             return (), PrologueRefusal("assert")
-        if not write.is_plain or not self.graph.is_fresh(made.destinations[result]):
+        if not self.graph.is_fresh(made.destinations[result]):
+            return (), PrologueRefusal("destination")
+        if not write.is_plain:
             return (), PrologueRefusal("other-points")
         assert made.callee is not None, "a kernel"
         body = _slice(made.callee, store)

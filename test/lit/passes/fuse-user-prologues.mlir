@@ -83,7 +83,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK: arith.select %[[IN]], %[[R]], %[[ZERO]]
 // CHECK-NOT: "tt.addptr"(%{{.*}}, %{{.*}}) : (tensor<64x!tt.ptr<bf16>>
 // CHECK: scf.yield %{{[^,]*}} : tensor<64xf32>
-// SAID: passed: fuse-user-prologues: fused, {{.*}}: sum_kernel computes the result of narrowed where it loads it
+// SAID: passed: fuse-user-prologues: fused, saved_bytes=1920, slots=32, saved_us=2.0: sum_kernel computes the result of narrowed where it loads it
 module attributes {fuse.device = "cpu"} {
   func.func @main(%a: tensor<8x60xf32>) -> tensor<1xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<8x60xbf16>
