@@ -195,12 +195,17 @@ def wild_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
 # Models that launch Triton kernels of their own
 
 
+def user_kernel_names(records: Sequence[Record]) -> list[str]:
+    """What a run of the suite compared, the compiler last."""
+    names = dict.fromkeys(name for record in records for name in record.get("backends", {}))
+    return [name for name in names if name != "copy"]
+
+
 def user_kernel_rows(records: Sequence[Record]) -> list[list[str]]:
     """Header and rows: device times in microseconds, how many times as fast the compiler is as the others,
     and launches (with memory copies behind a +) in the order of the columns.
     """
-    names = list(dict.fromkeys(name for record in records for name in record.get("backends", {})))
-    names = [name for name in names if name != "copy"]
+    names = user_kernel_names(records)
     *others, subject = names
     header = ["case", "dtype", "MB", "copy us", *(f"{name} us" for name in names)]
     header += [f"vs {name}" for name in others] + ["launches", "note"]
@@ -225,8 +230,8 @@ def user_kernel_table(records: Sequence[Record], backends: tuple[str, ...]) -> s
     timed = [record for record in records if record.get("backends")]
     if not timed:
         return "\n".join(failure_lines(records))
-    names = [name for name in timed[0]["backends"] if name != "copy"]
-    return "\n".join([grid(user_kernel_rows(records)), *summary(records, names), *failure_lines(records)])
+    told = summary(records, user_kernel_names(timed))
+    return "\n".join([grid(user_kernel_rows(records)), *told, *failure_lines(records)])
 
 
 def _launches(entry: Mapping[str, Any] | None) -> str:
