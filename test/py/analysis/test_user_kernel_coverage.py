@@ -4,6 +4,7 @@ import collections
 import contextlib
 import itertools
 import math
+from unittest import mock
 
 import pytest
 from torch import Tensor
@@ -11,10 +12,11 @@ from user_kernel_launches import parsed
 from user_kernel_models import LAUNCHES
 from user_kernel_watching import elements_of, function, watched
 
-from fuse_mlir.compiler.analysis.user_kernel.coordinates import KernelSpace, coordinates_of
+from fuse_mlir.compiler.analysis.user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of
 from fuse_mlir.compiler.analysis.user_kernel.coverage import Coverage, Store, coverage
-from fuse_mlir.compiler.analysis.user_kernel.maps import accesses
-from fuse_mlir.compiler.index import Facts, const
+from fuse_mlir.compiler.analysis.user_kernel.integers import Loop
+from fuse_mlir.compiler.analysis.user_kernel.maps import PointerAccess, accesses
+from fuse_mlir.compiler.index import Facts, const, parse, sym
 from fuse_mlir.compiler.ir.layout import TensorSpec
 from fuse_mlir.compiler.runtime.errors import RunError
 
@@ -94,3 +96,44 @@ def require_coverage(launch, number, found, mine, given):
         assert max(counts.values(), default=0) <= 1
     if launch.name in EACH_ONCE:
         assert found == Coverage(complete=True, once=True), f"argument {number}"
+
+
+def covered(grid, extents, places, shape=(16,), loops=(), guarded=False):
+    """What stores cover of which each lane has ``places``; ``grid`` and ``extents`` as text."""
+    names = [f"c{n}'" for n, _ in enumerate(places)]
+    parts = [parse(place) for place in places]
+    facts = Facts.of(extents={f"p{n}'": e for n, e in enumerate(grid)})
+    known = dict(zip(names, map(parse, extents), strict=True))
+    access = PointerAccess("tt.store", "write", (0,), const(0), shape, (), loops, guarded)
+    space = KernelSpace({}, tuple(map(parse, grid)), facts)
+    at = tuple(map(sym, names))
+    facts = facts.with_extents({f"l{n}'": e for n, e in enumerate(shape)})
+    coordinates = Coordinates(at, dict(zip(names, parts, strict=True)), known, (), shape, facts)
+    found = coverage([Store(access, coordinates)], space, mock.Mock(value_of=lambda name: None))
+    return found.complete, found.once
+
+
+LOOP = Loop("t0", sym("p0"), const(3), const(2))
+
+
+@pytest.mark.parametrize(
+    ("expected", "stores"),
+    [
+        ((True, True), (("4", "1", "1"), ("64",), ("p0'*16 + l0'",))),
+        ((False, True), (("3", "1", "1"), ("64",), ("p0'*16 + l0'",))),
+        ((True, False), (("4", "2", "1"), ("64",), ("p0'*16 + l0'",))),
+        ((False, False), (("4", "1", "1"), ("64",), ("p0'*8 + l0'",))),
+        ((False, False), (("4", "1", "1"), ("64",), ("l0'*2 + p0'*32",))),
+        ((True, True), (("2", "1", "1"), ("48",), ("(p0' + t0'*2)*16 + l0'",), (16,), (LOOP,))),
+        ((False, True), (("2", "1", "1"), ("64",), ("(p0' + t0'*2)*16 + l0'",), (16,), (LOOP,))),
+        ((False, False), (("4", "1", "1"), ("64",), ("p0'*16 + l0'",), (16,), (), True)),
+        ((True, True), (("(s0 + 15) floordiv 16", "1", "1"), ("s0",), ("p0'*16 + l0'",))),
+        ((True, False), (("(s0 + 15) floordiv 16", "s1", "1"), ("s0",), ("p0'*16 + l0'",))),
+        ((False, False), (("s0 floordiv 16", "1", "1"), ("s0",), ("p0'*16 + l0'",))),
+        ((True, True), (("s0", "1", "1"), ("s0", "10"), ("p0'", "l0'"))),
+        ((False, False), (("s0", "1", "1"), ("s0", "20"), ("p0'", "l0'"))),
+        ((False, False), (("s0", "1", "1"), ("s0", "s0", "10"), ("p0'", "p0'", "l0'"))),
+    ],
+)
+def test_what_is_proven(expected, stores):
+    assert covered(*stores) == expected
