@@ -3,8 +3,37 @@
 import torch
 from torch.nn.functional import gelu, silu
 from user_kernel_corpus import matmul as matmul_kernel
+from user_kernel_corpus import persistent as persistent_kernel
 from user_kernel_models import layer_norm, swiglu
-from user_kernels import add_kernel, both_kernel, rms_kernel, softmax_kernel, transpose_kernel, triton
+from user_kernels import (
+    add_kernel,
+    both_kernel,
+    double_kernel,
+    flip_kernel,
+    rms_kernel,
+    softmax_kernel,
+    tl,
+    transpose_kernel,
+    triton,
+)
+
+
+@triton.jit
+def early_kernel(x, out, n, block: tl.constexpr):
+    """It may return before it stores."""
+    first = tl.program_id(0) * block
+    if first >= n:
+        return
+    i = first + tl.arange(0, block)
+    tl.store(out + i, tl.load(x + i, i < n) * 2, i < n)
+
+
+@triton.jit
+def checked_kernel(x, out, n, block: tl.constexpr):
+    """It has an effect."""
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    tl.device_assert(i >= 0, "below the first element")
+    tl.store(out + i, tl.load(x + i, i < n) * 2, i < n)
 
 
 def products(a, b, dtype=None):
@@ -144,6 +173,47 @@ def residual_norm(x, w, r):
     return out, out.sum(0)
 
 
+def of_a_loop(x):
+    out = torch.empty_like(x)
+    persistent_kernel[(3,)](x, out, x.numel(), B=64)
+    return torch.where(torch.arange(x.numel(), device=x.device) < 5, out, 0.0)
+
+
+def of_a_branch(x):
+    out = torch.empty_like(x)
+    early_kernel[(9,)](x, out, x.numel(), block=32)
+    return out.exp()
+
+
+def chosen_of_a_branch(x):
+    out = torch.empty_like(x)
+    early_kernel[(9,)](x, out, x.numel(), block=32)
+    return torch.where(x > 0, out, 7.0)
+
+
+def with_an_effect(x):
+    out = torch.empty_like(x)
+    checked_kernel[(7,)](x, out, x.numel(), block=32)
+    return out + 1
+
+
+def in_place(x):
+    y = x.sin()
+    double_kernel[(9,)](y, y.numel(), block=32)
+    return y + 1
+
+
+def of_bools(x):
+    above = x > 0
+    out = torch.empty_like(above)
+    flip_kernel[(1,)](above, out, block=64)
+    return torch.where(out, x, -2.0)
+
+
+def one_after_the_other(x, y):
+    return added(added(x, y) * 2, y) + 1
+
+
 #: Model -> the rule that refuses (None: it is one launch), the same in torch ops, the shapes of its inputs.
 CASES = {
     softmax_scale: (None, lambda x: x.softmax(1) * 0.125, (5, 100)),
@@ -188,6 +258,13 @@ CASES = {
         (100,),
         (7, 100),
     ),
+    of_a_loop: (None, lambda x: torch.where(torch.arange(len(x), device=x.device) < 5, x, 0.0), (500,)),
+    of_a_branch: (None, lambda x: (x * 2).exp(), (200,)),
+    chosen_of_a_branch: ("partly-written", lambda x: torch.where(x > 0, x * 2, 7.0), (200,)),
+    with_an_effect: (None, lambda x: x * 2 + 1, (200,)),
+    in_place: ("not-empty", lambda x: x.sin() * 2 + 1, (200,)),
+    of_bools: (None, lambda x: torch.where(x > 0, -2.0, x), (64,)),
+    one_after_the_other: (None, lambda x, y: (x + y) * 2 + y + 1, (20, 30), (20, 30)),
     with_scales: (None, lambda x, w: exact_norm(x, w)[0] * exact_norm(x, w)[1], (7, 100), (100,)),
 }
 #: What is rounded to few bits: how far results may be from those in float64, relative and absolute.
