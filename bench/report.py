@@ -55,9 +55,9 @@ LEGENDS = {
     "products": "As above, of products of more rows, and of short sums.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
-    "user-kernels": "As above. `fuse-apart` fuses nothing with users' kernels, `by-hand` is the kernel with the "
-    "model's ops written into it, launched by Triton. Launches are those of one call, in the order of the "
-    "columns.",
+    "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "
+    "fuses nothing with users' kernels, `by-hand` is the kernel with the model's ops written into it, "
+    "launched by Triton. Launches are those of one call, in the order of the columns.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",

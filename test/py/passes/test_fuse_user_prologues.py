@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compiling import Compiled, cloned
-from prologue_models import APART, FUSED
+from prologue_models import APART, FUSED, both_factors, bools, softmax_of_sum, two_of_one
 from user_kernels import triton_without_a_gpu
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -36,6 +36,25 @@ def test_computed_at_the_load(function):
     graph = run(function, exactly, shapes)
     assert graph.launches_after == kernels and graph.externs == 0
     assert set(rules(graph, "passed")) == {"fused"} and not rules(graph, "missed")
+
+
+@pytest.mark.parametrize("level", ["tiled", "planned"])
+def test_every_level_computes_it(level):
+    exactly, _, *shapes = FUSED[both_factors]
+    run(both_factors, exactly, shapes, interpret_level=level)
+
+
+@pytest.mark.parametrize("function", [softmax_of_sum, bools], ids=lambda f: f.__name__)
+def test_sizes_are_symbols(function):
+    exactly, kernels, *shapes = FUSED[function]
+    graph = run(function, exactly, shapes, dynamic=True, verify="numeric")
+    assert graph.launches_after == kernels and 'fuse.sym = "s' in str(graph.module)
+
+
+def test_kernels_may_stay_as_they_are_written():
+    exactly, _, *shapes = FUSED[two_of_one]
+    graph = run(two_of_one, exactly, shapes, user_kernels="apart")
+    assert graph.launches_after == 2 and not rules(graph, "passed") and not rules(graph, "missed")
 
 
 @pytest.mark.parametrize("function", APART, ids=lambda f: f.__name__)
