@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compiling import Compiled, cloned
-from prologue_models import APART, FUSED, both_factors, bools, softmax_of_sum, two_of_one
+from prologue_models import APART, FUSED, bools, both_factors, softmax_of_sum, two_of_one
 from user_kernels import triton_without_a_gpu
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
