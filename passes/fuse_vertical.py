@@ -41,9 +41,9 @@ class FuseVertical(AnalysisPass):
 
     Remarks: ``passed: fused`` for each group that merged, with what it saves; ``missed`` for each pair of
     groups that is still apart at the end, with the name of the rule, what it compared and two locations:
-    those of the last call of the first group and of the first call of the second; ``missed: extern`` or
-    ``missed: user-kernel`` for an extern op, or a user's Triton kernel, and a scalar kernel of which one
-    reads what the other made.
+    those of the last call of the first group and of the first call of the second; ``missed: extern`` for an
+    extern op and a scalar kernel of which one reads what the other made; ``missed: user-kernel`` for a
+    scalar kernel and a user's Triton kernel that reads what it made.
     """
 
     name: ClassVar[str] = "fuse-vertical"
