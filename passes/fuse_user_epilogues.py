@@ -21,6 +21,7 @@ from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
 from .helpers.program import Program
 from .helpers.user_epilogue import Epilogue
+from .helpers.user_kernels import has_users_kernels
 from .helpers.user_split import find_cut, replace, split
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
@@ -57,11 +58,9 @@ class FuseUserEpilogues(AnalysisPass):
     user_kernels: UserKernels = "fused"  #: apart: nothing is done
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        program = analyses.get(Program)
-        if self.user_kernels == "apart" or not any(
-            is_users(function) for function in program.functions.values()
-        ):
+        if self.user_kernels == "apart" or not has_users_kernels(module):
             return
+        program = analyses.get(Program)
         fuser = _Fuser(self.name, module, program, remarks, hardware_of(self.hardware, self, module))
         while fuser.fuse_one():
             pass

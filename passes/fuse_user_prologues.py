@@ -20,12 +20,12 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_builder import TileBuilder, shape_of
 from ..compiler.codegen.tile_ops import NoTileForm, memory_element
 from ..compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
-from ..compiler.ir.kernel import Kernel, is_users, kernel_ties
+from ..compiler.ir.kernel import Kernel, kernel_ties
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.program import Program
 from .helpers.results import drop_results
-from .helpers.user_kernels import UsersKernel
+from .helpers.user_kernels import UsersKernel, has_users_kernels
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
 
@@ -75,11 +75,9 @@ class FuseUserPrologues(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        program = analyses.get(Program)
-        if self.user_kernels == "apart" or not any(
-            is_users(function) for function in program.functions.values()
-        ):
+        if self.user_kernels == "apart" or not has_users_kernels(module):
             return
+        program = analyses.get(Program)
         writers: dict[ir.Operation, _Writer] = {}
         graph = analyses.get(GroupGraph)
         for found in list(prologues(graph)):

@@ -13,6 +13,11 @@ from .names import listed
 from .program import Program
 
 
+def has_users_kernels(module: ir.Module) -> bool:
+    """Whether a function of the module is a user's kernel; asked before anything is analysed."""
+    return any("fuse.user" in op.attributes for op in module.body.operations)
+
+
 class UsersKernel:
     """The kernel of one call, which nothing else calls.  ``finish`` makes the call agree with it.
 
