@@ -97,7 +97,7 @@ def rms_norm(x, beside, weight, step, out, columns, eps, BLOCK: tl.constexpr, BE
     y = v * scale * tl.load(weight + j, mask=inside, other=0.0).to(tl.float32)
     if AFTER:
         y = y.to(x.dtype.element_ty).to(tl.float32)
-        y = tl.clamp(y / tl.load(step), -LARGEST_E4M3, LARGEST_E4M3)
+        y = tl.clamp(y / tl.load(step), -LARGEST_E4M3, LARGEST_E4M3, propagate_nan=tl.PropagateNan.ALL)
     tl.store(out + row + j, y.to(out.dtype.element_ty), mask=inside)
 
 
