@@ -18,7 +18,7 @@ from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, is_users, program_
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
-from .analysis_manager import AnalysisManager
+from .analysis_manager import Analyses, AnalysisManager
 from .helpers.program import Program
 from .helpers.user_epilogue import Epilogue
 from .helpers.user_kernels import has_users_kernels
@@ -54,6 +54,7 @@ class FuseUserEpilogues(AnalysisPass):
 
     name: ClassVar[str] = "fuse-user-epilogues"
     numerics: ClassVar[Numerics] = "precision"
+    preserves: ClassVar[Analyses] = (Program,)
     hardware: str = "generic"
     user_kernels: UserKernels = "fused"  #: apart: nothing is done
 

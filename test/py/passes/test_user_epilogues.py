@@ -53,7 +53,9 @@ def compiled(models, dynamic=False, **options):
 
 @pytest.mark.parametrize("level", ["scheduled", "planned"])
 def test_results(level):
-    assert compiled(CASES, interpret_level=level) == [rule for rule, *_ in CASES.values() if rule]
+    assert compiled(CASES, interpret_level=level, verify="on") == [
+        rule for rule, *_ in CASES.values() if rule
+    ]
 
 
 def test_sizes_may_be_symbols():
