@@ -58,6 +58,7 @@ BACKENDS = _table(
     ),
     Spec("inductor-graphs", lambda: "inductor", mode="reduce-overhead"),
     Spec("fuse", _fuse, reports=True),
+    Spec("fuse-apart", _fuse, reports=True, options={"user_kernels": "apart"}),
     Spec("fuse-graphs", _fuse, reports=True, options={"cudagraphs": True}),
     Spec("fuse-eager", _fuse, reports=True, options={"rounding": "eager"}),
     Spec("fuse-float32", _fuse, reports=True, options={"rounding": "float32"}),

@@ -25,6 +25,8 @@ from .tables import (
     launch_rows,
     model_rows,
     summary,
+    user_kernel_names,
+    user_kernel_rows,
     wild_rows,
 )
 
@@ -36,6 +38,7 @@ TITLES = {
     "contractions": "Products of few rows",
     "products": "Products with what is around them",
     "wild": "Workloads from outside",
+    "user-kernels": "Models with Triton kernels of their own",
     "models": "Models",
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
@@ -52,6 +55,9 @@ LEGENDS = {
     "products": "As above, of products of more rows, and of short sums.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
+    "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "
+    "fuses nothing with users' kernels, `by-hand` is the kernel with the model's ops written into it, "
+    "launched by Triton. Launches are those of one call, in the order of the columns.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
@@ -66,13 +72,24 @@ LEGENDS = {
     "memory in a steady step. `vs`: the last compiler over each of the others.",
 }
 #: Suites whose figures are times.
-TIMED = ("kernels", "further", "contractions", "products", "wild", "models", "host", "compile")
+TIMED = (
+    "kernels",
+    "further",
+    "contractions",
+    "products",
+    "wild",
+    "user-kernels",
+    "models",
+    "host",
+    "compile",
+)
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "further": kernel_rows,
     "contractions": kernel_rows,
     "products": kernel_rows,
     "wild": wild_rows,
+    "user-kernels": lambda records, backends: user_kernel_rows(records),
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
@@ -112,6 +129,8 @@ def section(run: Run) -> str:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
     if suite in ("kernels", "further", "contractions", "products", "wild", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
+    if suite == "user-kernels":
+        lines += [f"- {line}" for line in summary(records, user_kernel_names(records))]
     if suite == "compile":
         lines += [f"- {line}" for line in compile_summary(records)]
     if suite == "schedule":

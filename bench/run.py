@@ -34,6 +34,7 @@ TASK_LIMIT = {
     "accuracy": 120.0,
     "launches": 180.0,
     "compile": 600.0,
+    "user-kernels": 180.0,
     "schedule": 400.0,
 }
 

@@ -192,6 +192,55 @@ def wild_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
     return "\n".join([*parts, *summary(records, backends), *failure_lines(records)])
 
 
+# Models that launch Triton kernels of their own
+
+
+def user_kernel_names(records: Sequence[Record]) -> list[str]:
+    """What a run of the suite compared, the compiler last."""
+    names = dict.fromkeys(name for record in records for name in record.get("backends", {}))
+    return [name for name in names if name != "copy"]
+
+
+def user_kernel_rows(records: Sequence[Record]) -> list[list[str]]:
+    """Header and rows: device times in microseconds, how many times as fast the compiler is as the others,
+    and launches (with memory copies behind a +) in the order of the columns.
+    """
+    names = user_kernel_names(records)
+    *others, subject = names
+    header = ["case", "dtype", "MB", "copy us", *(f"{name} us" for name in names)]
+    header += [f"vs {name}" for name in others] + ["launches", "note"]
+    rows = [header]
+    for record in records:
+        entries = record.get("backends", {})
+        if not entries:
+            rows.append([record["key"], *("-" for _ in header[1:-1]), "failed"])
+            continue
+        copy = timing_of(entries.get("copy"))
+        cells = [record["case"], SHORT.get(record["dtype"], record["dtype"]), f"{record['bytes'] / 1e6:.1f}"]
+        cells.append(f"{copy.device:.1f}" if copy else "-")
+        cells += [_kernel_cell(entries.get(name), copy) for name in names]
+        cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
+        cells.append(" ".join(_launches(entries.get(name)) for name in names))
+        rows.append([*cells, _kernel_note(record, subject)])
+    return rows
+
+
+def user_kernel_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
+    """The table, the summary, and what failed.  ``backends`` are not asked: the suite has its own."""
+    timed = [record for record in records if record.get("backends")]
+    if not timed:
+        return "\n".join(failure_lines(records))
+    told = summary(records, user_kernel_names(timed))
+    return "\n".join([grid(user_kernel_rows(records)), *told, *failure_lines(records)])
+
+
+def _launches(entry: Mapping[str, Any] | None) -> str:
+    if not entry or "launches" not in entry:
+        return "-"
+    copies = entry["copies"]
+    return f"{entry['launches']}+{copies}" if copies else f"{entry['launches']}"
+
+
 # Models
 
 

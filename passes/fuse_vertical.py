@@ -9,7 +9,7 @@ from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.plan import Refusal
 from ..compiler.analysis.program.dependences import Node
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.kernel import is_users, string
+from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.fusing import Fuser, groups_of
@@ -37,13 +37,13 @@ class FuseVertical(AnalysisPass):
     already have the same ``fuse.group`` are one group from the start.
 
     Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses.  Extern ops and tile code
-    (users' Triton kernels) are never grouped.
+    (users' Triton kernels) are never grouped: ``fuse-user-epilogues`` and ``fuse-user-prologues`` fuse with
+    users' kernels.
 
     Remarks: ``passed: fused`` for each group that merged, with what it saves; ``missed`` for each pair of
     groups that is still apart at the end, with the name of the rule, what it compared and two locations:
-    those of the last call of the first group and of the first call of the second; ``missed: extern`` or
-    ``missed: user-kernel`` for an extern op, or a user's Triton kernel, and a scalar kernel of which one
-    reads what the other made.
+    those of the last call of the first group and of the first call of the second; ``missed: extern`` for an
+    extern op and a scalar kernel of which one reads what the other made.
     """
 
     name: ClassVar[str] = "fuse-vertical"
@@ -56,7 +56,7 @@ class FuseVertical(AnalysisPass):
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
         fuser = Fuser(self.name, groups_of(analyses), limits, hardware_of(self.hardware, self, module))
         fuser.run(producer_consumer_pairs)
-        for pair, refusal in pairs_with_opaque_calls(fuser.graph):
+        for pair, refusal in pairs_with_extern_calls(fuser.graph):
             fuser.missed(pair, refusal, remarks)
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()
@@ -71,10 +71,9 @@ def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterato
             yield min(group, other), max(group, other)
 
 
-def pairs_with_opaque_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], Refusal]]:
-    """The pairs of a scalar kernel and an extern op, or a user's kernel, of which one reads what the other
-    made, or a view of it.  Each comes with why they stay apart.  They are in program order, one for each
-    opaque call and group.
+def pairs_with_extern_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], Refusal]]:
+    """The pairs of a scalar kernel and an extern op of which one reads what the other made, or a view of it.
+    Each comes with why they stay apart.  They are in program order, one for each extern call and group.
     """
     nodes = graph.deps.nodes
     maker = {value: node for node in nodes for value in node.results}
@@ -87,22 +86,16 @@ def pairs_with_opaque_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], 
             if made is None:
                 continue
             for one, other in ((made, node), (node, made)):
-                refusal = _opaque(one) if other.index in graph.summaries else None
+                refusal = _extern(one) if other.index in graph.summaries else None
                 if refusal is not None:
                     groups = (graph.group_of[made.index], graph.group_of[node.index])
                     found.setdefault(groups, ((made, node), refusal))
     return [found[groups] for groups in sorted(found)]
 
 
-def _opaque(node: Node) -> Refusal | None:
-    """Why a call fuses with nothing; None for a scalar kernel's, and for what is no call of a function."""
-    if node.callee is None:
+def _extern(node: Node) -> Refusal | None:
+    """Why a call of an extern op fuses with nothing; None for what is none."""
+    if node.callee is None or node.kind != "extern":
         return None
-    if node.kind == "extern":
-        message = "a call of torch's libraries runs as it is: only generated kernels fuse"
-        return Refusal("extern", message, (("op", string(node.callee.attributes["fuse.extern"])),))
-    if is_users(node.callee):
-        return Refusal(
-            "user-kernel", "a user's Triton kernel runs as it is written: only generated kernels fuse"
-        )
-    return None
+    message = "a call of torch's libraries runs as it is: only generated kernels fuse"
+    return Refusal("extern", message, (("op", string(node.callee.attributes["fuse.extern"])),))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..compiler.base.options import DEFAULT_ROUNDING, Products, Rounding
+from ..compiler.base.options import DEFAULT_ROUNDING, Products, Rounding, UserKernels
 from .add_products_in_place import AddProductsInPlace
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
@@ -19,6 +19,8 @@ from .expand_dots import ExpandDots
 from .fold_ranges import FoldRanges
 from .fold_views import FoldViews
 from .fuse_horizontal import FuseHorizontal
+from .fuse_user_epilogues import FuseUserEpilogues
+from .fuse_user_prologues import FuseUserPrologues
 from .fuse_vertical import FuseVertical
 from .keep_float32 import KeepFloat32
 from .lower_control_deps import LowerControlDeps
@@ -57,12 +59,14 @@ def default_pipeline(
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
     sums: str = "gpu",
+    user_kernels: UserKernels = "fused",
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
     ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
-    kernel) and ``products`` (who computes them) are options, see ``Options``.  ``sums``: the option ``where``
-    of ``add-products-in-place``.  Raises ValueError on an unknown level.
+    kernel), ``products`` (who computes them) and ``user_kernels`` (whether they fuse) are options, see
+    ``Options``.  ``sums``: the option ``where`` of ``add-products-in-place``.  Raises ValueError on an
+    unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
@@ -91,6 +95,8 @@ def default_pipeline(
             *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
             NarrowStores(),  # write only the part that changes, once fusion of the whole is over
             FoldRanges(),  # what extents decide needs no code
+            FuseUserEpilogues(hardware=hardware, user_kernels=user_kernels),  # its readers are fused by now
+            FuseUserPrologues(hardware=hardware, user_kernels=user_kernels),  # behind it: nothing runs again
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition

@@ -14,6 +14,8 @@ from typing import Any, Literal
 Rounding = Literal["eager", "float32"]
 #: Values of the option ``products``.
 Products = Literal["auto", "library", "generated"]
+#: Values of the option ``user_kernels``.
+UserKernels = Literal["fused", "apart"]
 #: The rounding that holds where nothing is said.
 DEFAULT_ROUNDING: Rounding = "float32"
 
@@ -75,6 +77,9 @@ class Options:
         products to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU
         too: batched products, 1x1 convolutions and those of ``base/product_forms.py``, with any sizes and
         strides.
+    user_kernels: ``fused`` computes what reads the result of a user's Triton kernel where that stores it
+        (pass ``fuse-user-epilogues``), and what they load in place of the load (``fuse-user-prologues``), if
+        the rules of these allow it.  ``apart`` leaves users' kernels as they are written.
     flex_attention: ``inductor`` lets Inductor compile ``torch.nn.attention.flex_attention`` and its gradient;
         where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``auto`` is
         ``inductor`` on a GPU, and ``eager`` elsewhere and with ``deterministic``.
@@ -143,6 +148,7 @@ class Options:
     output_strides: Literal["padded", "eager"] = "padded"
     epilogues: Literal["auto", "library", "generated"] = "auto"
     products: Products = "auto"
+    user_kernels: UserKernels = "fused"
     flex_attention: Literal["auto", "inductor", "eager"] = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
     fx_pass: Callable[..., Any] | None = None

@@ -12,13 +12,11 @@ from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
 from ..mlir import ir, scf
 from . import philox, tile_ops
-from .folds.expectation import Expectation
 from .folds.fold import Fold, Part
-from .folds.online import Softmax, Welford
-from .folds.product import TileProduct
+from .folds.of_op import fold_of
+from .folds.online import Welford
 from .folds.reduce import Values, fold, scan
 from .folds.scans import running
-from .folds.simple import ArgExtreme, Boolean, BooleanArgExtreme, Simple
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_ids
 from .tile_lanes import without_ones
@@ -353,7 +351,7 @@ class TileKernel(TileProducts):
         """The fold of a reduction of the ``fuse`` dialect."""
         if op.name == "fuse.welford":
             return self._welford(op.operands[0])
-        return _fold_of(op)
+        return fold_of(op)
 
     def _welford(self, value: ir.Value) -> Welford:
         """The fold of a ``fuse.welford`` of ``value``.  Where elements are widened from 16 bits, it says of
@@ -365,22 +363,6 @@ class TileKernel(TileProducts):
                 if self.rounding.is_exact(value, self.builder.type(name)):
                     return Welford(exact=1 << (_F32_SIGNIFICAND - bits))
         return Welford()
-
-
-def _fold_of(op: ir.Operation) -> Fold:
-    boolean = len(op.operands) > 0 and str(op.operands[0].type) == "i1"
-    if op.name == "fuse.reduce":
-        kind = ir.StringAttr(op.attributes["kind"]).value
-        return Boolean(kind) if boolean else Simple(kind)
-    if op.name == "fuse.argreduce":
-        kind = ir.StringAttr(op.attributes["kind"]).value
-        return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
-    if op.name == "fuse.dot":
-        return TileProduct.of(op)
-    if op.name == "fuse.online_expectation":
-        return Expectation(tuple(ir.DenseI64ArrayAttr(op.attributes["signs"])))
-    assert op.name == "fuse.online_softmax"
-    return Softmax()
 
 
 def _regroup(values: Sequence[ir.Value], like: Sequence[Sequence[ir.Value]]) -> list[list[ir.Value]]:

@@ -343,7 +343,7 @@ def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Va
             f"arith.index_cast from {op.operands[0].type} has no form on tiles; "
             "only size arguments are of type index"
         )
-    return [builder.create("arith.index_cast", [element], [op.operands[0]]).results[0]]
+    return [builder.create("arith.index_cast", [element], operands).results[0]]
 
 
 def _of_integer(signed: bool) -> Emitter:

@@ -69,7 +69,8 @@ def _passes(request: Request, search: TilingSearch | None) -> list[Pass]:
         return parse_pipeline(options.pipeline)
     level, hardware, tiles = _level(request), hardware_model_of(request), _table(search)
     sums = "everywhere" if options.sums_in_place(request.name, request.on_gpu) else "nowhere"
-    return default_pipeline(level, hardware, tiles, options.rounding, options.products, sums)
+    choices = options.rounding, options.products, sums, options.user_kernels
+    return default_pipeline(level, hardware, tiles, *choices)
 
 
 def _manager(

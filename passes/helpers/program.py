@@ -184,6 +184,13 @@ class Program:
             ip=ir.InsertionPoint(call),
         )
 
+    def discard(self, kernel: ir.Operation) -> None:
+        """Erases a kernel that nothing calls."""
+        name = string(kernel.attributes["sym_name"])
+        assert not self.callers[name], f"@{name} is called"
+        del self.functions[name], self.callers[name]
+        kernel.erase()
+
     def erase_call(self, call: ir.Operation) -> None:
         """Erases a call without uses."""
         self.callers[symbol(call.attributes["callee"])] -= 1

@@ -12,7 +12,6 @@ from ..kernel.accesses import Read, Summary, Write
 #: The name of each rule, and what it refuses.  ``test/lit/passes/fusion-rules/<rule>.mlir`` shows both sides.
 RULE_NAMES = {
     "extern": "a kernel with an op of torch's libraries: only generated kernels fuse (fuse-vertical only)",
-    "user-kernel": "a scalar kernel with a user's Triton kernel, which is tile code (fuse-vertical only)",
     "device": "kernels on different devices",
     "size": "a kernel with too many accesses or scalar operations",
     "cycle": "groups between which a third operation must run, because of data, effects or tokens",

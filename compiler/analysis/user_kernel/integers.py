@@ -81,10 +81,11 @@ class Integers:
         self._masks: dict[ir.Value, tuple[Comparison, ...] | None] = {}
         self._loops: dict[ir.Operation, Loop] = {}
         self._others: dict[str, ir.Value] = {}  #: by symbol
+        self._turns: dict[str, ir.Operation] = {}  #: loops by the symbol of their turns
         for n, argument in enumerate(func.regions[0].blocks[0].arguments):
             if pointee_of(argument.type) is not None:
                 self._known[argument] = Address(n, const(0))
-            elif isinstance(argument.type, ir.IntegerType):
+            elif isinstance(argument.type, ir.IntegerType | ir.IndexType):
                 self._known[argument] = sym(f"a{n}")
             elif isinstance(argument.type, ir.RankedTensorType):  # read through `fuse.base`
                 self._known[argument] = Address(n, const(0))
@@ -109,9 +110,18 @@ class Integers:
     def loop(self, op: ir.Operation) -> Loop:
         if op not in self._loops:
             turn = f"t{len(self._loops)}"
+            self._turns[turn] = op
             self._loops[op] = Loop(turn, None, None, None)
             self._loops[op] = Loop(turn, *[self.integer(bound) for bound in list(op.operands)[:3]])
         return self._loops[op]
+
+    def value_of(self, symbol: str) -> ir.Value | None:
+        """The integer that a symbol ``x0``, ``x1``, .. stands for; None for another symbol."""
+        return self._others.get(symbol)
+
+    def loop_of(self, symbol: str) -> ir.Operation | None:
+        """The ``scf.for`` whose turns a symbol ``t0``, ``t1``, .. counts; None for another symbol."""
+        return self._turns.get(symbol)
 
     def in_descriptor(
         self, op: ir.Operation
@@ -284,12 +294,12 @@ def _constant(op: ir.Operation) -> int | None:
 
 
 def _same_width(op: ir.Operation) -> bool:
-    """Whether a cast gives addresses of elements that are as wide as before."""
+    """Whether a cast gives addresses of elements that are as wide as before; a bool is a byte in memory."""
     before, after = (pointee_of(value.type) for value in (op.operands[0], op.results[0]))
     if before is None or after is None:
         return False
-    widths = [getattr(type_, "width", None) for type_ in (before, after)]
-    return widths[0] is not None and widths[0] == widths[1]
+    widths = [max(8, getattr(type_, "width", 0)) for type_ in (before, after)]
+    return all(hasattr(type_, "width") for type_ in (before, after)) and widths[0] == widths[1]
 
 
 def _lanes(op: ir.Operation) -> dict[str, Expr | int] | None:

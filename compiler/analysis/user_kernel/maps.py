@@ -58,15 +58,28 @@ class PointerAccess:
                 yield self.offset.evaluate(env)
 
 
+@dataclass(frozen=True)
+class KernelAccesses:
+    """The accesses of a kernel, by op and in program order, and the integers that their maps are made of."""
+
+    integers: Integers
+    by_op: Mapping[ir.Operation, PointerAccess]
+
+
 def access_maps(func: ir.Operation) -> tuple[PointerAccess, ...]:
     """The accesses of the kernel ``func``, in program order."""
-    func = func.operation
+    return tuple(accesses(func).by_op.values())
+
+
+def accesses(func: ir.Operation) -> KernelAccesses:
+    """The same with the ops that access memory."""
+    func, integers = func.operation, Integers(func)
     owners: dict[ir.Value, tuple[int, ...]] = {}
     for number, argument in enumerate(func.regions[0].blocks[0].arguments):
         if has_memory(argument.type):
             for value in Flow.of(argument).values:
                 owners[value] = (*owners.get(value, ()), number)
-    return tuple(_accesses(func, Integers(func), owners, (), False))
+    return KernelAccesses(integers, dict(_accesses(func, integers, owners, (), False)))
 
 
 def _accesses(
@@ -75,7 +88,7 @@ def _accesses(
     owners: Mapping[ir.Value, tuple[int, ...]],
     loops: tuple[Loop, ...],
     guarded: bool,
-) -> Iterator[PointerAccess]:
+) -> Iterator[tuple[ir.Operation, PointerAccess]]:
     if parent.name == "scf.for":
         loops = (*loops, integers.loop(parent))
     guarded |= parent.name in ("scf.if", "scf.while") or any(
@@ -86,7 +99,7 @@ def _accesses(
             for child in block.operations:
                 op = child.operation
                 if op.name in ACCESSES:
-                    yield _access(op, integers, owners.get(op.operands[0], ()), loops, guarded)
+                    yield op, _access(op, integers, owners.get(op.operands[0], ()), loops, guarded)
                 elif len(op.regions):
                     yield from _accesses(op, integers, owners, loops, guarded)
 

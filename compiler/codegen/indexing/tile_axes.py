@@ -18,8 +18,6 @@ from ...ir.tile import Axis, Tile
 from ..tile_builder import Shape
 from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart, Point, TileSymbol
 
-_LIMIT = 1 << 31
-
 
 @dataclass(frozen=True)
 class RowPart:
@@ -195,28 +193,3 @@ class TileAxes:
             else:
                 scalar = scalar + term
         return Split(scalar, tuple(sorted(vectors.items())))
-
-    # --- widths ---------------------------------------------------------------------------------------------
-    def _bounded(self, e: Expr) -> bool:
-        low, high = self.facts.interval(e)
-        return low is not None and high is not None and low > -_LIMIT and high < _LIMIT
-
-    def fits(self, e: Expr, spare: int = 0) -> bool:
-        """Whether all terms of e, and the numerators of its divisions, fit in 31 bits in whatever order they
-        are added.
-        """
-        total = spare
-        for monomial, c in e.terms:
-            term = Expr({monomial: c})
-            if any(is_indirect(n) for n in term.symbols()):
-                if any(type(a) is not str for a in monomial):
-                    return False
-                continue
-            low, high = self.facts.interval(term)
-            if low is None or high is None:
-                return False
-            total += max(abs(low), abs(high))
-            for atom in monomial:
-                if not isinstance(atom, str) and not (self.fits(atom.num) and self.fits(atom.den)):
-                    return False
-        return total < _LIMIT

@@ -1,19 +1,22 @@
 """Index expressions as values of tile code: integers of 32 bits where these are wide enough, else of 64."""
 
+import math
 from collections.abc import Mapping
 
 from ...analysis.tiling.row_start import RowStart
-from ...index import Expr, Facts, FloorDiv, Mod
+from ...index import Expr, Facts
+from ...index.expr import Atom
 from ...index.facts import is_indirect
 from ...ir.dialects import tt
 from ...ir.tile import Tile
 from ...mlir import ir
 from ..tile_builder import Shape, TileBuilder, shape_of
+from .arithmetic import IndexArithmetic
 from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart
 from .tile_axes import RowPart, Split, TileAxes
 
 
-class TileValues(TileAxes):
+class TileValues(TileAxes, IndexArithmetic):
     """Emits index arithmetic.
 
     ``blocks`` maps an axis to the i32 value of its block number once it is known (program ids at the start, a
@@ -83,7 +86,7 @@ class TileValues(TileAxes):
         """
         total = None
         parts = [self._emit(e, width, indices) for _, e in split.vectors]
-        for part in sorted(parts, key=lambda v: _size(shape_of(v))):
+        for part in sorted(parts, key=lambda v: math.prod(shape_of(v))):
             total = part if total is None else self.builder.elementwise("arith.addi", [total, part])
         return total
 
@@ -96,63 +99,15 @@ class TileValues(TileAxes):
             return vector
         return self.builder.elementwise("arith.addi", [vector, self._emit(split.scalar, width)])
 
-    def _emit(self, e: Expr, width: int, indices: Mapping[str, ir.Value] | None = None) -> ir.Value:
-        """The value of e, emitted term by term."""
-        builder = self.builder
-        own = bool(indices) and any(is_indirect(n) for n in e.symbols())
-        key = ("index", e, width, self._lanes_key() if self._axes_in(e.symbols()) else ())
-        if not own:
-            found = builder.recall(key)
-            if found is not None:
-                return found
-        element = f"i{width}"
-        total: ir.Value | None = None
-        for monomial, c in e.terms:
-            part: ir.Value | None = None
-            for atom in sorted(monomial, key=lambda a: _size(self.shape(self._axes_of_atom(a)))):
-                factor = self._atom(atom, width, indices)
-                part = factor if part is None else builder.elementwise("arith.muli", [part, factor])
-            if part is None:
-                part = builder.constant(c, element)
-            elif c == -1:
-                part = (
-                    part
-                    if total is not None
-                    else builder.elementwise("arith.subi", [builder.fill(0, part), part])
-                )
-            elif c != 1:
-                part = builder.elementwise("arith.muli", [part, builder.fill(c, part)])
-            if total is None:
-                total = part
-            else:
-                total = builder.elementwise(
-                    "arith.subi" if c == -1 and monomial else "arith.addi", [total, part]
-                )
-        total = builder.constant(0, element) if total is None else total
-        return total if own else builder.remember(key, total)
+    def _memo_key(self, e: Expr) -> tuple[object, ...]:
+        return self._lanes_key() if self._axes_in(e.symbols()) else ()
 
-    def _axes_of_atom(self, atom: str | FloorDiv | Mod) -> tuple[int, ...]:
+    def _elements_of(self, atom: Atom) -> int:
+        return math.prod(self.shape(self._axes_of_atom(atom)))
+
+    def _axes_of_atom(self, atom: Atom) -> tuple[int, ...]:
         names = {atom} if isinstance(atom, str) else atom.num.symbols() | atom.den.symbols()
         return self._axes_in(names)
-
-    def _atom(
-        self, atom: str | FloorDiv | Mod, width: int, indices: Mapping[str, ir.Value] | None
-    ) -> ir.Value:
-        builder = self.builder
-        if isinstance(atom, str):
-            return self._symbol(atom, width, indices or {})
-        num, den = self._sum(atom.num, width, indices or {}), self._sum(atom.den, width, indices or {})
-        floor = type(atom) is FloorDiv
-        if self.facts.nonnegative(atom.num):
-            return builder.elementwise("arith.divsi" if floor else "arith.remsi", [num, den])
-        rest = builder.elementwise("arith.remsi", [num, den])
-        below = builder.cmpi("slt", rest, builder.fill(0, rest))
-        if floor:
-            quotient = builder.elementwise("arith.divsi", [num, den])
-            return builder.elementwise(
-                "arith.subi", [quotient, builder.cast("arith.extui", below, f"i{width}")]
-            )
-        return builder.select(below, builder.elementwise("arith.addi", [rest, den]), rest)
 
     def _symbol(self, name: str, width: int, indices: Mapping[str, ir.Value]) -> ir.Value:
         builder = self.builder
@@ -212,15 +167,3 @@ class TileValues(TileAxes):
         """``value`` rounded down to a multiple of ``vector``."""
         quotient = self.builder.elementwise("arith.divsi", [value, vector])
         return self.builder.elementwise("arith.muli", [quotient, vector])
-
-    def _of_width(self, value: ir.Value, width: int) -> ir.Value:
-        """An integer of 32 or 64 bits, converted to ``width`` bits."""
-        narrow = str(value.type) == "i64" and width == 32
-        return self.builder.cast("arith.trunci" if narrow else "arith.extsi", value, f"i{width}")
-
-
-def _size(shape: Shape) -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total

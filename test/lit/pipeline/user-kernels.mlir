@@ -1,26 +1,27 @@
-// A user's Triton kernel is tile code at every level: passes over scalar kernels leave it as it is.
+// A user's Triton kernel is tile code at every level: passes over scalar kernels leave it as it is, but for the one
+// that computes its readers in it.
 // RUN: fuse-opt %s --default-pipeline=scheduled --split-input-file | FileCheck %s --check-prefix=SCHEDULED
 // RUN: fuse-opt %s --default-pipeline=planned --split-input-file | FileCheck %s --check-prefix=PLANNED
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(eliminate-dead)" --split-input-file | FileCheck %s --check-prefix=DEAD
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling,combine-launches{hardware=h200})" --split-input-file | FileCheck %s --check-prefix=COMBINE
 
-// Fires: the kernels around it are scheduled and tiled, and it becomes a launch with the promises of Triton's own
-// launcher. Must not: nothing fuses with it; its result that nobody reads stays, as it writes there anyhow.
+// Fires: what reads its result becomes a part of it, and it becomes a launch with the promises of Triton's own
+// launcher. Must not: its other result, which nobody reads, stays, as it writes there anyhow.
 
 // SCHEDULED-LABEL: func.func @main
-// SCHEDULED: %[[R:.*]]:2 = call @row_scale(%arg0
-// SCHEDULED: call @fused_
-// SCHEDULED-LABEL: func.func private @row_scale
+// SCHEDULED: %[[R:.*]]:2 = call @row_scale_neg(%arg0
+// SCHEDULED-NOT: call
+// SCHEDULED-LABEL: func.func private @row_scale_neg
 // SCHEDULED-SAME: fuse.user = "model.py:3 row_scale"
 // SCHEDULED: tt.get_program_id
 
 // PLANNED-LABEL: func.func @main
-// PLANNED: call @row_scale
+// PLANNED: call @row_scale_neg
 // PLANNED: arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}]
-// PLANNED-SAME: sym_name = "row_scale_tt"
-// PLANNED: func.func private @row_scale
+// PLANNED-SAME: sym_name = "row_scale_neg_tt"
+// PLANNED: func.func private @row_scale_neg
 // PLANNED-SAME: fuse.grid = ["8", "1", "1"]
-// PLANNED-SAME: fuse.launch = @row_scale_tt
+// PLANNED-SAME: fuse.launch = @row_scale_neg_tt
 // PLANNED-SAME: fuse.params = ["0:ptr", "1:ptr", "2:ptr"]
 // PLANNED-SAME: num_stages = 3 : i64, num_warps = 8 : i64
 // PLANNED-SAME: fuse.user = "model.py:3 row_scale"

@@ -4,25 +4,17 @@ import json
 import os
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import fields
-from unittest import mock
 
 import pytest
-import torch
 from repository import ROOT
-from torch import Tensor
-from user_kernel_launches import Launch, parsed, runnable
+from user_kernel_launches import Launch, parsed
 from user_kernel_models import LAUNCHES
+from user_kernel_watching import elements_of, function, watched
 
 from fuse_mlir.compiler.analysis.user_kernel.effects import PointerEffects, kernel_effects, pointer_effects
 from fuse_mlir.compiler.analysis.user_kernel.maps import PointerAccess, access_maps
-from fuse_mlir.compiler.frontend.user_kernels.ttir_of import KernelTtir
-from fuse_mlir.compiler.ir.context import make_context
-from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.report.user_kernels_text import user_kernels_text
-from fuse_mlir.compiler.runtime.interpreter.tile_memory import LoggedStorage, Memory
 
 #: Kernels with an access whose elements are not known, or depend on numbers that the program computes.
 AT_UNKNOWN_ELEMENTS = {
@@ -40,10 +32,6 @@ SPELT_DIFFERENTLY = (
 def test_two_uses_have_the_effects_of_both(effect: str) -> None:
     one = PointerEffects(**{effect: True})
     assert one | PointerEffects() == PointerEffects() | one == one
-
-
-def function(module: ir.Module) -> ir.Operation:
-    return module.body.operations[0].operation
 
 
 @pytest.fixture(params=LAUNCHES, ids=lambda launch: launch.name)
@@ -100,36 +88,6 @@ def test_the_newest_triton_gives_the_same():
     assert len(newest) == len(SPELT_DIFFERENTLY)
 
 
-def watched(launch: Launch, ttir: KernelTtir):
-    """The elements that each argument is accessed at, by (number, kind), and the arguments' numbers."""
-    arguments = launch.arguments()
-    given = [arguments[name] for name in ttir.arguments]
-    kernel = runnable(ttir, make_context())
-    touched: dict[tuple[int, str], set[int]] = defaultdict(set)
-    owners: dict[LoggedStorage, int] = {}
-    make, touch = Memory.of, LoggedStorage.touch
-
-    def made(tensors, checked):
-        memory = make(tensors, checked)
-        for number, value in enumerate(given):
-            if isinstance(value, Tensor):
-                owners[memory._storages[value.untyped_storage().data_ptr()]] = number
-        return memory
-
-    def noted(self, kind, where, program, width, op, changed=None):
-        assert width == given[owners[self]].element_size()
-        touched[owners[self], kind].update(where.tolist())
-        return touch(self, kind, where, program, width, op, changed)
-
-    with (
-        mock.patch.object(Memory, "of", staticmethod(made)),
-        mock.patch.object(LoggedStorage, "touch", noted),
-    ):
-        kernel.run(given, launch.grid)
-    numbers = {f"a{n}": value for n, value in enumerate(given) if isinstance(value, int)}
-    return touched, numbers
-
-
 def others(access: PointerAccess) -> bool:
     """Whether a map has an integer that the program computes in a way that is not known."""
     assert access.offset is not None and access.mask is not None
@@ -139,25 +97,3 @@ def others(access: PointerAccess) -> bool:
         expression is None or any(name.startswith("x") for name in expression.symbols())
         for expression in (access.offset, *sides, *bounds)
     )
-
-
-def elements_of(access: PointerAccess, given: dict[str, int], grid: tuple[int, int, int]) -> Iterator[int]:
-    for place in torch.cartesian_prod(*[torch.arange(n) for n in grid]).tolist():
-        values = {
-            **given,
-            **{f"p{n}": p for n, p in enumerate(place)},
-            **{f"g{n}": g for n, g in enumerate(grid)},
-        }
-        for turns in turns_of(access, values, 0):
-            yield from access.elements({**values, **turns})
-
-
-def turns_of(access: PointerAccess, values: dict[str, int], depth: int) -> Iterator[dict[str, int]]:
-    if depth == len(access.loops):
-        yield {}
-        return
-    loop = access.loops[depth]
-    lower, upper, step = (bound.evaluate(values) for bound in (loop.lower, loop.upper, loop.step))
-    for turn, _ in enumerate(range(lower, upper, step)):
-        for rest in turns_of(access, {**values, loop.turn: turn}, depth + 1):
-            yield {loop.turn: turn, **rest}

@@ -6,6 +6,7 @@ from unittest import mock
 import pytest
 import torch
 
+from fuse_mlir.bench.user_kernels.without_gpu import triton_without_a_gpu as triton_without_a_gpu
 from fuse_mlir.compiler.fx.user_kernels import Opaque
 
 triton = pytest.importorskip("triton")
@@ -299,27 +300,9 @@ CASES = {
 }
 
 
-class _Driver:
-    """A driver of Triton's for torch's analysis of kernels, which asks for a target."""
-
-    def get_current_target(self):
-        return triton.backends.compiler.GPUTarget("cuda", 90, 32)
-
-
 @contextlib.contextmanager
 def opaque_kernels():
     """All kernels stay calls of torch's."""
     launches = "fuse_mlir.compiler.frontend.ops.user_kernels.launches.launch_of"
     with mock.patch(launches, side_effect=Opaque("the test says so")):
-        yield
-
-
-@contextlib.contextmanager
-def triton_without_a_gpu():
-    """Dynamo captures launches where there is no GPU; nothing here can run one."""
-    with (
-        mock.patch("torch.utils._triton.has_triton", lambda: True),
-        mock.patch("torch.utils._triton.has_triton_tensor_descriptor_host_tma", lambda: True),
-        mock.patch.object(triton.runtime.driver, "_active", _Driver()),
-    ):
         yield

@@ -1,11 +1,16 @@
+// Fusion with a user's Triton kernel is the matter of two passes, and fuse-vertical says nothing of it.
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file | FileCheck %s
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical,fuse-user-epilogues,fuse-user-prologues)" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{user-kernels=apart},fuse-user-prologues{user-kernels=apart})" --split-input-file | FileCheck %s --check-prefix=APART
 
-// REMARK: missed: fuse-vertical: user-kernel: exp and copy stay apart
-// REMARK-NEXT: missed: fuse-vertical: user-kernel: copy and neg stay apart
+// REMARK: passed: fuse-user-epilogues: fused
+// REMARK-NEXT: passed: fuse-user-prologues: fused, {{.*}}computes the result of exp
 // REMARK-NEXT: passed: fuse-vertical: fused
 
-// Must not fire: A kernel feeds a user's Triton kernel, and another one reads what that writes.
+// Must not fire: a kernel feeds a user's Triton kernel, and another one reads what that writes.
+// APART: call @exp
+// APART: call @copy
+// APART: call @neg
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fuse.group
 // CHECK: return
