@@ -14,11 +14,12 @@ from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_ops import NoTileForm
 from ..compiler.ir.defining import defining_op
-from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, is_users, program_facts
+from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, program_facts, takes_others
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.configurations import fuse_alike
 from .helpers.program import Program
 from .helpers.user_epilogue import Epilogue
 from .helpers.user_kernels import has_users_kernels
@@ -59,8 +60,10 @@ class FuseUserEpilogues(AnalysisPass):
     user_kernels: UserKernels = "fused"  #: apart: nothing is done
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        if self.user_kernels == "apart" or not has_users_kernels(module):
-            return
+        if self.user_kernels == "fused" and has_users_kernels(module):
+            fuse_alike(self.name, module, remarks, analyses, self._run)
+
+    def _run(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
         fuser = _Fuser(self.name, module, program, remarks, hardware_of(self.hardware, self, module))
         while fuser.fuse_one():
@@ -207,7 +210,7 @@ def _named(writer: Node, reader: Node) -> _About:
 def pairs(deps: Dependences) -> Iterator[tuple[Node, Node]]:
     """The calls of a user's kernel and of a scalar kernel that reads what it makes, in program order."""
     for node in deps.nodes:
-        if node.kind != "kernel" or node.callee is None or not is_users(node.callee):
+        if node.kind != "kernel" or node.callee is None or not takes_others(node.callee):
             continue
         readers = {user for value in node.results for user in deps.users[value]}
         for user in sorted(readers):

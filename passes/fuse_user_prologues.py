@@ -23,6 +23,7 @@ from ..compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
 from ..compiler.ir.kernel import Kernel, kernel_ties
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.configurations import fuse_alike
 from .helpers.program import Program
 from .helpers.results import drop_results
 from .helpers.user_kernels import UsersKernel, has_users_kernels
@@ -74,10 +75,11 @@ class FuseUserPrologues(AnalysisPass):
     user_kernels: UserKernels = "fused"  #: apart: nothing is done
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        hardware = hardware_of(self.hardware, self, module)
-        if self.user_kernels == "apart" or not has_users_kernels(module):
-            return
-        program = analyses.get(Program)
+        if self.user_kernels == "fused" and has_users_kernels(module):
+            fuse_alike(self.name, module, remarks, analyses, self._run)
+
+    def _run(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        hardware, program = hardware_of(self.hardware, self, module), analyses.get(Program)
         writers: dict[ir.Operation, _Writer] = {}
         graph = analyses.get(GroupGraph)
         for found in list(prologues(graph)):

@@ -48,6 +48,13 @@ def further_configurations(op: ir.Operation) -> tuple[str, ...]:
     return tuple([ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(op.attributes["fuse.configs"])])
 
 
+def takes_others(op: ir.Operation) -> bool:
+    """Whether a kernel is a user's that others may be fused with, on its own: one with further configurations
+    is fused with all of them together (``passes/helpers/configurations.py``).
+    """
+    return is_users(op) and "fuse.configs" not in op.attributes
+
+
 def strings(attribute: ir.Attribute) -> tuple[str, ...]:
     """The values of an array of strings."""
     return tuple([ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)])

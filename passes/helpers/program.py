@@ -184,6 +184,21 @@ class Program:
             ip=ir.InsertionPoint(call),
         )
 
+    def configure(self, kernel: ir.Operation, others: Sequence[ir.Operation], tuned_by: ir.Attribute) -> None:
+        """Gives a user's kernel further configurations: copies of ``others``, of any module."""
+        own = string(kernel.attributes["sym_name"])
+        names = []
+        for other in others:
+            name = self.unique_name(own)
+            copy = other.clone(ir.InsertionPoint(kernel))
+            copy.move_after(kernel)
+            copy.attributes["sym_name"] = ir.StringAttr.get(name)
+            self.functions[name], self.callers[name] = copy, 0
+            names.append(ir.FlatSymbolRefAttr.get(name))
+        kernel.attributes["fuse.configs"] = ir.ArrayAttr.get(names)
+        kernel.attributes["fuse.tuned_by"] = tuned_by
+        self._ends.discard(own)
+
     def discard(self, kernel: ir.Operation) -> None:
         """Erases a kernel that nothing calls."""
         name = string(kernel.attributes["sym_name"])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from ...base.hardware import Hardware
 from ...index import Expr, const, parse, simplify, solve
 from ...ir.dialects.tt_types import element_of
-from ...ir.kernel import Kernel, is_users, strings
+from ...ir.kernel import Kernel, strings, takes_others
 from ...ir.layout import TensorSpec
 from ...ir.sizes import UNKNOWN
 from ...mlir import ir
@@ -311,7 +311,7 @@ def _in_memory(element: str) -> str:
 
 
 def _is_users(node: Node) -> bool:
-    return node.callee is not None and is_users(node.callee)
+    return node.callee is not None and takes_others(node.callee)
 
 
 def _slice(func: ir.Operation, store: ir.Operation) -> tuple[ir.Operation, ...]:

@@ -98,6 +98,54 @@ def test_each_configuration(form, dynamic):
     assert not plans[0].externs and [len(s.launches) for s in plans[0].steps() if s.word == "tune"] == [3]
 
 
+def around(x):
+    y, out = x * x, torch.empty_like(x)
+    scaled_kernel[grid_of(x)](y, out, x.numel())
+    return out.cos()
+
+
+@pytest.mark.parametrize("form", range(3))
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_is_around_fuses_with_each_configuration(form, dynamic):
+    x = torch.randn(200)
+    with interpreted_gpu(fastest=form) as plans:
+        compiled = Compiled(around, {"verify": "on"}, dynamic=dynamic)
+        torch.testing.assert_close(compiled(x), (x * x * 2 + (32, 64, 128)[form]).cos())
+    (step,) = (s for s in plans[0].steps() if s.word == "tune")
+    assert len(step.launches) == 3 and len(plans[0].kernels) == 3, "nothing else is launched"
+    remarks = compiled.graphs[0].remarks.render("text")
+    assert "passed: fuse-user-epilogues" in remarks and "passed: fuse-user-prologues" in remarks
+
+
+@triton.autotune([triton.Config({"block": 64, "swapped": s}) for s in (False, True)], key=[])
+@triton.jit
+def uneven_kernel(x, out, n, block: tl.constexpr, swapped: tl.constexpr):
+    """One configuration writes by atomics, which nothing is fused with."""
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    v = tl.load(x + i, i < n) * 2
+    if swapped:
+        tl.atomic_xchg(out + i, v, i < n)
+    else:
+        tl.store(out + i, v, i < n)
+
+
+def uneven(x):
+    out = torch.empty_like(x)
+    uneven_kernel[grid_of(x)](x, out, x.numel())
+    return out.cos()
+
+
+@pytest.mark.parametrize("form", range(2))
+def test_configurations_that_would_not_fuse_alike(form):
+    x = torch.randn(200)
+    with interpreted_gpu(fastest=form) as plans:
+        compiled = Compiled(uneven)
+        torch.testing.assert_close(compiled(x), (x * 2).cos())
+    assert len(plans[0].kernels) == 3
+    remarks = compiled.graphs[0].remarks.render("text")
+    assert "missed: fuse-user-epilogues: configurations" in remarks and "uneven_kernel differ" in remarks
+
+
 @pytest.mark.parametrize("level", ["graph", "scheduled", "tiled", "planned"])
 def test_the_interpreter_runs_the_first(level):
     x = torch.randn(200)
