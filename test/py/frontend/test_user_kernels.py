@@ -28,7 +28,7 @@ from user_kernels import (
 
 from fuse_mlir.compiler.base.errors import UserKernelGrid, UserKernelRefused
 from fuse_mlir.compiler.frontend.ops.user_kernels import launches
-from fuse_mlir.compiler.fx.user_kernels import Opaque, _constant_text, launch_of
+from fuse_mlir.compiler.fx.user_kernels import Opaque, constant_text, launch_of
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -267,8 +267,8 @@ def test_a_grid_of_no_integers():
 def test_what_a_constant_is_in_the_key_of_a_program():
     """A function is its source, so that a program of another function is not taken from the cache."""
     assert (
-        _constant_text(((1, None), add_kernel, "a", True))
+        constant_text(((1, None), add_kernel, "a", True))
         == f"((1, None), {add_kernel.cache_key}, 'a', True)"
     )
     with pytest.raises(Opaque, match=r"^a constant is a object$"):
-        _constant_text([object()])
+        constant_text([object()])

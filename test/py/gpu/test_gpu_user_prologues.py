@@ -27,4 +27,7 @@ def test_launches(function):
     _, kernels, *shapes = FUSED[function]
     compiled = Compiled(function, {"cache": False})
     compiled(*(torch.randn(shape, device="cuda") for shape in shapes))
-    assert compiled.graphs[0].launches_after == kernels
+    assert compiled.graphs[0].launches_after <= kernels  # launches may be combined on a device
+    assert any(
+        r.pass_name == "fuse-user-prologues" and r.kind == "passed" for r in compiled.graphs[0].remarks.items
+    )

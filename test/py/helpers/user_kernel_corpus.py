@@ -133,7 +133,8 @@ def matmul(a, b, c, m, n, k, B: tl.constexpr, G: tl.constexpr):
     total = tl.zeros((B, B), tl.float32)
     for step in range(0, tl.cdiv(k, B)):
         x = tl.load(left, l[None, :] < k - step * B, other=0.0)
-        total = tl.dot(x, tl.load(right, l[:, None] < k - step * B, other=0.0), total)
+        y = tl.load(right, l[:, None] < k - step * B, other=0.0)
+        total = tl.dot(x, y, total, input_precision="ieee")
         left += B
         right += B * n
     tl.store(c + i[:, None] * n + j[None, :], total, (i[:, None] < m) & (j[None, :] < n))
