@@ -1,6 +1,12 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues)" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{user-kernels=apart})" --split-input-file | FileCheck %s --check-prefix=APART
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(plan-memory,fuse-user-epilogues)" --split-input-file | FileCheck %s --check-prefix=PLANNED
+
+// Must not fire: once memory is planned, no tensor is known to be empty, as it may be that of another one.
+// PLANNED-LABEL: func.func @main
+// PLANNED: call @copy(
+// PLANNED: call @neg(
 
 // BAD: error: fuse-user-epilogues: unknown hardware 'abacus'
 
