@@ -72,7 +72,7 @@ def verify_configurations(func: ir.Operation, functions: Mapping[str, ir.Operati
         if "fuse.configs" in other.attributes:
             raise Broken(f"has the configuration @{name}, which has configurations itself")
         for same in ("function_type", "fuse.ties", "arg_attrs"):
-            mine, its = (f.attributes.get(same) for f in (func, other))
+            mine, its = (str(f.attributes.get(same)) for f in (func, other))
             if mine != its:
                 raise Broken(f"has the configuration @{name}, whose {same} is {its}: expected {mine}")
     unknown = (

@@ -15,8 +15,9 @@ from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from .program import Program
 
-#: While a pass runs: the ``fuse.tuned_by`` of a kernel whose further configurations were put aside.
-_MARK = "fuse.put_aside"
+#: While a pass runs, on a kernel whose further configurations were put aside: its ``fuse.tuned_by``, and how
+#: many configurations there are.  No module that a pass gives back has it.
+_MARK = "put_aside"
 #: What configurations of one kernel agree in.
 _SIGNATURE = ("function_type", "fuse.ties", "arg_attrs")
 

@@ -6,6 +6,7 @@ import pytest
 
 from fuse_mlir.compiler.analysis.tiling.row_parts import RowParts
 from fuse_mlir.compiler.analysis.tiling.row_start import RowStart
+from fuse_mlir.compiler.codegen.indexing.arithmetic import IndexArithmetic
 from fuse_mlir.compiler.codegen.indexing.symbols import BlockNumber, Lane, OfRowParts, OfRowStart
 from fuse_mlir.compiler.codegen.indexing.tile_axes import RowPart, TileAxes
 from fuse_mlir.compiler.index import Facts, parse
@@ -98,4 +99,6 @@ def test_where_the_first_whole_vector_may_be():
     }.items(),
 )
 def test_what_fits_in_31_bits(text, fits):
-    assert TileAxes(ROWS, DIMS, Facts.of(extents=DIMS)).fits(parse(text).subs(NAMES)) is fits
+    arithmetic = IndexArithmetic()
+    arithmetic.facts = TileAxes(ROWS, DIMS, Facts.of(extents=DIMS)).facts
+    assert arithmetic.fits(parse(text).subs(NAMES)) is fits

@@ -44,7 +44,7 @@ def test_it_says_how_much_there_is(folder: Path, capsys: pytest.CaptureFixture[s
     assert first == f"{folder}: 3 files, 3.5 MiB"
     assert rest == [
         "       2 .kernel       3.5 MiB  kernels",
-        "       1 .tile           113 B  measured tiles",
+        "       1 .tile           113 B  measured tiles and configurations",
     ]
     assert run(capsys, "size", "--cache-dir", str(folder)) == (0, out, "")
 
