@@ -55,21 +55,24 @@ def planes_share_points(shape: KernelShape, hardware: Hardware) -> Tile | None:
     a plane.  Of more than four planes that are read at loaded indices, a program of 16 warps takes 2048
     points of one.
 
-    When: more is loaded and computed for a point of all planes together than for the point of one plane
-    (where to read an image of several channels, and with which weights), blocks cover the points well, and
-    there are programs for the whole chip.  Why: the former is then done once for four planes.  The axis of
+    When: planes are read at loaded indices, more is loaded and computed for a point of all planes together
+    than for the point of one plane (where to read an image of several channels, and with which weights),
+    blocks cover the points well, and there are programs for the whole chip.  Why: the former is then done
+    once for four planes.  Where planes are read in order, all of a point's are in the cache.  The axis of
     the planes is the last one: where a tile is read at loaded indices, Triton lays lanes along its first
     axis, and threads keep the planes.  Indices may point anywhere in a plane: the first-level cache keeps
     what other points of the program have read of one plane, and not of many.
     """
     inner = shape.merge(shape.order)[-1]
     planes = next((d for d in shape.order if d not in inner and _shares_points(shape, d, inner)), None)
-    if planes is None:
+    if planes is None or not _reads_anywhere(shape, planes, inner):
         return None
     together, lanes = min(_PLANES, ceil_power(shape.size(planes))), hardware.warp * max(1, 16 // shape.widest)
     most = _PLANE_WARPS * lanes
-    if together < shape.size(planes) and _reads_anywhere(shape, planes, inner):
+    if together < shape.size(planes):
         together, most = 1, _SCATTERED_POINTS
+        if shape.points(inner) < most:
+            return None
     columns = segments(shape.points(inner), most, lanes)
     covered = -(-shape.points(inner) // columns) * columns
     if covered * 7 > shape.points(inner) * 8:

@@ -109,14 +109,15 @@ SCATTERED = WEIGHED.replace("load x[d0, d1, d2] -> v\n", "").replace(
     "%s =",
     "%i = arith.fptosi %l : f32 to i64\n"
     '%v = "fuse.load"(%x, %true, %zero, %i) {at = ["d0", "d1", "i0"]} '
-    ": (tensor<64x8x16384xf32>, i1, f32, i64) -> f32\n%s =",
+    ": (tensor<IMAGESxf32>, i1, f32, i64) -> f32\n%s =",
 )
 
 
-def planes(images=64, points=16384, body=WEIGHED):
-    """Images of eight planes, times a weight of each point of an image."""
-    dims = {"d0": str(images), "d1": "8", "d2": str(points)}
-    full = tensor(images, 8, points)
+def planes(images=64, points=16384, body=SCATTERED, count=8):
+    """Images of some planes, read at a place and times a weight of each point of an image."""
+    dims = {"d0": str(images), "d1": str(count), "d2": str(points)}
+    full = tensor(images, count, points)
+    body = body.replace("IMAGES", f"{images}x{count}x{points}")
     return Case(dims, {"x": full, "y": tensor(images, points)}, {"o": full}, body)
 
 
@@ -218,7 +219,7 @@ KERNELS = {
         matrix(8, 4096 * 768, COLUMNS, "bf16"),
         "d0 resident 8, d1 grid 1024; 4 warps, 1 stages",
     ),
-    "planes-share-points": (planes(), "d0 grid 1, d2 grid 512, d1 grid 4; 4 warps, 1 stages"),
+    "planes-share-points": (planes(count=4), "d0 grid 1, d2 grid 512, d1 grid 4; 4 warps, 1 stages"),
     "small-matrices": (
         components(),
         "d0 grid 4, d1 resident 32, d2 grid 4; 1 warps, 1 stages",
@@ -348,8 +349,18 @@ MORE = {
     "planes of too few points": ("flat", planes(4096, 72), "d0*d1*d2 grid 1024; 4 warps, 1 stages"),
     "planes that are read anywhere": (
         "planes-share-points",
-        planes(body=SCATTERED),
+        planes(),
         "d0*d1 grid 1, d2 grid 2048; 16 warps, 1 stages",
+    ),
+    "planes that are read anywhere and have few points": (
+        "rows-and-columns",
+        planes(points=1024),
+        "d0*d1 grid 1, d2 grid 1024; 4 warps, 1 stages",
+    ),
+    "planes that are read in order": (
+        "rows-and-columns",
+        planes(body=WEIGHED, count=4),
+        "d0*d1 grid 1, d2 grid 1024; 4 warps, 1 stages",
     ),
     "planes of which there are too few": (
         "rows-and-columns",

@@ -99,10 +99,15 @@ def test_vectors_of_three_components(rows):
 
 @pytest.mark.parametrize("points", [384, 500])
 def test_planes_that_share_their_points(points):
-    """The fourth plane of the second program is none, and the last block of points may be cut."""
-    weights = torch.randn(135, points)
-    function = lambda x, w: x * (w.exp().sin() + w.square().log1p())[:, None]  # noqa: E731
+    """The fourth plane is none, and the last block of points may be cut."""
+    at = torch.randint(points, (270, points))
+    weights = torch.randn(270, points)
+
+    def function(x, at, w):
+        there = at[:, None].expand(x.shape)
+        return x.gather(2, there) * (w.exp().sin() + w.square().log1p())[:, None]
+
     (graph,) = check(
-        function, torch.randn(135, 7, points), weights, interpret_level="tiled", hardware="h200"
+        function, torch.randn(270, 3, points), at, weights, interpret_level="tiled", hardware="h200"
     ).graphs
     assert "planes-share-points" in [r.rule for r in graph.remarks.items]
