@@ -66,6 +66,12 @@ class UserKernelTuned(CompileError):
     )
 
 
+class TemplateError(CompileError):
+    """What a template answers makes no sense; ``where`` is the template's own line."""
+
+    template = "the template of {op} at {where}: {reason}"
+
+
 class UnboundSymbol(ImportGraphError):
     """A size that no argument and no op of the graph gives."""
 

@@ -14,6 +14,7 @@ from torch import fx
 
 from .frames import user_line
 from .roundings import rounds_implicitly
+from .templates import template_key, template_of
 from .user_kernels import Opaque, is_launch, key_of
 
 #: Types whose ``repr`` says all of the value.
@@ -84,7 +85,7 @@ class Writer:
         if is_launch(node):
             target, kwargs = self.launch(node)
         elif node.op == "call_function":
-            target = self._operator(node.target)
+            target = self._operator(node.target) + self._template(node)
         elif node.op == "get_attr":
             target, value = str(node.target), self._held(node, value)
         elif node.op in ("placeholder", "output"):
@@ -108,6 +109,16 @@ class Writer:
             raise NotCacheable(f"a user's Triton kernel: {reason}") from None
         numbers = ("kernel_idx", "constant_args_idx")
         return f"{node.target} {key}", {n: v for n, v in node.kwargs.items() if n not in numbers}
+
+    def _template(self, node: fx.Node) -> str:
+        """What the template of the node's op answers; nothing where it has none, or declines."""
+        template = template_of(node)
+        if template is None:
+            return ""
+        try:
+            return f" {template_key(node, template, self.value)}"
+        except Opaque as reason:
+            raise NotCacheable(f"a template: {reason}") from None
 
     def _subgraph(self, node: fx.Node, graph: fx.GraphModule) -> None:
         known = self._written.setdefault(graph, node.name)

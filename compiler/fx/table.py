@@ -32,6 +32,8 @@ class Lowering:
 
 
 LOWERINGS: dict[str, Lowering] = {}
+#: The builders of ops that are known by something else than their names: "template" (``templates.py``).
+BY_KIND: dict[str, Lowering] = {}
 KEPT_WHOLE: dict[str, str] = {}
 
 
@@ -43,6 +45,17 @@ def lowers(*overloads: str, view: bool = False, sizes: bool = False) -> Callable
             assert overload not in LOWERINGS, f"{overload} is lowered twice"
             assert overload not in KEPT_WHOLE, f"{overload} is lowered and kept whole"
             LOWERINGS[overload] = Lowering(overload, build, build.__module__.rpartition(".")[2], view, sizes)
+        return build
+
+    return enter
+
+
+def lowers_kind(kind: str) -> Callable[[Builder], Builder]:
+    """Enters the builder of a kind of ops into ``BY_KIND``."""
+
+    def enter(build: Builder) -> Builder:
+        assert kind not in BY_KIND, f"{kind} is lowered twice"
+        BY_KIND[kind] = Lowering(kind, build, build.__module__.rpartition(".")[2])
         return build
 
     return enter

@@ -184,9 +184,8 @@ def is_multiple(value: Any) -> bool:
 
 
 def key_of(node: Node) -> str:
-    """What of a launch the node's arguments do not say, as text that is equal in every process: the source
-    of the function and of all that it calls, the options, the constants, which sizes are passed in 32
-    bits, and which 16 divides.  Raises Opaque.
+    """What of a launch the node's arguments do not say, as text that is equal in every process.  Raises
+    Opaque.
     """
     launch = launch_of(node)
     texts = [_configuration_text(node, each) for each in (launch, *launch.others)]
@@ -194,14 +193,21 @@ def key_of(node: Node) -> str:
 
 
 def _configuration_text(node: Node, launch: UserLaunch) -> str:
+    _, constants = _entries(node)
+    numbers = {n: constant_text(v) for n, v in constants.items() if n not in launch.constants}
+    return f"{launch_text(launch)} {numbers}"
+
+
+def launch_text(launch: UserLaunch) -> str:
+    """A launch without its tensors and numbers: the source of the function and of all that it calls, the
+    options, the constants, which sizes are passed in 32 bits, and which 16 divides.  Raises Opaque.
+    """
     sizes = [(is_narrow(v), is_multiple(v)) for v in launch.given.values() if _is_size(v)]
     texts = {name: constant_text(value) for name, value in launch.constants.items()}
     parameters = [(p.name, p.do_not_specialize, p.annotation) for p in launch.function.params]
-    _, constants = _entries(node)
-    numbers = {n: constant_text(v) for n, v in constants.items() if n not in texts}
     return (
         f"{launch.function.cache_key} {launch.line} {launch.num_warps} {launch.num_stages} {launch.written} "
-        f"{parameters} {texts} {numbers} {sizes} {_debug(launch.function)} {dict(launch.descriptors)}"
+        f"{parameters} {texts} {sizes} {_debug(launch.function)} {dict(launch.descriptors)}"
     )
 
 
@@ -261,4 +267,5 @@ __all__ = [
     "is_narrow",
     "key_of",
     "launch_of",
+    "launch_text",
 ]

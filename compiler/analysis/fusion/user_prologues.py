@@ -28,6 +28,7 @@ from .user_writer import UserWriter
 
 #: The name of each rule, and what it refuses.  ``test/lit/passes/user-prologue-rules`` shows each.
 PROLOGUE_RULES: Mapping[str, str] = {
+    "template": "the template of the op takes no prologue for the tensor",
     "written": "the user's kernel also writes to the tensor",
     "unknown-memory": "what the user's kernel does to the tensor is not known",
     "descriptor": "the user's kernel loads the tensor through a descriptor",
@@ -242,6 +243,8 @@ class _Finder:
         if node.name not in self._users:
             self._users[node.name] = UserWriter(node.callee, self.graph.sizes.facts)
         user = self._users[node.name]
+        if user.is_apart(operand):
+            return PrologueRefusal("template")
         effects = user.effects.arguments[operand]
         if effects is None or effects.unknown or effects.escapes or user.effects.why is not None:
             return PrologueRefusal("unknown-memory")

@@ -5,6 +5,7 @@ from typing import Any
 
 from ...index import Facts
 from ...ir.dialects.tt_types import element_of
+from ...ir.kernel import argument_attributes
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..user_kernel.coordinates import Coordinates, KernelSpace, coordinates_of, is_computable
@@ -14,6 +15,7 @@ from ..user_kernel.maps import KernelAccesses, PointerAccess, accesses
 #: The name of each rule, and what it refuses.  ``test/lit/passes/fuse-user-epilogues-*.mlir`` shows each.
 EPILOGUE_RULES = {
     "not-empty": "a tensor that held something before the user's kernel wrote it",
+    "template": "an output for which the template of the op takes no epilogue (``fuse.apart``)",
     "read": "a tensor that the user's kernel itself reads, or reads and writes atomically",
     "unknown-memory": "a user's kernel of which it is not known what it does to the tensor",
     "descriptor": "a tensor that is stored through a descriptor",
@@ -61,8 +63,14 @@ class UserWriter:
     def spec(self, argument: int) -> TensorSpec:
         return TensorSpec.of(self.func.regions[0].blocks[0].arguments[argument].type)
 
+    def is_apart(self, argument: int) -> bool:
+        """Whether the template of the kernel says that nothing is fused with a tensor."""
+        return "fuse.apart" in argument_attributes(self.func)[argument]
+
     def stores(self, argument: int) -> list[tuple[ir.Operation, PointerAccess]]:
         """The ops that store to an argument.  Raises EpilogueRefused for one that may not be moved."""
+        if self.is_apart(argument):
+            raise EpilogueRefused("template", "the template of the op takes no epilogue for its output")
         effects = self.effects.arguments[argument]
         if effects is None or effects.unknown or effects.escapes or self.effects.why is not None:
             why = self.effects.why or "its address is stored"

@@ -4,6 +4,7 @@ What becomes of a ``call_function`` node, in the order in which it is asked (``i
 
 - ``getitem`` is an entry of what its argument has become;
 - a number or a size that is known is no op;
+- an op that has a template (``fx/templates.py``) becomes the kernel that the template gives;
 - the builder that the table of lowerings has for its op makes kernels, a view or an extern call; a result
   without elements is a ``fuse.empty``, and the builder is not asked;
 - where the table has no builder, the builder refuses, or it failed in an import before this one, an extern
@@ -26,7 +27,8 @@ from torch import fx
 from ...base.errors import BuilderFailed, CompileError, UnsupportedDtype, UnsupportedSize, UnsupportedValue
 from ...fx.frames import describe
 from ...fx.graph_text import held
-from ...fx.table import KEPT_WHOLE, LOWERINGS, Refused, target_name
+from ...fx.table import BY_KIND, KEPT_WHOLE, LOWERINGS, Refused, target_name
+from ...fx.templates import template_of
 from .call import Call
 from .extern import call_extern
 from .locations import location_of
@@ -75,7 +77,7 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
     name = target_name(node.target)
     if name.startswith(_QUANTIZED):
         raise UnsupportedDtype(name=describe(node), dtype="a quantised type")
-    lowering = LOWERINGS.get(name)
+    lowering = LOWERINGS.get(name) if template_of(node) is None else BY_KIND["template"]
     if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
         lowering = None  # the size of its result is known when it has run
     if lowering is None:

@@ -27,6 +27,7 @@ FAMILIES = (
     "effects.control_deps",
     "effects.control_flow",
     "user_kernels.launches",
+    "user_kernels.templates",
 )
 
 

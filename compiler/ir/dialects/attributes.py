@@ -201,6 +201,15 @@ ATTRIBUTES = (
         "launch plans",
     ),
     DiscardableAttribute(
+        "fuse.apart",
+        "an argument of a user's kernel",
+        "fuse.apart",
+        "Nothing is fused with the kernel at this tensor: it is not computed where the kernel loads it, and "
+        "what reads it is not computed where the kernel stores it.",
+        "the importer, from the fusion spec of a template",
+        "`fuse-user-prologues`, `fuse-user-epilogues`",
+    ),
+    DiscardableAttribute(
         "fuse.launch",
         "a declaration",
         "fuse.launch = @k_tt",

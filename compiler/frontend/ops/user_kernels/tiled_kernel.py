@@ -5,7 +5,7 @@ TTIR of the function: a pointer parameter is ``fuse.base`` of a tensor, an integ
 size, a number that the import knows is a constant.  The results are the tensors that it writes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +38,15 @@ class KernelArguments:
 
 
 class TiledKernel:
-    """The kernel of one launch in one configuration.  ``given``: parameter -> its value in the import."""
+    """The kernel of one launch in one configuration.  ``given``: parameter -> its value in the import.
+    ``apart``: the parameters that are tensors which nothing is fused with.
+    """
 
-    def __init__(self, call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, call: Call, launch: UserLaunch, given: Mapping[str, Any], apart: Collection[str] = ()
+    ) -> None:
         self.call, self.launch, self.given = call, launch, dict(given)
+        self.apart = {given[name].value for name in apart}
         self.builder = call.builder
         self.tensors: dict[ir.Value, Tensor] = {}
         self.numbers: dict[ir.Value, Number] = {}
@@ -118,10 +123,10 @@ class TiledKernel:
                 "fuse.tile": ir.DictAttr.get(tile),
                 "fuse.user": builder.string("{}:{} {}".format(*launch.line, launch.name)),
             }
-            if sizes:
-                attributes["arg_attrs"] = ir.ArrayAttr.get(
-                    [plain] * len(taken.tensors) + named + [plain] * len(taken.numbers)
-                )
+            if sizes or self.apart:
+                apart = ir.DictAttr.get({"fuse.apart": builder.unit})
+                tensors = [apart if value in self.apart else plain for value in taken.tensors]
+                attributes["arg_attrs"] = ir.ArrayAttr.get(tensors + named + [plain] * len(taken.numbers))
             for key, attribute in attributes.items():
                 kernel.attributes[key] = attribute
 
