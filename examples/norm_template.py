@@ -1,5 +1,5 @@
-"""A Triton RMS norm as the template of a custom op: what stands in front of the op and behind it is computed in
-the template's kernel.
+"""A Triton RMS norm as the template of a custom op: what stands in front of the op and behind it is computed
+in the template's kernel.
 
     python examples/norm_template.py
 
@@ -45,7 +45,7 @@ def rms_norm_template(call: TemplateCall) -> TemplateKernel | None:
     """The kernel for rows of up to 8192 elements that lie side by side; torch runs the op on others."""
     x, weight, y = call["x"], call["weight"], call["y"]
     rows, columns = x.shape
-    if columns > 8192 or x.strides[1] != 1 or not y.strides == (columns, 1):
+    if columns > 8192 or x.strides[1] != 1 or y.strides != (columns, 1):
         return None
     return TemplateKernel(
         kernel=rms_norm_kernel,

@@ -160,7 +160,7 @@ class TemplateLaunch:
 
 
 def template_launch(node: fx.Node, template: Template) -> TemplateLaunch:
-    """Asks the template.  Raises TemplateError for an answer that makes no sense, Opaque where it declines."""
+    """Asks the template.  Raises TemplateError for a wrong answer, Opaque where it declines."""
     call = _call(node, template)
     found = template.generate(call)
     if found is None:
@@ -268,11 +268,10 @@ def _check_arguments(
             raise fail(f"expected one argument that is the output '{name}', got {taken.count(name)}")
     if not isinstance(found.grid, (tuple, list)) or not 1 <= len(found.grid) <= 3:
         raise fail(f"expected a grid of one to three extents, got {found.grid}")
-    for field, number in (("num_warps", found.num_warps), ("num_stages", found.num_stages)):
-        if type(number) is not int or number < 1 or (field == "num_warps" and number & (number - 1)):
-            raise fail(
-                f"expected {field} to be a positive {'power of two' * (field == 'num_warps')}, got {number}"
-            )
+    for name, number in (("num_warps", found.num_warps), ("num_stages", found.num_stages)):
+        kind = "power of two" if name == "num_warps" else "integer"
+        if type(number) is not int or number < 1 or (name == "num_warps" and number & (number - 1)):
+            raise fail(f"expected {name} to be a positive {kind}, got {number}")
 
 
 def _left_out(

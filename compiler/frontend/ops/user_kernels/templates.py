@@ -1,9 +1,5 @@
 """Ops that have a template: a tiled kernel of what the template answers, which writes to new tensors."""
 
-from typing import Any
-
-from ....base.launch import line_text
-from ....fx.frames import user_line
 from ....fx.table import lowers_kind
 from ....fx.templates import (
     Template,
