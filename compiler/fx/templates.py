@@ -52,8 +52,11 @@ class TemplateCall:
     outputs: Mapping[str, TemplateTensor]
 
     def __getitem__(self, name: str) -> Any:
-        """The output or else the input ``name``."""
-        return self.outputs[name] if name in self.outputs else self.inputs[name]
+        """The output or input ``name``.  Raises KeyError, which names those that there are."""
+        known = {**self.inputs, **self.outputs}
+        if name not in known:
+            raise KeyError(f"{name}: expected one of {', '.join(known)}")
+        return known[name]
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,10 @@ class TemplateLaunch:
 def template_launch(node: fx.Node, template: Template) -> TemplateLaunch:
     """Asks the template.  Raises TemplateError for a wrong answer, Opaque where it declines."""
     call = _call(node, template)
-    found = template.generate(call)
+    try:
+        found = template.generate(call)
+    except Exception as error:
+        raise template_error(node, template, f"it raises {type(error).__name__}: {error}") from error
     if found is None:
         raise Opaque("its template declines")
     if not isinstance(found, TemplateKernel):

@@ -41,6 +41,7 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
         return
     report.check(func, check_arguments, func, symbols, report)
     report.check(func, _grid, func, symbols)
+    report.check(func, _apart, func)
     if "fuse.user" in func.attributes:
         report.check(func, text_of, func.attributes["fuse.user"], "fuse.user")
     if "fuse.tile" in func.attributes:
@@ -81,6 +82,20 @@ def verify_configurations(func: ir.Operation, functions: Mapping[str, ir.Operati
     )
     if unknown:
         raise Broken(f"fuse.tuned_by needs the size {listed(unknown)}, which is no argument")
+
+
+def _apart(func: ir.Operation) -> None:
+    """``fuse.apart`` is on tensors of users' kernels."""
+    if "arg_attrs" not in func.attributes:
+        return
+    inputs = function_type(func).inputs
+    for number, attributes in enumerate(ir.ArrayAttr(func.attributes["arg_attrs"])):
+        if "fuse.apart" not in attributes:
+            continue
+        if "fuse.user" not in func.attributes or not isinstance(inputs[number], ir.RankedTensorType):
+            raise Broken(
+                f"expected fuse.apart on a tensor of a user's kernel (fuse.user), got it on argument {number}"
+            )
 
 
 def users_without_grid(func: ir.Operation) -> None:

@@ -23,3 +23,27 @@ module attributes {fuse.device = "cpu"} {
     return %o : tensor<8xf32>
   }
 }
+
+// -----
+
+// fuse.apart is about a tensor.
+module attributes {fuse.device = "cpu"} {
+  // expected-error @+1 {{expected fuse.apart on a tensor of a user's kernel (fuse.user), got it on argument 1}}
+  func.func private @k(%o: tensor<8xf32>, %n: f64 {fuse.apart}) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["8"], fuse.ties = array<i64: 0>, fuse.user = "model.py:3 k"} {
+    %p = "fuse.base"(%o) : (tensor<8xf32>) -> !tt.ptr<f32>
+    return %o : tensor<8xf32>
+  }
+}
+
+// -----
+
+// fuse.apart is about a user's kernel.
+module attributes {fuse.device = "cpu"} {
+  // expected-error @+1 {{expected fuse.apart on a tensor of a user's kernel (fuse.user), got it on argument 0}}
+  func.func private @k(%o: tensor<8xf32> {fuse.apart}) -> tensor<8xf32>
+      attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["8"], fuse.ties = array<i64: 0>} {
+    %p = "fuse.base"(%o) : (tensor<8xf32>) -> !tt.ptr<f32>
+    return %o : tensor<8xf32>
+  }
+}

@@ -64,10 +64,12 @@ def said(graph, kind):
     ]
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_prologue_and_epilogues(dynamic):
+@pytest.mark.parametrize(
+    ("dynamic", "options"), [(False, {"interpret_level": "planned"}), (True, {"verify": "numeric"})], ids=str
+)
+def test_prologue_and_epilogues(dynamic, options):
     with rms_template() as calls:
-        graph = run(normed, exactly_normed, SHAPES, dynamic, verify="numeric" if dynamic else "off")
+        graph = run(normed, exactly_normed, SHAPES, dynamic, **options)
     assert (graph.launches_after, graph.externs, graph.fallbacks) == (1, 0, [])
     assert {name for name, _ in said(graph, "passed")} == {"fuse-user-prologues", "fuse-user-epilogues"}
     assert (calls[0]["x"].strides[1], calls[0]["eps"]) == (1, 1e-6)
@@ -223,6 +225,7 @@ def forgetful(call):
             {"arguments": lambda c: {**answer(c), "scales": c["x"]}},
             "expected one argument that is the output 'scales', got 0",
         ),
+        ({"grid": lambda c: c["z"].shape}, "it raises KeyError: 'z: expected one of x, w, eps, y, scales'"),
         ({"grid": ()}, r"expected a grid of one to three extents, got \(\)"),
         ({"grid": 5}, "expected a grid of one to three extents, got 5"),
         ({"num_warps": 3}, "expected num_warps to be a positive power of two, got 3"),

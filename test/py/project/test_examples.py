@@ -97,6 +97,17 @@ def test_custom_pipeline_decides_how_much_is_fused(capsys):
     assert nothing > vertical >= default >= 1
 
 
+def test_a_norm_is_a_template(capsys):
+    assert load(EXAMPLES / "norm_template.py").main() == 0
+    assert capsys.readouterr().out.startswith("5 -> 1 launches\n")
+
+
+def test_helion_gives_a_template(capsys):
+    pytest.importorskip("helion")
+    assert load(EXAMPLES / "helion_template.py").main() == 0
+    assert capsys.readouterr().out.startswith("3 -> 1 launches\n")
+
+
 # ---- a pass in a package of its own ------------------------------------------------------------------------
 
 
