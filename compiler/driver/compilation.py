@@ -12,7 +12,7 @@ from typing import Any
 from ..analysis.program.lifetimes import planned_peak
 from ..analysis.program.provenance import kernel_calls, launch_numbers, launches
 from ..base.collector import collector_paused
-from ..base.errors import CompilerFailed, ImportGraphError
+from ..base.errors import CompilerFailed, ImportGraphError, TemplateError
 from ..base.hardware import hardware_named
 from ..base.launch import Launch, line_text
 from ..base.options import OptionError, Options
@@ -74,13 +74,14 @@ def compile_program(request: Request) -> Compilation:
     """Chooses layouts, imports the graph, runs the passes and writes what launches the kernels.
 
     Raises ``ImportGraphError`` for a graph that no module can hold, ``OptionError`` and ``OSError`` for what
-    the options ask, and ``CompilerFailed`` for everything else.  Torch can still run the graph then; only
+    the options ask, ``TemplateError`` for a template that answers wrongly, and ``CompilerFailed`` for
+    everything else.  Torch can still run the graph then; only
     what the rewrites raise, which may leave it half rewritten, is raised as it is.
     """
     _rewrite(request)
     try:
         return _compile_rewritten(request)
-    except (ImportGraphError, OptionError, OSError):
+    except (ImportGraphError, OptionError, OSError, TemplateError):
         raise
     except Exception as error:
         raise CompilerFailed(error=f"{type(error).__name__}: {error}") from error

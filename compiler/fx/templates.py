@@ -260,9 +260,7 @@ def _check_arguments(
         if isinstance(value, TemplateTensor) and value not in (*tensors.values(), *call.outputs.values()):
             raise fail(f"the argument '{name}' is the tensor '{value.name}' of another call")
         if isinstance(value, SymInt) and parameters[names.index(name)].is_constexpr:
-            raise fail(
-                f"the tl.constexpr '{name}' is a size that only a call knows: int(..) makes it a number"
-            )
+            raise fail(f"the tl.constexpr '{name}' is a size that only a call knows: make it an int")
         if isinstance(value, torch.Tensor):
             raise fail(f"expected the argument '{name}' to be a tensor of the call, got a torch.Tensor")
     for parameter in parameters:

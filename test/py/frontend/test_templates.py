@@ -8,7 +8,7 @@ from compiling import Compiled, cloned
 from import_one import graph_of
 from user_kernels import tl, triton
 
-from fuse_mlir.compiler.base.errors import CompileError, TemplateError, UnsupportedOp
+from fuse_mlir.compiler.base.errors import TemplateError, UnsupportedOp
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.fx.graph_text import NotCacheable, graph_text
 from fuse_mlir.compiler.ir.context import make_context
@@ -16,10 +16,12 @@ from fuse_mlir.templates import TemplateKernel, register
 from templates import (
     PLUS_AND_TWICE,
     RMS,
+    SCALED,
     plus_and_twice_answer,
     registered,
     rms_answer,
     rms_template,
+    scaled_answer,
 )
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -226,6 +228,11 @@ def forgetful(call):
             "expected one argument that is the output 'scales', got 0",
         ),
         ({"grid": lambda c: c["z"].shape}, "it raises KeyError: 'z: expected one of x, w, eps, y, scales'"),
+        ({"grid": (2.5,)}, "the kernel 'rms_kernel' at .* with an extent of 2.5: expected integers"),
+        (
+            {"arguments": lambda c: {**answer(c), "w": torch.ones(100)}},
+            "expected the argument 'w' to be a tensor of the call, got a torch.Tensor",
+        ),
         ({"grid": ()}, r"expected a grid of one to three extents, got \(\)"),
         ({"grid": 5}, "expected a grid of one to three extents, got 5"),
         ({"num_warps": 3}, "expected num_warps to be a positive power of two, got 3"),
@@ -248,23 +255,40 @@ def test_a_wrong_answer_is_one_located_sentence(changed, message):
     assert re.fullmatch(where + message, str(raised.value))
 
 
-def test_a_grid_that_is_no_integer_names_the_kernel():
-    with (
-        rms_template(grid=(2.5,)),
-        pytest.raises(CompileError, match=r"rms_kernel.* extent of 2.5: expected integers"),
-    ):
-        imported()
-
-
 def test_a_kernel_that_triton_refuses_is_named():
     def template(call):
         return TemplateKernel(refused, {"x": call["x"], "y": call["y"], "s": call["scales"]}, (1,))
 
     with (
         registered(RMS, template, ("y", "scales")),
-        pytest.raises(CompileError, match="Triton refuses the kernel 'ref"),
+        pytest.raises(TemplateError, match=r"Triton refuses the kernel 'refused' at .*: .*beside"),
     ):
         imported()
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_the_error_names_the_users_line(dynamic):
+    """Torch could run the op, but whoever wrote the template has to know."""
+    changed = (
+        {"arguments": lambda c: {**answer(c), "block": c["x"].shape[1]}} if dynamic else {"prologues": "z"}
+    )
+    said = (
+        "the tl.constexpr 'block' is a size that only a call knows: make it an int"
+        if dynamic
+        else "its prologues"
+    )
+    with (
+        rms_template(**changed),
+        torch.no_grad(),
+        pytest.raises(Exception, match=f"{said}.* \\(at .*test_templates.py:"),
+    ):
+        Compiled(normed, dynamic=dynamic)(*map(torch.randn, SHAPES))
+
+
+def test_what_is_not_given_has_its_default():
+    """The parameter ``beside`` of the kernel has one, and so has ``by`` of the op."""
+    with registered(SCALED, scaled_answer):
+        run(lambda x: SCALED(x) + SCALED(x, 3.0), lambda x: x * 5, [(8, 64)])
 
 
 def test_torch_runs_an_op_whose_kernel_writes_to_an_input():

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from user_kernels import both_kernel, rms_kernel, triton
+from user_kernels import both_kernel, rms_kernel, tl, triton
 
 from fuse_mlir.templates import TemplateCall, TemplateKernel, register, unregister
 
@@ -42,6 +42,21 @@ def _(xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.empty_like(xs[1]), torch.empty_like(xs[1])
 
 
+@torch.library.custom_op("template_tests::scaled", mutates_args=())
+def scaled(x: torch.Tensor, by: float = 2.0) -> torch.Tensor:
+    return x * by
+
+
+scaled.register_fake(lambda x, by=2.0: torch.empty_like(x))
+
+
+@triton.jit
+def scale_kernel(x, out, by, n, block: tl.constexpr, beside=0):
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    tl.store(out + i, tl.load(x + i, i < n) * by + beside, i < n)
+
+
+SCALED = torch.ops.template_tests.scaled.default
 RMS = torch.ops.template_tests.rms.default
 PLUS_AND_TWICE = torch.ops.template_tests.plus_and_twice.default
 
@@ -61,6 +76,13 @@ def plus_and_twice_answer(call: TemplateCall) -> TemplateKernel:
     n = x.shape[0] * x.shape[1]
     arguments = {"x": x, "z": call["out0"], "a": call["out1"], "n": n, "block": 64}
     return TemplateKernel(both_kernel, arguments, (triton.cdiv(n, 64),))
+
+
+def scaled_answer(call: TemplateCall) -> TemplateKernel:
+    x = call["x"]
+    n = x.shape[0] * x.shape[1]
+    arguments = {"x": x, "out": call["out"], "by": call["by"], "n": n, "block": 64}
+    return TemplateKernel(scale_kernel, arguments, (triton.cdiv(n, 64),))
 
 
 @contextmanager

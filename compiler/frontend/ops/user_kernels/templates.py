@@ -1,5 +1,6 @@
 """Ops that have a template: a tiled kernel of what the template answers, which writes to new tensors."""
 
+from ....base.errors import UserKernelGrid, UserKernelRefused
 from ....fx.table import lowers_kind
 from ....fx.templates import (
     Template,
@@ -25,6 +26,8 @@ def template_op(call: Call) -> Tensor | list[Tensor]:
         return _launched(call, template, template_launch(call.node, template))
     except Opaque as reason:
         call.refuse(str(reason))
+    except (UserKernelGrid, UserKernelRefused) as error:
+        raise template_error(call.node, template, str(error)) from error
 
 
 def _launched(call: Call, template: Template, answer: TemplateLaunch) -> Tensor | list[Tensor]:
