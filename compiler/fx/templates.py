@@ -250,9 +250,9 @@ def _check_arguments(
     def fail(reason: str) -> TemplateError:
         return template_error(node, template, reason)
 
-    parameters = getattr(found.kernel, "params", None)
-    if parameters is None or not hasattr(found.kernel, "cache_key"):
+    if not hasattr(found.kernel, "cache_key"):
         raise fail(f"expected kernel to be a function under @triton.jit, got {type(found.kernel).__name__}")
+    parameters = found.kernel.params
     names = [p.name for p in parameters]
     for name, value in found.arguments.items():
         if name not in names:

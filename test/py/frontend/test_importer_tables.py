@@ -19,7 +19,7 @@ from fuse_mlir.compiler.frontend.autograd.decompositions import (
 )
 from fuse_mlir.compiler.frontend.importer.dtypes import BY_TORCH
 from fuse_mlir.compiler.frontend.ops import FAMILIES, load
-from fuse_mlir.compiler.fx.table import KEPT_WHOLE, LOWERINGS, keep_whole, lowers
+from fuse_mlir.compiler.fx.table import BY_KIND, KEPT_WHOLE, LOWERINGS, keep_whole, lowers
 
 load()
 
@@ -125,7 +125,8 @@ def test_what_inductor_decomposes_itself_is_asked_of_it() -> None:
 
 
 def test_every_family_fills_the_table() -> None:
-    families = {entry.family for entry in LOWERINGS.values()} | {"whole", "pointwise", "activations"}
+    entries = (*LOWERINGS.values(), *BY_KIND.values())
+    families = {entry.family for entry in entries} | {"whole", "pointwise", "activations"}
     assert {family.rpartition(".")[2] for family in FAMILIES} <= families | {"foreach"}
 
 

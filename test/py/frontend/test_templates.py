@@ -6,11 +6,14 @@ import pytest
 import torch
 from compiling import Compiled, cloned
 from import_one import graph_of
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from user_kernels import tl, triton
 
 from fuse_mlir.compiler.base.errors import TemplateError, UnsupportedOp
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.fx.graph_text import NotCacheable, graph_text
+from fuse_mlir.compiler.fx.templates import template_launch, template_of
+from fuse_mlir.compiler.fx.user_kernels import Opaque
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.templates import TemplateKernel, register
 from templates import (
@@ -131,7 +134,7 @@ def test_gradients():
 
 
 def test_the_key_of_a_program_says_what_the_template_answers():
-    gm = graph_of(RMS, (torch.randn(5, 100), torch.randn(100), 1e-6))
+    gm = one_call()
     texts = [graph_text(gm)]
     for changed in ({}, {"num_warps": 8}, {"prologues": ["w"]}, {"grid": (7,)}, {"arguments": swapped}):
         with rms_template(**changed):
@@ -169,9 +172,12 @@ def test_no_op_has_two_templates_and_none_that_writes():
 # ---- what is not taken -------------------------------------------------------------------------------------
 
 
-def imported(strict=False):
-    gm = graph_of(RMS, (torch.randn(5, 100), torch.randn(100), 1e-6))
-    return import_graph(gm, context=make_context(), device="cpu", strict=strict)
+def one_call():
+    return graph_of(RMS, (torch.randn(5, 100), torch.randn(100), 1e-6))
+
+
+def imported(strict=False, device="cpu"):
+    return import_graph(one_call(), context=make_context(), device=device, strict=strict)
 
 
 def test_torch_runs_what_a_template_declines():
@@ -289,6 +295,22 @@ def test_what_is_not_given_has_its_default():
     """The parameter ``beside`` of the kernel has one, and so has ``by`` of the op."""
     with registered(SCALED, scaled_answer):
         run(lambda x: SCALED(x) + SCALED(x, 3.0), lambda x: x * 5, [(8, 64)])
+
+
+def test_torch_runs_an_op_on_tensors_of_another_device():
+    with rms_template():
+        assert imported(device="cuda:0").fallbacks[0].reason == "its tensor 'x' is on cpu"
+
+
+def test_torch_runs_an_op_with_a_number_that_only_a_call_knows():
+    gm = one_call()
+    (node,) = gm.graph.find_nodes(op="call_function", target=RMS)
+    with gm.graph.inserting_before(node):
+        number = gm.graph.placeholder("eps")
+    number.meta["val"] = ShapeEnv().create_unbacked_symfloat()
+    node.args = (*node.args[:2], number)
+    with rms_template(), pytest.raises(Opaque, match="its argument 'eps' is a number that only a call knows"):
+        template_launch(node, template_of(node))
 
 
 def test_torch_runs_an_op_whose_kernel_writes_to_an_input():

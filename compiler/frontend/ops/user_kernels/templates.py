@@ -72,8 +72,9 @@ def _check_writes(call: Call, template: Template, answer: TemplateLaunch, kernel
     """Raises TemplateError for an output that is never written."""
     for name, effects in zip(kernel.parameters, kernel.effects.arguments, strict=True):
         value = answer.launch.given[name]
-        if effects is None or not isinstance(value, TemplateTensor):
+        if not isinstance(value, TemplateTensor) or value.name not in answer.outputs:
             continue
-        if value.name in answer.outputs and not effects.written:
+        assert effects is not None, "a tensor is an address in the kernel"
+        if not effects.written:
             reason = f"the kernel '{answer.launch.name}' never writes to the output '{value.name}'"
             raise template_error(call.node, template, reason)
