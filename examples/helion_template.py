@@ -5,7 +5,8 @@ that Helion generates.
 
 Helion makes two functions of a kernel and a configuration: a Triton kernel, and a host function.  The host
 function makes the outputs and calls ``_launcher(kernel, grid, *arguments, num_warps=.., num_stages=..)``.  It
-runs here on fake tensors, with a launcher that records the call.
+runs here on fake tensors, with a launcher that records the call.  Its code is for fixed sizes, so that a call
+with others compiles anew.
 """
 
 import sys

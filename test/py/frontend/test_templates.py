@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from compiling import Compiled, cloned
-from import_one import graph_of
+from import_one import capture, graph_of
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from user_kernels import tl, triton
 
@@ -122,6 +122,17 @@ def test_calls_of_one_template_share_a_kernel():
     assert graph.launches_after == 2 and str(graph.module).count("fuse.user") == 1
 
 
+def test_a_size_that_a_template_fixes_is_guarded():
+    changed = {"arguments": lambda c: {**answer(c), "columns": int(c["x"].shape[1])}}
+    with rms_template(**changed), torch.no_grad():
+        compiled = Compiled(lambda x, w: RMS(x, w, 1e-6), dynamic=True)
+        for rows, columns in ((5, 100), (7, 100), (5, 90)):
+            x, w = torch.randn(rows, columns), torch.randn(columns)
+            expected = exact_rms(x.double(), w.double())
+            torch.testing.assert_close(compiled(x, w), expected, check_dtype=False, rtol=2e-5, atol=2e-5)
+    assert len(compiled.graphs) == 2
+
+
 def test_gradients():
     x, w = torch.randn(5, 100, requires_grad=True), torch.randn(100, requires_grad=True)
     exact = [t.detach().double().requires_grad_() for t in (x, w)]
@@ -147,6 +158,15 @@ def test_the_key_of_a_program_says_what_the_template_answers():
         pytest.raises(NotCacheable, match="a template: its template declines"),
     ):
         graph_text(gm)
+
+
+def test_the_key_of_a_program_has_symbols():
+    gm = capture(lambda x, w: RMS(x, w, 1e-6)[0], torch.randn(5, 100), torch.randn(100), symbolic=True)
+    texts = []
+    for grid in ((1,), lambda c: (c["x"].shape[0],), lambda c: (c["x"].shape[0] * 2,)):
+        with rms_template(grid=grid):
+            texts.append(graph_text(gm))
+    assert len(set(texts)) == 3
 
 
 def swapped(call):
