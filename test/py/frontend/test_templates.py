@@ -92,7 +92,6 @@ def test_prologue_and_epilogues(dynamic, options):
             {(f"fuse-user-{n}", "template") for n in ("prologues", "epilogues")},
         ),
     ],
-    ids=str,
 )
 def test_the_fusion_spec_is_kept(spec, launches, missed):
     with rms_template(**spec):
@@ -272,7 +271,6 @@ def forgetful(call):
             "the kernel 'forgetful_kernel' never writes to the output 'scales'",
         ),
     ],
-    ids=str,
 )
 def test_a_wrong_answer_is_one_located_sentence(changed, message):
     with rms_template(**changed), pytest.raises(TemplateError) as raised:
