@@ -54,10 +54,11 @@ def default_pipeline(
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
+    spilled: tuple[str, ...] = (),
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
-    ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
+    ``tiles``: a table of measured tiles, if any.  ``spilled``: kernels whose tiles took too many registers.  ``rounding`` (of 16-bit results between the ops of a
     kernel) and ``products`` (who computes them) are options, see ``Options``.  Raises ValueError on an
     unknown level.
     """
@@ -98,7 +99,9 @@ def default_pipeline(
             SplitReductions(hardware=hardware),  # few long rows would leave most of the GPU idle
             WriteInPlace(),  # fusion is over: results may overwrite dead operands
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
-            ChooseTiling(hardware=hardware),  # after all fusion: what each kernel computes is settled
+            ChooseTiling(
+                hardware=hardware, spilled=spilled
+            ),  # after all fusion: what each kernel computes is settled
             *((AutotuneTiling(tiles),) if tiles else ()),  # measured tiles, where there are any
             ApplyTiling(),  # loops, masks and tiles become explicit
             CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side

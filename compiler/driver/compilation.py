@@ -32,6 +32,7 @@ from ..runtime.cuda_graphs.partitions import partitioned_plan
 from ..runtime.errors import RunError
 from ..runtime.gpu import load as gpu
 from ..runtime.gpu.load import PlanKernel, load_plan, start_kernels
+from ..runtime.kernels.triton_compile import TritonCompileError
 from ..runtime.interpreter.launchers import interpreted_launchers
 from ..runtime.interpreter.program import InterpretedProgram
 from ..runtime.plans.bound_plan import LaunchPlan
@@ -45,6 +46,7 @@ from .dumps import describe, new_folder
 from .lowering import hardware_model_of, lower
 from .program import Account, GpuProgram, Interface
 from .request import Request
+from .spilled_tiles import SpilledTiles
 
 
 @dataclass
@@ -96,14 +98,22 @@ def _rewrite(request: Request) -> None:
 
 
 def _compile_rewritten(request: Request) -> Compilation:
-    """Imports the graph, which nothing rewrites any more, lowers the module, and makes it executable."""
-    imported = _import(request)
-    module = imported.module
-    launches_before = kernel_calls(module)
+    """Imports the graph, which nothing rewrites any more, lowers the module, and makes it executable.  Where
+    the tile of a product takes more registers than a thread has, which Triton's compilation shows, this is
+    done again with another tile.
+    """
     dump = None if request.options.dump is None else new_folder(Path(request.options.dump), request.name)
-    lowered = lower(request, imported, dump)
-    ran = launches(module)
-    program = _executable(request, imported, ran)
+    told, spilled = len(request.remarks.items), SpilledTiles()
+    while True:
+        imported = _import(request)
+        module = imported.module
+        launches_before = kernel_calls(module)
+        lowered = lower(request, imported, dump, spilled.names)
+        ran = launches(module)
+        program = _executable(request, imported, ran)
+        if request.options.pipeline is not None or not spilled.learn(program.stacks()):
+            break
+        del request.remarks.items[told:]
     if dump is not None:
         program.dump(dump)
         hardware = hardware_named(hardware_model_of(request))
@@ -169,7 +179,8 @@ class Executable:
 
     plan: the launch plan; None on the interpreter.  sources: what Triton compiles, by launch.  Kernels are
     compiled in other threads and loaded at the first call; each of ``when_loaded`` gets them then.
-    launchers: loads them, too, and gives what launches each; None where they are interpreted.
+    launchers: loads them, too, and gives what launches each; None where they are interpreted.  stacks: waits
+    for kernels with products, and gives the bytes of local memory of a thread of each.
     """
 
     run: Callable[[list[Any]], list[Any]]
@@ -177,6 +188,7 @@ class Executable:
     sources: Mapping[str, KernelSource] = field(default_factory=dict)
     launchers: Callable[[], Mapping[str, Callable[..., None]]] | None = None
     when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
+    stacks: Callable[[], Mapping[str, int]] = dict
 
     def dump(self, folder: Path) -> None:
         """Writes ``plan.txt``, ``plan.py`` and a ``.ttir`` file for each kernel."""
@@ -252,7 +264,20 @@ def executable(
         used(kernels)
         return found
 
+    def stacks() -> Mapping[str, int]:
+        try:
+            return {
+                name.rpartition(".")[2]: compiled()[
+                    name
+                ].cubin.stack  # that of a sub-graph begins with its name
+                for name, source in sources.items()
+                if source.multiplies
+            }
+        except TritonCompileError:  # the first call raises it
+            return {}
+
     made.launchers = launchers
+    made.stacks = stacks
     made.run = LaunchPlan.at_first_call(plan, load)
     return made
 

@@ -186,7 +186,8 @@ def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
     extents = {c: subject.whole(c) for c in held}
     free = [c for c in subject.sides if not c.held]
     points = [subject.shape.points(c.dims) for c in free]
-    blocks = held_blocks(subject.form, list(extents.values()), points, hardware)
+    spilled = subject.shape.spilled
+    blocks = held_blocks(subject.form, list(extents.values()), points, hardware, spilled)
     if blocks is None:
         raise NoTiling(f"a program would hold {sum(extents.values())} columns of its products at once")
     chosen = dict(zip(free, blocks.free, strict=True)) | extents
@@ -205,7 +206,7 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
         dims = [list(c.dims) for c in subject.sides]
         raise NoTiling(f"its products do not have rows and columns in common: {dims}")
     rows, columns = subject.sides
-    blocks = blocks_for(subject.form, hardware)
+    blocks = blocks_for(subject.form, hardware, subject.shape.spilled)
     chosen = {rows: blocks.m, columns: blocks.n}
     if blocks.swap:
         chosen = {columns: blocks.n, rows: blocks.m}

@@ -26,7 +26,7 @@ def interpreted_gpu() -> Iterator[list[Plan]]:
 
     def executable(module: ir.Module, *args: Any, **kwargs: Any) -> compilation.Executable:
         kernels = {
-            name: SimpleNamespace(launch=launch, cubin=SimpleNamespace(name=name, timings_ms={}))
+            name: SimpleNamespace(launch=launch, cubin=SimpleNamespace(name=name, timings_ms={}, stack=0))
             for name, launch in interpreted_launchers(module).items()
         }
         with mock.patch.object(compilation, "start_kernels", lambda *_: lambda: kernels):
