@@ -32,9 +32,9 @@ from ..runtime.cuda_graphs.partitions import partitioned_plan
 from ..runtime.errors import RunError
 from ..runtime.gpu import load as gpu
 from ..runtime.gpu.load import PlanKernel, load_plan, start_kernels
-from ..runtime.kernels.triton_compile import TritonCompileError
 from ..runtime.interpreter.launchers import interpreted_launchers
 from ..runtime.interpreter.program import InterpretedProgram
+from ..runtime.kernels.triton_compile import TritonCompileError
 from ..runtime.plans.bound_plan import LaunchPlan
 from ..runtime.plans.extern_function import bind_externs
 from ..runtime.plans.make_plan import make_plan
