@@ -133,7 +133,7 @@ class ChooseLibraries(AnalysisPass):
             library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
         else:
             weighed = self.tensor_cores == "all" or (self.tensor_cores == "widened" and cost.widened)
-            reason, margin = unmeasured(product) if weighed else few, MARGIN
+            reason, margin = unmeasured(product) if weighed else few, 1.0 if cost.widened else MARGIN
             kernel, library = roofline(product, cost, around.hints, hardware)
         numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
         if isinstance(few, FewRows):

@@ -58,9 +58,9 @@ def default_pipeline(
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
-    ``tiles``: a table of measured tiles, if any.  ``spilled``: kernels whose tiles took too many registers.  ``rounding`` (of 16-bit results between the ops of a
-    kernel) and ``products`` (who computes them) are options, see ``Options``.  Raises ValueError on an
-    unknown level.
+    ``tiles``: a table of measured tiles, if any.  ``spilled``: kernels whose tiles took too many registers.
+    ``rounding`` (of 16-bit results between the ops of a kernel) and ``products`` (who computes them) are
+    options, see ``Options``.  Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")

@@ -99,11 +99,12 @@ def _rewrite(request: Request) -> None:
 
 def _compile_rewritten(request: Request) -> Compilation:
     """Imports the graph, which nothing rewrites any more, lowers the module, and makes it executable.  Where
-    the tile of a product takes more registers than a thread has, which Triton's compilation shows, this is
-    done again with another tile.
+    the tile of a product takes more registers or shared memory than there are, which Triton's compilation
+    shows, this is done again with another tile.
     """
     dump = None if request.options.dump is None else new_folder(Path(request.options.dump), request.name)
-    told, spilled = len(request.remarks.items), SpilledTiles()
+    told = len(request.remarks.items)
+    spilled = SpilledTiles(hardware_named(hardware_model_of(request)).shared_bytes)
     while True:
         imported = _import(request)
         module = imported.module
@@ -111,7 +112,8 @@ def _compile_rewritten(request: Request) -> Compilation:
         lowered = lower(request, imported, dump, spilled.names)
         ran = launches(module)
         program = _executable(request, imported, ran)
-        if request.options.pipeline is not None or not spilled.learn(program.stacks()):
+        cubins = {name: kernel.cubin for name, kernel in program.products().items()}
+        if request.options.pipeline is not None or not spilled.learn(cubins):
             break
         del request.remarks.items[told:]
     if dump is not None:
@@ -179,8 +181,8 @@ class Executable:
 
     plan: the launch plan; None on the interpreter.  sources: what Triton compiles, by launch.  Kernels are
     compiled in other threads and loaded at the first call; each of ``when_loaded`` gets them then.
-    launchers: loads them, too, and gives what launches each; None where they are interpreted.  stacks: waits
-    for kernels with products, and gives the bytes of local memory of a thread of each.
+    launchers: loads them, too, and gives what launches each; None where they are interpreted.  products:
+    waits for kernels that multiply tiles, and gives them.
     """
 
     run: Callable[[list[Any]], list[Any]]
@@ -188,7 +190,7 @@ class Executable:
     sources: Mapping[str, KernelSource] = field(default_factory=dict)
     launchers: Callable[[], Mapping[str, Callable[..., None]]] | None = None
     when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
-    stacks: Callable[[], Mapping[str, int]] = dict
+    products: Callable[[], Mapping[str, PlanKernel]] = dict
 
     def dump(self, folder: Path) -> None:
         """Writes ``plan.txt``, ``plan.py`` and a ``.ttir`` file for each kernel."""
@@ -264,20 +266,18 @@ def executable(
         used(kernels)
         return found
 
-    def stacks() -> Mapping[str, int]:
+    def products() -> Mapping[str, PlanKernel]:
+        names = [name for name, source in sources.items() if source.multiplies]
         try:
-            return {
-                name.rpartition(".")[2]: compiled()[
-                    name
-                ].cubin.stack  # that of a sub-graph begins with its name
-                for name, source in sources.items()
-                if source.multiplies
-            }
+            with timing.measured("wait for products"):
+                found = wait(names) if names else {}
         except TritonCompileError:  # the first call raises it
             return {}
+        # the name of a kernel of a sub-graph begins with that of the sub-graph
+        return {name.rpartition(".")[2]: kernel for name, kernel in found.items()}
 
     made.launchers = launchers
-    made.stacks = stacks
+    made.products = products
     made.run = LaunchPlan.at_first_call(plan, load)
     return made
 

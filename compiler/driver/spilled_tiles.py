@@ -1,13 +1,16 @@
-"""Tiles of products that take more registers than a thread has, found when Triton has compiled them.
+"""Tiles of products that take more registers than a thread has, or more shared memory than a multiprocessor,
+found when Triton has compiled them.
 
-What spills goes through memory at each step of a product's loop, which costs more than any other tile would.
-No pass can know it: registers are given by ptxas.  So a graph is lowered with the tiles that
-``choose-tiling`` ranks first, and again with the next ones where a kernel spills.  The kernels that stay as
-they are come from the cache of kernels then.
+What spills goes through memory at each step of a product's loop, which costs more than any other tile would,
+and what does not fit into shared memory cannot be launched.  No pass can know either: ptxas gives registers,
+and Triton shared memory.  So a graph is lowered with the tiles that ``choose-tiling`` ranks first, and again
+with the next ones where a kernel takes too much.  Kernels that stay as they are come from the cache then.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from ..runtime.kernels.cubin import CompiledCubin
 
 #: Tiles of a kernel that are compiled at most.
 MOST_TILES = 4
@@ -15,29 +18,36 @@ MOST_TILES = 4
 
 @dataclass
 class SpilledTiles:
-    """``stacks``: of each kernel with products that has spilled, the bytes of local memory that a thread took
-    with each tile in turn.  ``taken``: the number of the tile that it keeps, where that is settled.
+    """``shared``: bytes of shared memory that a program can have.
+
+    ``excess``: of each kernel with products whose first tile took too much, the bytes that each tile in turn
+    took of local memory, and of shared memory beyond that.  ``taken``: the number of the tile that it keeps,
+    where that is settled.
     """
 
-    stacks: dict[str, list[int]] = field(default_factory=dict)
+    shared: int
+    excess: dict[str, list[int]] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
 
-    def learn(self, found: Mapping[str, int]) -> bool:
-        """Takes in the bytes of local memory of each kernel with products; whether to lower again.
+    def learn(self, found: Mapping[str, CompiledCubin]) -> bool:
+        """Takes in the kernels with products; whether to lower again.
 
-        A kernel keeps the first tile that spills nothing.  Where a smaller tile takes as much memory as the
-        one before, that memory is no spilled registers but the array of a function (``sin`` has one), and
-        the kernel keeps the larger tile.
+        A kernel keeps the first tile that does not take too much.  Where a tile of which a thread holds less
+        takes as much as the one before, that is no spilled registers but the array of a function (``sin`` has
+        one), and the kernel keeps the larger tile.
         """
-        return any([self._learn(name, stack) for name, stack in found.items()])
+        return any([self._learn(name, self._excess(cubin)) for name, cubin in found.items()])
 
-    def _learn(self, name: str, stack: int) -> bool:
-        if name in self.taken or (not stack and name not in self.stacks):
+    def _excess(self, cubin: CompiledCubin) -> int:
+        return cubin.stack + max(0, cubin.shared - self.shared)
+
+    def _learn(self, name: str, excess: int) -> bool:
+        if name in self.taken or (not excess and name not in self.excess):
             return False
-        tried = self.stacks.setdefault(name, [])
-        tried.append(stack)
+        tried = self.excess.setdefault(name, [])
+        tried.append(excess)
         last = len(tried) - 1
-        if stack and last + 1 < MOST_TILES and (not last or stack < tried[last - 1]):
+        if excess and last + 1 < MOST_TILES and (not last or excess < tried[last - 1]):
             return True
         self.taken[name] = tried.index(min(tried))
         return self.taken[name] != last
@@ -45,5 +55,5 @@ class SpilledTiles:
     @property
     def names(self) -> tuple[str, ...]:
         """As ``choose-tiling`` takes them: each kernel once for every tile that it is not to have."""
-        counts = {name: self.taken.get(name, len(tried)) for name, tried in self.stacks.items()}
+        counts = {name: self.taken.get(name, len(tried)) for name, tried in self.excess.items()}
         return tuple(name for name, count in counts.items() for _ in range(count))

@@ -17,7 +17,7 @@ from functools import lru_cache
 from ...base.hardware import Hardware
 from ...ir.sizes import estimate
 from .few_rows import Unmeasured
-from .product import Product
+from .product import UNIT, Product
 from .surroundings import Moved
 from .tensor_cores import FEW
 from .tiles import ProductForm, blocks_for, microseconds
@@ -26,11 +26,20 @@ from .tiles import ProductForm, blocks_for, microseconds
 _COMPUTE = 0.82
 #: The part of the device's bandwidth that a kernel reaches, and the library.
 _KERNEL, _LIBRARY = 0.88, 0.944
-#: Microseconds that either takes beside a launch.
-STARTS = 4.3
+#: Microseconds that a kernel takes beside a launch, the library, and a pointwise kernel beside the library.
+_KERNEL_STARTS, LIBRARY_STARTS, _BESIDE_STARTS = 0.6, 2.2, 1.0
+#: Microseconds in which the library stores a block of so many elements, and adds up parts of the sums.
+_STORES, _STORED, _JOINS = 1.2, 128 * 256, 2.0
 
+#: Extents of the library's blocks, and the most elements of one.
+_EXTENTS, _LARGEST = (64, 96, 128, 160, 192, 256), 192 * 192
 #: Blocks of rows and columns.
-_BLOCKS = ((128, 256), (256, 128), (128, 128), (128, 64), (64, 128), (64, 64), (16, 128), (128, 16))
+_BLOCKS = (
+    *((m, n) for m in _EXTENTS for n in _EXTENTS if m * n <= _LARGEST),
+    *((16, 128), (128, 16), (32, 64), (64, 32)),
+)
+#: Parts into which the library cuts sums, each of at least so many elements.
+_PARTS, _LEAST_PART = (1, 2, 4, 8), 512
 
 #: Multiplications for each element that a program reads, from which on reading does not slow it: those of a
 #: block of 128 x 64.
@@ -38,11 +47,13 @@ _REUSE = 43
 
 #: Steps of the summed dim that a block takes.
 _STEP = 32
+#: Bytes of a sum that is not whole.
+_SUM_BYTES = 4
 
 #: The part of the library's time that a kernel is to take at most.  Of 28 products (suite ``products``), the
 #: nine whose estimate is below took 0.39 to 0.96 of the time of the call and what is around it; those between
 #: it and 1 took 0.81 to 1.17.
-MARGIN = 0.87
+MARGIN = 0.85
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
@@ -52,18 +63,37 @@ def unmeasured(product: Product) -> Unmeasured | None:
     """Why the estimates say nothing about a product; None where they do."""
     if not all(spec.is_static for spec in product.specs.values()):
         return Unmeasured("sizes", "sizes that are known when compiling only")
-    left, right = product.specs["left"], product.specs["right"]
+    left = product.specs["left"]
     if left.element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
-    if not product.dims["left"].endswith("mk") or not product.dims["right"].endswith("kn"):
+    dims = product.dims["left"], product.dims["right"]
+    if not _is_image(*dims) and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
-    for spec in (left, right):
-        strides = [s.constant or 0 for s in spec.strides[-2:]]
+    for role in ("left", "right"):
+        strides = _strides(product, role)
         if 1 not in strides or any(s != 1 and s % _VECTOR for s in strides):
             return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
+    if _is_image(*dims) and left.strides[dims[0].index("k")].constant != 1:
+        return Unmeasured("strides", "the channels of images do not lie side by side")
     if min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
         return Unmeasured("few-rows", f"at most {FEW} rows or columns are not multiplied on tensor cores")
     return None
+
+
+def _is_image(left: str, right: str) -> bool:
+    """Whether a product is a convolution: its rows are the points of images."""
+    return right.rstrip(UNIT) == "nk" and left.startswith("bk")
+
+
+def _strides(product: Product, role: str) -> list[int]:
+    """Those of the dims of a factor that have more than one point, without those of a batch of matrices."""
+    spec, dims = product.specs[role], product.dims[role]
+    found = [
+        stride.constant or 0
+        for dim, size, stride in zip(dims, spec.sizes, spec.strides, strict=True)
+        if dim != UNIT and size.constant != 1
+    ]
+    return found if _is_image(product.dims["left"], product.dims["right"]) else found[-2:]
 
 
 def roofline(
@@ -75,12 +105,30 @@ def roofline(
         estimate(product.size(role), hints) for role in ("batch", "left", "right", "summed")
     )
     element, exact = product.specs["left"].element, product.precision == "ieee"
-    form = ProductForm(rows, columns, summed, batch, element, exact)
-    beside = (moved.call_bytes - moved.own_bytes) / (hardware.bandwidth * _KERNEL * 1e3)
+    behind = moved.behind
+    form = ProductForm(
+        rows,
+        columns,
+        summed,
+        batch,
+        element,
+        exact,
+        left_slots=moved.slots.get("left", 0),
+        right_slots=moved.slots.get("right", 0),
+        beside=0 if behind is None else behind.beside,
+        behind=0 if behind is None else behind.slots,
+    )
+    slots = form.batch * (
+        rows * summed * form.left_slots + summed * columns * form.right_slots + rows * columns * form.behind
+    )
+    moving = (moved.call_bytes - moved.own_bytes) / (hardware.bandwidth * _KERNEL * 1e3)
+    issuing = slots / hardware.slots_per_second * 1e6
+    beside = moving + issuing if behind is not None and behind.absorbed else max(moving, issuing)
     return (
         kernel_microseconds(form, moved.fused_bytes, hardware) + hardware.launch,
         library_microseconds(form, moved.own_bytes, hardware)
         + beside
+        + (moved.call_launches - 1) * _BESIDE_STARTS
         + moved.call_launches * hardware.launch,
     )
 
@@ -93,16 +141,33 @@ def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> fl
     blocks = blocks_for(form, hardware)
     if blocks.swap:
         form, blocks = form.transposed, replace(blocks, m=blocks.n, n=blocks.m)
-    return max(microseconds(form, blocks, hardware), moved / (hardware.bandwidth * _KERNEL * 1e3)) + STARTS
+    bytes_take = moved / (hardware.bandwidth * _KERNEL * 1e3)
+    return max(microseconds(form, blocks, hardware), bytes_take) + _KERNEL_STARTS
 
 
+@lru_cache(maxsize=1 << 10)
 def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
     """As a call of the library, beside its launch: the larger one of compute and bytes."""
     flops = hardware.flops_per_second(form.element) * _COMPUTE / hardware.sm_count * 1e-6
-    depth = -(-form.k // _STEP) * _STEP
     compute = min(
-        -(-form.batch * -(-form.m // m) * -(-form.n // n) // hardware.sm_count)
-        * (2 * m * n * depth / (flops * min(1.0, m * n / (m + n) / _REUSE)))
+        _parts_microseconds(form, m, n, parts, flops, hardware)
+        for parts in _PARTS
+        if parts == 1 or form.k >= parts * _LEAST_PART
         for m, n in _BLOCKS
     )
-    return max(compute, moved / (hardware.bandwidth * _LIBRARY * 1e3)) + STARTS
+    return max(compute, moved / (hardware.bandwidth * _LIBRARY * 1e3)) + LIBRARY_STARTS
+
+
+def _parts_microseconds(
+    form: ProductForm, m: int, n: int, parts: int, flops: float, hardware: Hardware
+) -> float:
+    """In blocks of m x n, each of a part of the summed elements.  ``flops``: of a multiprocessor in a
+    microsecond."""
+    waves = -(-form.batch * -(-form.m // m) * -(-form.n // n) * parts // hardware.sm_count)
+    depth = -(-form.k // (_STEP * parts)) * _STEP
+    reached = flops * min(1.0, m * n / (m + n) / _REUSE)
+    each = 2 * m * n * depth / reached + _STORES * m * n / _STORED
+    if parts == 1:
+        return waves * each
+    joined = parts * 2 * _SUM_BYTES * form.batch * form.m * form.n
+    return waves * each + joined / (hardware.bandwidth * 1e3) + _JOINS

@@ -1,7 +1,7 @@
 """What is moved around a product: with it in one kernel, and with it as a call of its own."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
@@ -9,6 +9,7 @@ from ...ir.sizes import hints_of, stored_bytes
 from ...ir.storage import callee_name
 from ...mlir import ir
 from .product import Product
+from .slots import slots_of
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,9 @@ class Moved:
 
     ``call_bytes``, ``call_launches``: where the product is a call, and what makes each operand or reads the
     result is a kernel of its own.  ``own_bytes``: of them, by the call.  ``widened``: whether pointwise
-    kernels make a factor from fewer bytes, such as weights of 8 bits.
+    kernels make a factor from fewer bytes, such as weights of 8 bits.  ``slots``: by ``left`` and ``right``,
+    issue slots of what pointwise kernels compute of each element of a factor.  ``behind``: what is computed
+    of the result.
     """
 
     fused_bytes: int
@@ -25,6 +28,23 @@ class Moved:
     call_launches: int
     own_bytes: int
     widened: bool = False
+    slots: Mapping[str, int] = field(default_factory=dict)
+    behind: "Behind | None" = None
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The pointwise kernels that read a result, one after the other.
+
+    ``slots``: issue slots of each element.  ``beside``: further tensors of as many elements that they read.
+    ``absorbed``: whether another kernel, such as a reduction, reads what they make, so that they are part of
+    it where the product is a call.  ``shared``: whether what they make is read elsewhere, too.
+    """
+
+    slots: int
+    beside: int
+    absorbed: bool
+    shared: bool
 
 
 @dataclass
@@ -53,26 +73,89 @@ class Surroundings:
             launches += made
             widened |= operand in factors and made and read < self._bytes(operand)
         readers = [self._reads_pointwise(use.owner.operation) for use in product.result.uses]
-        if any(readers):
-            call += 2 * result
-            launches += 1
+        behind = self._behind(product.result) if any(readers) else None
+        if behind is not None:
+            call += behind.beside * result
+            if behind.absorbed:
+                call += result if behind.shared else 0
+            else:
+                call += 2 * result
+                launches += 1
             if not all(readers):  # the product is stored beside what is computed of it
                 fused += result
-        return Moved(fused, call, launches, own, widened)
+        slots = {role: self._made_slots(product.values[role]) for role in ("left", "right")}
+        return Moved(fused, call, launches, own, widened, slots, behind)
+
+    def _behind(self, result: ir.Value) -> Behind:
+        value, slots, beside = result, 0, 0
+        while True:
+            users = list(self._users(value))
+            if value != result and len(users) > 1:
+                break
+            readers = [(op, callee) for op in users if (callee := self._pointwise(op)) is not None]
+            if len(readers) != 1 or len(readers[0][0].results) != 1:
+                break
+            op, callee = readers[0]
+            slots += self._slots(callee)
+            beside += sum(
+                _root(v) != _root(value) and self._bytes(v) >= self._bytes(result) for v in _read(op, callee)
+            )
+            value = op.results[0]
+        absorbed = value != result and any(self._is_kernel(op) for op in users)
+        return Behind(slots, beside, absorbed, len(users) > 1)
+
+    def _users(self, value: ir.Value) -> Iterator[ir.Operation]:
+        """The operations that read a value, or a view of it."""
+        for use in value.uses:
+            op = use.owner.operation
+            if op.name == "fuse.view":
+                yield from self._users(op.results[0])
+            else:
+                yield op
+
+    def _is_kernel(self, op: ir.Operation) -> bool:
+        return op.name == "func.call" and is_kernel(self.functions[callee_name(op)])
+
+    def _made_slots(self, value: ir.Value) -> int:
+        """Issue slots of the pointwise kernels that make each element of a value for nothing else."""
+        made = self._in_front(value)
+        if made is None:
+            return 0
+        callee = self.functions[callee_name(made)]
+        return self._slots(callee) + sum(map(self._made_slots, _read(made, callee)))
+
+    def _in_front(self, value: ir.Value) -> ir.Operation | None:
+        """The call of a pointwise kernel that makes a value for one reader, unless it is computed behind a
+        product that is a kernel."""
+        made = _root(value).owner
+        if isinstance(made, ir.Block) or len(list(_root(value).uses)) != 1:
+            return None
+        callee = self._pointwise(made.operation)
+        if callee is None or any(self._of_product(v) for v in _read(made.operation, callee)):
+            return None
+        return made.operation
+
+    def _of_product(self, value: ir.Value) -> bool:
+        """Whether a kernel with a product makes a value."""
+        made = _root(value).owner
+        if isinstance(made, ir.Block) or not self._is_kernel(made.operation):
+            return False
+        body = self.functions[callee_name(made.operation)].regions[0].blocks
+        return len(body) > 0 and any(op.operation.name == "fuse.dot" for op in body[0].operations)
+
+    @staticmethod
+    def _slots(kernel: ir.Operation) -> int:
+        return sum(slots_of(op.operation) for op in kernel.regions[0].blocks[0].operations)
 
     def _sources(self, value: ir.Value, found: dict[ir.Value, None]) -> bool:
         """Adds what a kernel reads that computes ``value``; whether pointwise kernels make the value."""
-        made = _root(value).owner
-        if not isinstance(made, ir.Block) and len(list(_root(value).uses)) == 1:
-            callee = self._pointwise(made.operation)
-            if callee is not None:
-                ties = set(kernel_ties(callee))
-                for number, operand in enumerate(made.operation.operands):
-                    if number not in ties and isinstance(operand.type, ir.RankedTensorType):
-                        self._sources(operand, found)
-                return True
-        found[_root(value)] = None
-        return False
+        made = self._in_front(value)
+        if made is None:
+            found[_root(value)] = None
+            return False
+        for operand in _read(made, self.functions[callee_name(made)]):
+            self._sources(operand, found)
+        return True
 
     def _pointwise(self, op: ir.Operation) -> ir.Operation | None:
         """The scalar kernel that an op calls, if it reduces nothing."""
@@ -99,3 +182,11 @@ def _root(value: ir.Value) -> ir.Value:
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "fuse.view":
         value = value.owner.operation.operands[0]
     return value
+
+
+def _read(call: ir.Operation, callee: ir.Operation) -> list[ir.Value]:
+    """The tensors that the call of a kernel reads."""
+    ties = set(kernel_ties(callee))
+    return [
+        v for n, v in enumerate(call.operands) if n not in ties and isinstance(v.type, ir.RankedTensorType)
+    ]

@@ -67,10 +67,10 @@ class ProductForm:
     """A product of ``batch`` times m x k by k x n elements.
 
     ``element``: of the operands, as they are multiplied; ``exact``: f32 operands may not be rounded.
-    ``left_bytes``, ``right_bytes``: of an element in memory.  ``left_slots``, ``right_slots``: scalar
-    operations on each element of an operand before it is multiplied.  ``sums``: products that share the
-    blocks.  ``beside``: tensors of m x n elements that are read.  ``behind``: scalar operations on each
-    result.
+    ``left_bytes``, ``right_bytes``: of what is read in memory for an element, of all ``sums``.
+    ``left_slots``, ``right_slots``: scalar operations on each element of an operand before it is multiplied.
+    ``sums``: products that share the blocks.  ``beside``: tensors of m x n elements that are read.
+    ``behind``: scalar operations on each result.
     """
 
     m: int
@@ -174,7 +174,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     behind *= _OVERLAPPED if at_once > 1 else 1.0
     behind += points * _RESULT_BYTES * (1 + form.beside) / (hardware.bandwidth / hardware.sm_count * 1e3)
     waves = math.ceil(tiles / (hardware.sm_count * at_once))
-    moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes * form.sums
+    moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes
     moved = form.batch * (moved + form.m * form.n * _RESULT_BYTES * (1 + form.beside))
     in_flight = min(tiles, hardware.sm_count * at_once) * max(1, blocks.num_stages - 1) * stage
     of_sms = min(tiles, hardware.sm_count) * _MEMORY_BYTES * hardware.clock * 1e3
@@ -185,7 +185,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
 
 def _stage_bytes(form: ProductForm, rows: int, columns: int, summed: int) -> int:
     """Of the operands of a block."""
-    return (rows * form.left_bytes + columns * form.right_bytes * form.sums) * summed
+    return (rows * form.left_bytes + columns * form.right_bytes) * summed
 
 
 def _at_once(form: ProductForm, blocks: Blocks, hardware: Hardware) -> int:

@@ -11,20 +11,13 @@ from ...ir.kernel import over, string
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
+from ..contraction.slots import slots_of
 from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, ProductForm, blocks_for, held_blocks
 from ..kernel.shape import KernelShape
 from .choice import NoTiling, grid
 
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
 _LEFT, _RIGHT, _BOTH, _SUMMED, _ABSENT = "left", "right", "both", "summed", "absent"
-
-#: Operations that a function (exp, tanh), a quotient, or an integer that becomes a float takes as long as.
-_SLOTS = {"math": 8, "arith.divf": 8, "arith.sitofp": 7, "arith.uitofp": 7}
-
-
-def _slots_of(op: ir.Operation) -> int:
-    """Issue slots of a scalar operation."""
-    return _SLOTS.get(op.name, _SLOTS.get(op.name.partition(".")[0], 1))
 
 
 @dataclass(frozen=True)
@@ -130,22 +123,22 @@ class Products:
         op = operand.owner.operation
         if not op.name.startswith(("arith.", "math.")):
             return 0
-        return _slots_of(op) + sum(self._slots(v) for v in op.operands)
+        return slots_of(op) + sum(self._slots(v) for v in op.operands)
 
     def _behind(self, result: set[str]) -> int:
         """Scalar operations on each point of the result."""
         summed = {d for c in self.summed for d in c.dims}
         made = [op for op, dims in self.shape.kernel.op_dims.items() if result <= dims and not dims & summed]
-        return sum(_slots_of(op) for op in made if op.name.startswith(("arith.", "math.")))
+        return sum(map(slots_of, made))
 
     def _bytes(self, side: DimClass) -> int:
-        """Of the widest element that is loaded over the dims of a side and those that are summed."""
+        """Of a point of a side and of what is summed, in all that is loaded over both."""
         kernel = self.shape.kernel
         summed = {d for c in self.summed for d in c.dims}
         loads = [
             a for a in kernel.loads if kernel.op_dims[a.op] & summed and {*side.dims} & kernel.op_dims[a.op]
         ]
-        return max((self.shape.element_bytes(a) for a in loads), default=2)
+        return sum(self.shape.element_bytes(a) for a in loads) or 2
 
     def whole(self, held: DimClass) -> int:
         """The block of dims that a program holds all points of.  Raises ``NoTiling``."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -39,10 +40,20 @@ PAIR = ("k", "k")
 def test_a_kernel_keeps_the_first_tile_that_takes_least_memory(
     stacks: list[int], names: tuple[str, ...]
 ) -> None:
-    spilled, tried = SpilledTiles(), 1
-    while spilled.learn({"k": stacks[len(spilled.names)], "other": 0}):
+    spilled, tried = SpilledTiles(100), 1
+    while spilled.learn({"k": kernel(stacks[len(spilled.names)]), "other": kernel(0)}):
         tried += 1
     assert spilled.names == names and tried <= MOST_TILES + 1
+
+
+def kernel(stack: int, shared: int = 100) -> SimpleNamespace:
+    return SimpleNamespace(stack=stack, shared=shared)
+
+
+def test_shared_memory_beyond_what_there_is_is_too_much() -> None:
+    spilled = SpilledTiles(100)
+    assert spilled.learn({"k": kernel(0, 101), "other": kernel(0, 100)}) and spilled.names == ("k",)
+    assert not spilled.learn({"k": kernel(0, 64), "other": kernel(0, 100)}) and spilled.names == ("k",)
 
 
 @pytest.fixture
