@@ -65,8 +65,14 @@ class ChooseLibraries(AnalysisPass):
     weights lie along the dim that is summed and sums have at least 256 elements
     (``compiler/analysis/contraction/few_rows.py``).  Products of more rows become kernels where the kernel is
     estimated to take at most 0.87 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
-    known when compiling.  ``tensor_cores`` says which of these: ``widened``, those with a factor that
-    pointwise kernels make from fewer bytes (weights of 8 bits), ``all`` or ``none``.
+    known when compiling: products of matrices, batches of them, and convolutions over images whose channels
+    lie side by side.  What pointwise kernels compute in front of a product and behind it counts on both
+    sides.  ``tensor_cores`` says which of these products are weighed: ``all``, ``widened`` (those with a
+    factor that pointwise kernels make from fewer bytes, such as weights of 8 bits; any gain suffices), or
+    ``none``.
+
+    The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
+    ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
@@ -81,7 +87,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: str = "auto"
     max_rows: Count = 4
-    tensor_cores: str = "widened"
+    tensor_cores: str = "all"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -133,7 +139,8 @@ class ChooseLibraries(AnalysisPass):
             library = few.library_microseconds(hardware, cost.call_bytes, cost.call_launches)
         else:
             weighed = self.tensor_cores == "all" or (self.tensor_cores == "widened" and cost.widened)
-            reason, margin = unmeasured(product) if weighed else few, 1.0 if cost.widened else MARGIN
+            reason = unmeasured(product, cost) if weighed else few
+            margin = 1.0 if cost.widened else MARGIN
             kernel, library = roofline(product, cost, around.hints, hardware)
         numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
         if isinstance(few, FewRows):

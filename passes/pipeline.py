@@ -99,9 +99,7 @@ def default_pipeline(
             SplitReductions(hardware=hardware),  # few long rows would leave most of the GPU idle
             WriteInPlace(),  # fusion is over: results may overwrite dead operands
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
-            ChooseTiling(
-                hardware=hardware, spilled=spilled
-            ),  # after all fusion: what each kernel computes is settled
+            ChooseTiling(hardware, spilled),  # after all fusion: what each kernel computes is settled
             *((AutotuneTiling(tiles),) if tiles else ()),  # measured tiles, where there are any
             ApplyTiling(),  # loops, masks and tiles become explicit
             CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side

@@ -11,15 +11,20 @@ from ...mlir import ir
 from .product import Product
 from .slots import slots_of
 
+_FACTORS = ("left", "right")
+#: Issue slots of casts.
+_CASTS = 2
+
 
 @dataclass(frozen=True)
 class Moved:
     """``fused_bytes``: by one kernel of the product and what is around it.
 
     ``call_bytes``, ``call_launches``: where the product is a call, and what makes each operand or reads the
-    result is a kernel of its own.  ``own_bytes``: of them, by the call.  ``widened``: whether pointwise
-    kernels make a factor from fewer bytes, such as weights of 8 bits.  ``slots``: by ``left`` and ``right``,
-    issue slots of what pointwise kernels compute of each element of a factor.  ``behind``: what is computed
+    result is a kernel of its own.  ``own_bytes``: of them, by the call; ``front_bytes``, in front of it.
+    ``widened``: whether pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
+    ``slots``: by ``left`` and ``right``, issue slots of what they compute of each element of a factor.
+    ``reduced``: whether more than casts lies between a reduction and a factor.  ``behind``: what is computed
     of the result.
     """
 
@@ -29,6 +34,8 @@ class Moved:
     own_bytes: int
     widened: bool = False
     slots: Mapping[str, int] = field(default_factory=dict)
+    front_bytes: int = 0
+    reduced: bool = False
     behind: "Behind | None" = None
 
 
@@ -36,15 +43,17 @@ class Moved:
 class Behind:
     """The pointwise kernels that read a result, one after the other.
 
-    ``slots``: issue slots of each element.  ``beside``: further tensors of as many elements that they read.
-    ``absorbed``: whether another kernel, such as a reduction, reads what they make, so that they are part of
-    it where the product is a call.  ``shared``: whether what they make is read elsewhere, too.
+    ``slots``: issue slots of each element.  ``beside``: bytes of further tensors that they read, in units of
+    the result's.  ``absorbed``: whether another kernel, such as a reduction, reads what they make, so that
+    they are part of it where the product is a call.  ``shared``: whether a call of the library reads what
+    they make, or it leaves the graph: it is stored in any case.  ``kept``: whether the product is, too.
     """
 
     slots: int
     beside: int
     absorbed: bool
     shared: bool
+    kept: bool
 
 
 @dataclass
@@ -62,47 +71,53 @@ class Surroundings:
         """Of a product.  Its kernel computes an operand that pointwise kernels make for nothing else."""
         result = self._bytes(product.result)
         fused, call, launches, own, widened = result, result, 1, result, False
-        factors = (product.values["left"], product.values["right"])
+        front, reduced, slots = 0, False, dict[str, int]()
+        factors = [product.values[role] for role in _FACTORS]
         for operand in product.operands:
             sources: dict[ir.Value, None] = {}
             made = self._sources(operand, sources)
+            if made and any(map(self._is_reduced, sources)):
+                reduced |= self._made_slots(operand) > _CASTS
+                made, sources = False, {_root(operand): None}  # the reduction makes the operand
             read = sum(map(self._bytes, sources))
             fused += read
             own += self._bytes(operand)
-            call += self._bytes(operand) + (read + self._bytes(operand) if made else 0)
+            call += self._bytes(operand)
+            if made:
+                front += read + self._bytes(operand)
+                slots.update({r: self._made_slots(operand) for r in _FACTORS if product.values[r] == operand})
             launches += made
             widened |= operand in factors and made and read < self._bytes(operand)
         readers = [self._reads_pointwise(use.owner.operation) for use in product.result.uses]
-        behind = self._behind(product.result) if any(readers) else None
+        behind = self._behind(product.result, not all(readers)) if any(readers) else None
         if behind is not None:
             call += behind.beside * result
-            if behind.absorbed:
-                call += result if behind.shared else 0
-            else:
+            if not behind.absorbed:
                 call += 2 * result
                 launches += 1
-            if not all(readers):  # the product is stored beside what is computed of it
+            elif behind.shared and not behind.kept:
+                call += result
+            if behind.kept:
                 fused += result
-        slots = {role: self._made_slots(product.values[role]) for role in ("left", "right")}
-        return Moved(fused, call, launches, own, widened, slots, behind)
+        return Moved(fused, call + front, launches, own, widened, slots, front, reduced, behind)
 
-    def _behind(self, result: ir.Value) -> Behind:
+    def _behind(self, result: ir.Value, kept: bool) -> Behind:
         value, slots, beside = result, 0, 0
         while True:
             users = list(self._users(value))
-            if value != result and len(users) > 1:
-                break
             readers = [(op, callee) for op in users if (callee := self._pointwise(op)) is not None]
-            if len(readers) != 1 or len(readers[0][0].results) != 1:
+            if len(readers) != 1 or len(readers[0][0].results) != 1 or (value != result and len(users) > 1):
                 break
             op, callee = readers[0]
             slots += self._slots(callee)
             beside += sum(
-                _root(v) != _root(value) and self._bytes(v) >= self._bytes(result) for v in _read(op, callee)
+                self._bytes(v) // max(1, self._bytes(result))
+                for v in _read(op, callee)
+                if _root(v) != _root(value)
             )
             value = op.results[0]
-        absorbed = value != result and any(self._is_kernel(op) for op in users)
-        return Behind(slots, beside, absorbed, len(users) > 1)
+        own = [self._is_kernel(op) for op in users]
+        return Behind(slots, beside, value != result and any(own), not all(own), kept)
 
     def _users(self, value: ir.Value) -> Iterator[ir.Operation]:
         """The operations that read a value, or a view of it."""
@@ -116,6 +131,11 @@ class Surroundings:
     def _is_kernel(self, op: ir.Operation) -> bool:
         return op.name == "func.call" and is_kernel(self.functions[callee_name(op)])
 
+    def _is_reduced(self, value: ir.Value) -> bool:
+        """Whether a kernel that is not pointwise makes a value."""
+        made = _root(value).owner
+        return not isinstance(made, ir.Block) and self._is_kernel(made.operation)
+
     def _made_slots(self, value: ir.Value) -> int:
         """Issue slots of the pointwise kernels that make each element of a value for nothing else."""
         made = self._in_front(value)
@@ -126,7 +146,8 @@ class Surroundings:
 
     def _in_front(self, value: ir.Value) -> ir.Operation | None:
         """The call of a pointwise kernel that makes a value for one reader, unless it is computed behind a
-        product that is a kernel."""
+        product that is a kernel.
+        """
         made = _root(value).owner
         if isinstance(made, ir.Block) or len(list(_root(value).uses)) != 1:
             return None
@@ -136,12 +157,16 @@ class Surroundings:
         return made.operation
 
     def _of_product(self, value: ir.Value) -> bool:
-        """Whether a kernel with a product makes a value."""
+        """Whether a kernel with a product makes a value, or pointwise kernels behind it do."""
         made = _root(value).owner
         if isinstance(made, ir.Block) or not self._is_kernel(made.operation):
             return False
-        body = self.functions[callee_name(made.operation)].regions[0].blocks
-        return len(body) > 0 and any(op.operation.name == "fuse.dot" for op in body[0].operations)
+        callee = self.functions[callee_name(made.operation)]
+        body = callee.regions[0].blocks
+        if len(body) and any(op.operation.name == "fuse.dot" for op in body[0].operations):
+            return True
+        alone = self._pointwise(made.operation) is not None and len(list(_root(value).uses)) == 1
+        return alone and any(map(self._of_product, _read(made.operation, callee)))
 
     @staticmethod
     def _slots(kernel: ir.Operation) -> int:
