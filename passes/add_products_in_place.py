@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ..compiler.analysis.contraction.product import Product
+from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.analysis.kernel.plain import added, copied
 from ..compiler.analysis.program.dependences import Dependences, Node
 from ..compiler.base.products import product_op
@@ -13,6 +15,7 @@ from ..compiler.ir.defining import defining_op
 from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_ties, string
 from ..compiler.ir.layout import TensorSpec, contiguous_strides
+from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import callee_name, device_of, operand_number
 from ..compiler.mlir import func, ir
 from .analysis_manager import Analyses, AnalysisManager
@@ -23,6 +26,7 @@ from .pass_base import AnalysisPass, Numerics, PassError
 #: Element types whose products were measured, and elements of 16 bytes.
 _ELEMENTS, _VECTOR = ("bf16", "f16"), 8
 _WHERE = ("gpu", "everywhere", "nowhere")
+_WIDENED = ("added", "left")
 
 
 @dataclass(frozen=True)
@@ -58,20 +62,28 @@ class AddProductsInPlace(AnalysisPass):
 
     Remarks: ``passed: summed`` for each product.
 
-    ``where``: ``gpu`` (modules for a GPU), ``everywhere`` or ``nowhere``.
+    ``where``: ``gpu`` (modules for a GPU), ``everywhere`` or ``nowhere``.  ``widened``: ``left`` leaves
+    products with a factor that pointwise kernels make from fewer bytes, such as weights of 8 bits, which
+    ``choose-libraries`` is to see as they are; ``added`` adds them as well.
 
-    Raises PassError on an unknown ``where``.
+    Raises PassError on an unknown ``where`` or ``widened``.
     """
 
     name: ClassVar[str] = "add-products-in-place"
     preserves: ClassVar[Analyses] = (Program,)
     numerics: ClassVar[Numerics] = "precision"
     where: str = "gpu"
+    widened: str = "added"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         if self.where not in _WHERE:
             raise PassError(
                 f"{self.name}: unknown where '{self.where}': expected one of {', '.join(_WHERE)}",
+                module.operation.location,
+            )
+        if self.widened not in _WIDENED:
+            raise PassError(
+                f"{self.name}: unknown widened '{self.widened}': expected one of {', '.join(_WIDENED)}",
                 module.operation.location,
             )
         if self.where == "nowhere" or (self.where == "gpu" and device_of(module) == "cpu"):
@@ -81,9 +93,10 @@ class AddProductsInPlace(AnalysisPass):
         if not totals:
             return
         storages = _Storages.of(Dependences.of(module))
+        around = Surroundings(program.functions, hints_of(program.main))
         for total in sorted(totals, key=storages.place):
             chosen = next((s for s in _sums(program, total) if storages.refusal(s) is None), None)
-            if chosen is None:
+            if chosen is None or (self.widened == "left" and _is_widened(program, chosen.product, around)):
                 continue
             name = string(program.callee(chosen.product).attributes["sym_name"])
             remarks.add(
@@ -172,6 +185,12 @@ def _product(program: Program, value: ir.Value) -> ir.Operation | None:
             return None
         value = op.operands[argument]
     return None
+
+
+def _is_widened(program: Program, call: ir.Operation, around: Surroundings) -> bool:
+    """Whether pointwise kernels make a factor from fewer bytes."""
+    product = Product.of(call, program.callee(call))
+    return product is not None and product.problem() is None and around.cost(product).widened
 
 
 def _row_major(value: ir.Value) -> bool:

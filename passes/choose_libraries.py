@@ -68,8 +68,14 @@ class ChooseLibraries(AnalysisPass):
     weights lie along the dim that is summed and sums have at least 256 elements
     (``compiler/analysis/contraction/few_rows.py``).  Products of more rows become kernels where the kernel is
     estimated to take at most 0.87 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
-    known when compiling.  ``tensor_cores`` says which of these: ``widened``, those with a factor that
-    pointwise kernels make from fewer bytes (weights of 8 bits), ``all`` or ``none``.
+    known when compiling: products of matrices, batches of them, and convolutions over images whose channels
+    lie side by side.  What pointwise kernels compute in front of a product and behind it counts on both
+    sides.  ``tensor_cores`` says which of these products are weighed: ``all``, ``widened`` (those with a
+    factor that pointwise kernels make from fewer bytes, such as weights of 8 bits; any gain suffices), or
+    ``none``.
+
+    The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
+    ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
@@ -84,7 +90,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: str = "auto"
     max_rows: Count = 4
-    tensor_cores: str = "widened"
+    tensor_cores: str = "all"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -135,9 +141,13 @@ class ChooseLibraries(AnalysisPass):
         reason = None
         if not isinstance(few, FewRows):
             weighed = self.tensor_cores == "all" or (self.tensor_cores == "widened" and cost.widened)
-            reason = unmeasured(product) if weighed else few
-        plan = plan_of(product, around.hints, hardware)
-        kernel, library = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
+            reason = unmeasured(product, cost) if weighed else few
+        plan = plan_of(product, cost, around.hints, hardware)
+        kernel, library, margin = (
+            plan.kernel_microseconds(cost),
+            plan.library_microseconds(cost),
+            plan.margin(cost),
+        )
         numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
         if isinstance(few, FewRows):
             numbers["rows"] = few.rows
@@ -145,7 +155,7 @@ class ChooseLibraries(AnalysisPass):
             return _Choice(True, "kernel", "", numbers)
         if reason is not None:
             return _Choice(False, reason.rule, reason.message, numbers)
-        if kernel > plan.margin * library:
-            enough = "" if plan.margin == 1.0 else f", or at least {plan.margin} of that time"
+        if kernel > margin * library:
+            enough = "" if margin == 1.0 else f", or at least {margin} of that time"
             return _Choice(False, "library", f"a kernel is estimated to take longer{enough}", numbers)
         return _Choice(True, "kernel", "", numbers)

@@ -16,6 +16,9 @@ After::
 
 A kernel with products (``fuse.dot``) is cut into blocks of rows and columns by an analytical ranking
 (``compiler/analysis/contraction/tiles.py``).  ``group`` then says in which order programs take them.
+``spilled`` lists kernels whose tile took more registers than a thread has, which is known once Triton has
+compiled them: a name once for each tile that was tried.  The tile is then the best one of which a thread
+holds less.
 
 It does not fire on functions without ``fuse.kernel``, on kernels that have a ``fuse.tile`` (the choice was
 made by hand or by an earlier run), nor on tile code.  ``hardware``: ``h100``, ``h200``, ``a100`` or
@@ -46,6 +49,7 @@ class ChooseTiling(Pass):
 
     name: ClassVar[str] = "choose-tiling"
     hardware: str = "generic"
+    spilled: tuple[str, ...] = ()
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -63,7 +67,9 @@ class ChooseTiling(Pass):
                 continue
             kernel = Kernel.of(func)
             try:
-                choice = choose(KernelShape.of(kernel, calls.get(kernel.name, 1), hints), hardware)
+                spilled = self.spilled.count(kernel.name)
+                shape = KernelShape.of(kernel, calls.get(kernel.name, 1), hints, spilled)
+                choice = choose(shape, hardware)
             except NoTiling as error:
                 raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", func.location) from None
             problem = choice.tile.problem(kernel.dims)

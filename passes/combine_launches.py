@@ -166,6 +166,7 @@ class _Code:
     ops: int
     asserts: bool
     plain: bool
+    multiplies: bool
     tile: Tile
 
     @staticmethod
@@ -181,7 +182,8 @@ class _Code:
         ):
             return None
         plain = not any(name.startswith(("tt.reduce", "tt.scan", "tt.dot", "scf.")) for name in names)
-        return _Code(len(names), "tt.assert" in names, plain, Tile.of(kernel.attributes["fuse.tile"]))
+        tile = Tile.of(kernel.attributes["fuse.tile"])
+        return _Code(len(names), "tt.assert" in names, plain, "tt.dot" in names, tile)
 
 
 def _inside(block: ir.Block) -> Iterator[ir.Operation]:
@@ -205,7 +207,7 @@ def _part(deps: Dependences, node: Node, code: _Code, hints: dict[str, int]) -> 
         node=node.index,
         name=node.name,
         form=(node.name, *(v for v in node.operands if v in passed and v not in tensors)),
-        resources=(code.tile.num_stages, device or ""),
+        resources=(code.tile.num_stages, device or "", node.name if code.multiplies else ""),
         warps=code.tile.num_warps,
         programs=programs,
         moved=sum(estimate(s.numel, hints) * s.element_bytes for s in tensors.values()),

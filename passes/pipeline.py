@@ -55,26 +55,30 @@ def level_ends(level: str = "planned", tiles: str = "", rounding: Rounding = DEF
 def default_pipeline(
     level: str = "planned",
     hardware: str = "generic",
+    *,
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
     sums: str = "gpu",
     user_kernels: UserKernels = "fused",
+    spilled: tuple[str, ...] = (),
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
     ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
     kernel), ``products`` (who computes them) and ``user_kernels`` (whether they fuse) are options, see
-    ``Options``.  ``sums``: the option ``where`` of ``add-products-in-place``.  Raises ValueError on an
-    unknown level.
+    ``Options``.  ``sums``: the option ``where`` of ``add-products-in-place``.  ``spilled``: kernels whose
+    tiles took too many registers.  Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
+    early = "nowhere" if products == "generated" else sums
     stages: dict[str, Sequence[Pass]] = {
         "graph": (),
         "scheduled": (
             LowerControlDeps(),  # tokens first: every later pass must see them
             EliminateDead(),  # do not analyse what nobody needs
+            AddProductsInPlace(early, "left"),  # a sum in place costs nothing: no kernel saves it
             ChooseLibraries(hardware=hardware, products=products),  # a product that is a kernel can fuse
             AddProductsInPlace(sums),  # a product that stays a call can still save its sum
             DeduplicateCalls(),  # equal work once, before fusion copies it into kernels
@@ -109,7 +113,7 @@ def default_pipeline(
             SplitReductions(hardware=hardware),  # few long rows would leave most of the GPU idle
             WriteInPlace(),  # fusion is over: results may overwrite dead operands
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
-            ChooseTiling(hardware=hardware),  # after all fusion: what each kernel computes is settled
+            ChooseTiling(hardware=hardware, spilled=spilled),  # after all fusion: kernels are settled
             *((AutotuneTiling(tiles),) if tiles else ()),  # measured tiles, where there are any
             ApplyTiling(),  # loops, masks and tiles become explicit
             CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side

@@ -44,10 +44,10 @@ class ReviewLibraries(AnalysisPass):
     ``choose-libraries`` runs before fusion, and takes for granted that a kernel of a product fuses with the
     pointwise kernels around it.  This pass runs when ``fuse.group`` says what fuses.  Both figures are
     estimated again, by the same model: the kernel moves what the members of its group read that make its
-    operands; the call moves its operands, and those members are kernels beside it.  Where the kernel is not
-    faster any more by what ``choose-libraries`` asked for, its group is dissolved, the call of the library is
-    made again, with views of what the kernel read, and ``fuse-vertical`` and ``fuse-horizontal`` run again
-    for what is around it.
+    operands; the call moves its operands, and those members are kernels beside it.  Where the kernel is
+    estimated to take longer, its group is dissolved, the call of the library is made again, with views of
+    what the kernel read, and ``fuse-vertical`` and ``fuse-horizontal`` run again for what is around it.
+    ``choose-libraries`` asks for more than that, as it cannot know what fuses.
 
     Remarks, with both figures: ``passed: library`` where a kernel goes back, ``analysis: kernel`` where it
     stays.
@@ -98,9 +98,9 @@ class ReviewLibraries(AnalysisPass):
                 continue
             group = call.attributes.get("fuse.group", None)
             cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
-            plan = plan_of(library.product, hints, hardware)
+            plan = plan_of(library.product, cost, hints, hardware)
             times = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
-            loses = times[0] > plan.margin * times[1]
+            loses = times[0] > times[1]
             name = string(kernel.attributes["sym_name"])
             becomes = "goes back to the library: a kernel of its group is estimated to take longer"
             remarks.add(

@@ -10,13 +10,16 @@ from .ttir import ttir_text
 
 @dataclass(frozen=True)
 class KernelSource:
-    """One kernel as Triton gets it.  ``signature``: "ptr", "i32", .. for each argument in order."""
+    """One kernel as Triton gets it.  ``signature``: "ptr", "i32", .. for each argument in order.
+    ``multiplies``: whether tensor cores multiply its tiles, of which there are others.
+    """
 
     name: str
     text: str
     signature: tuple[str, ...]
     num_warps: int
     num_stages: int
+    multiplies: bool = False
 
 
 def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
@@ -40,10 +43,25 @@ def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
             signature=tuple(p.split(":")[1] for p in strings(op.attributes["fuse.params"])),
             num_warps=_integer(tile, "num_warps", 4),
             num_stages=_integer(tile, "num_stages", 1),
+            multiplies=_has_axes(tile) and _multiplies(functions[target].regions[0]),
         )
     for graph, nested in modules_in(module).items():
         sources |= {f"{graph}.{name}": source for name, source in kernel_sources(nested).items()}
     return sources
+
+
+def _has_axes(tile: dict[str, ir.Attribute]) -> bool:
+    """Whether one kernel was cut so; the parts of a combined launch have tiles of their own."""
+    return "axes" in tile and len(ir.ArrayAttr(tile["axes"])) > 0
+
+
+def _multiplies(region: ir.Region) -> bool:
+    """Whether an operation in a region multiplies tiles."""
+    return any(
+        op.operation.name == "tt.dot" or any(_multiplies(inner) for inner in op.operation.regions)
+        for block in region.blocks
+        for op in block.operations
+    )
 
 
 def _integer(tile: dict[str, ir.Attribute], name: str, default: int) -> int:

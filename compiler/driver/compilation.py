@@ -34,6 +34,7 @@ from ..runtime.gpu import load as gpu
 from ..runtime.gpu.load import PlanKernel, load_plan, start_kernels
 from ..runtime.interpreter.launchers import interpreted_launchers
 from ..runtime.interpreter.program import InterpretedProgram
+from ..runtime.kernels.triton_compile import TritonCompileError
 from ..runtime.plans.bound_plan import LaunchPlan
 from ..runtime.plans.extern_function import bind_externs
 from ..runtime.plans.make_plan import make_plan
@@ -45,6 +46,7 @@ from .dumps import describe, new_folder
 from .lowering import hardware_model_of, lower
 from .program import Account, GpuProgram, Interface
 from .request import Request
+from .spilled_tiles import SpilledTiles
 
 
 @dataclass
@@ -97,14 +99,24 @@ def _rewrite(request: Request) -> None:
 
 
 def _compile_rewritten(request: Request) -> Compilation:
-    """Imports the graph, which nothing rewrites any more, lowers the module, and makes it executable."""
-    imported = _import(request)
-    module = imported.module
-    launches_before = kernel_calls(module)
+    """Imports the graph, which nothing rewrites any more, lowers the module, and makes it executable.  Where
+    the tile of a product takes more registers or shared memory than there are, which Triton's compilation
+    shows, this is done again with another tile.
+    """
     dump = None if request.options.dump is None else new_folder(Path(request.options.dump), request.name)
-    lowered = lower(request, imported, dump)
-    ran = launches(module)
-    program = _executable(request, imported, ran)
+    told = len(request.remarks.items)
+    spilled = SpilledTiles(hardware_named(hardware_model_of(request)).shared_bytes)
+    while True:
+        imported = _import(request)
+        module = imported.module
+        launches_before = kernel_calls(module)
+        lowered = lower(request, imported, dump, spilled.names)
+        ran = launches(module)
+        program = _executable(request, imported, ran)
+        cubins = {name: kernel.cubin for name, kernel in program.products().items()}
+        if request.options.pipeline is not None or not spilled.learn(cubins):
+            break
+        del request.remarks.items[told:]
     if dump is not None:
         program.dump(dump)
         hardware = hardware_named(hardware_model_of(request))
@@ -170,7 +182,8 @@ class Executable:
 
     plan: the launch plan; None on the interpreter.  sources: what Triton compiles, by launch.  Kernels are
     compiled in other threads and loaded at the first call; each of ``when_loaded`` gets them then.
-    launchers: loads them, too, and gives what launches each; None where they are interpreted.
+    launchers: loads them, too, and gives what launches each; None where they are interpreted.  products:
+    waits for kernels that multiply tiles, and gives them.
     """
 
     run: Callable[[list[Any]], list[Any]]
@@ -178,6 +191,7 @@ class Executable:
     sources: Mapping[str, KernelSource] = field(default_factory=dict)
     launchers: Callable[[], Mapping[str, Callable[..., None]]] | None = None
     when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
+    products: Callable[[], Mapping[str, PlanKernel]] = dict
 
     def dump(self, folder: Path) -> None:
         """Writes ``plan.txt``, ``plan.py`` and a ``.ttir`` file for each kernel."""
@@ -253,7 +267,18 @@ def executable(
         used(kernels)
         return found
 
+    def products() -> Mapping[str, PlanKernel]:
+        names = [name for name, source in sources.items() if source.multiplies]
+        try:
+            with timing.measured("wait for products"):
+                found = wait(names) if names else {}
+        except TritonCompileError:  # the first call raises it
+            return {}
+        # the name of a kernel of a sub-graph begins with that of the sub-graph
+        return {name.rpartition(".")[2]: kernel for name, kernel in found.items()}
+
     made.launchers = launchers
+    made.products = products
     made.run = LaunchPlan.at_first_call(plan, load)
     return made
 

@@ -38,9 +38,11 @@ class Lowered:
     tuned: bool
 
 
-def lower(request: Request, imported: ImportedGraph, dump: Path | None) -> Lowered:
+def lower(
+    request: Request, imported: ImportedGraph, dump: Path | None, spilled: tuple[str, ...] = ()
+) -> Lowered:
     """Runs the passes on the imported module, in place, up to the level that is run.  ``dump``: the folder
-    that gets the IR after each.
+    that gets the IR after each.  ``spilled``: as in ``choose-tiling``.
     """
     module = imported.module
     observers: list[Observer] = [] if dump is None else [DumpIR(dump)]
@@ -50,7 +52,7 @@ def lower(request: Request, imported: ImportedGraph, dump: Path | None) -> Lower
         )
     with _search(request, dump) as search:
         observers += [] if search is None else [search]
-        passes = _passes(request, search)
+        passes = _passes(request, search, spilled)
         if dump is not None and not passes:
             DumpIR(dump).before_any(module)
         manager = _manager(request, passes, observers, search)
@@ -63,14 +65,21 @@ def lower(request: Request, imported: ImportedGraph, dump: Path | None) -> Lower
     return Lowered(tuple(manager.times), search is None or search.complete)
 
 
-def _passes(request: Request, search: TilingSearch | None) -> list[Pass]:
+def _passes(request: Request, search: TilingSearch | None, spilled: tuple[str, ...]) -> list[Pass]:
     options = request.options
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
     level, hardware, tiles = _level(request), hardware_model_of(request), _table(search)
-    sums = "everywhere" if options.sums_in_place(request.name, request.on_gpu) else "nowhere"
-    choices = options.rounding, options.products, sums, options.user_kernels
-    return default_pipeline(level, hardware, tiles, *choices)
+    return default_pipeline(
+        level,
+        hardware,
+        tiles=tiles,
+        rounding=options.rounding,
+        products=options.products,
+        sums="everywhere" if options.sums_in_place(request.name, request.on_gpu) else "nowhere",
+        user_kernels=options.user_kernels,
+        spilled=spilled,
+    )
 
 
 def _manager(

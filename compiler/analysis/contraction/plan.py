@@ -13,7 +13,13 @@ from ...base.hardware import Hardware
 from ...ir.sizes import estimate
 from .few_rows import FewRows
 from .product import Product
-from .roofline import KERNEL_BANDWIDTH, MARGIN, kernel_microseconds, library_microseconds
+from .roofline import (
+    BESIDE_STARTS,
+    MARGIN,
+    kernel_microseconds,
+    library_microseconds,
+    pointwise_microseconds,
+)
 from .surroundings import Moved
 from .tensor_cores import FEW
 from .tiles import Blocks, ProductForm, blocks_for
@@ -21,15 +27,19 @@ from .tiles import Blocks, ProductForm, blocks_for
 
 @dataclass(frozen=True)
 class ContractionPlan:
-    """Of products of one form on one GPU.  Times are in microseconds, launches included."""
+    """Of products of one form on one GPU.  Times are in microseconds, launches included.
+
+    ``spilled``: so often the blocks chosen so far took more registers than a thread has.
+    """
 
     form: ProductForm
     hardware: Hardware
+    spilled: int = 0
 
     @cached_property
     def blocks(self) -> Blocks:
         """Into which tiles the product is cut."""
-        return blocks_for(self.form, self.hardware)
+        return blocks_for(self.form, self.hardware, self.spilled)
 
     @cached_property
     def few(self) -> FewRows | None:
@@ -37,10 +47,9 @@ class ContractionPlan:
         rows, columns = sorted((self.form.m, self.form.n))
         return FewRows(rows, self.form.k * columns) if self.form.batch == 1 and rows <= FEW else None
 
-    @property
-    def margin(self) -> float:
+    def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
-        return 1.0 if self.few is not None else MARGIN
+        return 1.0 if self.few is not None or moved.widened else MARGIN
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""
@@ -52,19 +61,40 @@ class ContractionPlan:
         """As a call, beside the kernels of what is around it."""
         if self.few is not None:
             return self.few.library_microseconds(self.hardware, moved.call_bytes, moved.call_launches)
-        beside = (moved.call_bytes - moved.own_bytes) / (self.hardware.bandwidth * KERNEL_BANDWIDTH * 1e3)
-        own = library_microseconds(self.form, moved.own_bytes, self.hardware)
-        return own + beside + moved.call_launches * self.hardware.launch
+        form, behind = self.form, moved.behind
+        front_slots = form.batch * form.k * (form.m * form.left_slots + form.n * form.right_slots)
+        behind_bytes = moved.call_bytes - moved.own_bytes - moved.front_bytes
+        behind_slots = form.batch * form.m * form.n * form.behind
+        absorbed = behind is not None and behind.absorbed
+        return (
+            library_microseconds(form, moved.own_bytes, self.hardware)
+            + pointwise_microseconds(moved.front_bytes, front_slots, self.hardware)
+            + pointwise_microseconds(behind_bytes, behind_slots, self.hardware, absorbed)
+            + (moved.call_launches - 1) * BESIDE_STARTS
+            + moved.call_launches * self.hardware.launch
+        )
 
 
 @lru_cache(maxsize=1 << 10)
-def contraction_plan(form: ProductForm, hardware: Hardware) -> ContractionPlan:
-    """The plan of products of a form."""
-    return ContractionPlan(form, hardware)
+def contraction_plan(form: ProductForm, hardware: Hardware, spilled: int = 0) -> ContractionPlan:
+    """The plan of products of a form.  ``spilled``: as in ``ContractionPlan``."""
+    return ContractionPlan(form, hardware, spilled)
 
 
-def plan_of(product: Product, hints: Mapping[str, int], hardware: Hardware) -> ContractionPlan:
-    """The plan of a product, with every size at its hint, as if nothing were computed beside it."""
+def plan_of(product: Product, moved: Moved, hints: Mapping[str, int], hardware: Hardware) -> ContractionPlan:
+    """The plan of a product with what is around it, with every size at its hint."""
     m, n, k, batch = (estimate(product.size(r), hints) for r in ("left", "right", "summed", "batch"))
-    form = ProductForm(m, n, k, batch, product.specs["left"].element, product.precision == "ieee")
+    behind = moved.behind
+    form = ProductForm(
+        m,
+        n,
+        k,
+        batch,
+        product.specs["left"].element,
+        product.precision == "ieee",
+        left_slots=moved.slots.get("left", 0),
+        right_slots=moved.slots.get("right", 0),
+        beside=0 if behind is None else behind.beside + behind.kept,
+        behind=0 if behind is None else behind.slots,
+    )
     return contraction_plan(form, hardware)

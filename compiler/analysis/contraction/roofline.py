@@ -2,12 +2,14 @@
 
 The kernel's time is that of the blocks that tiling will choose (``tiles.py``).  The library's is a roofline:
 a program computes a block of the result, so a result whose rows or columns are no multiple of the block is
-computed in part for nothing, and so are the multiprocessors that the last wave of programs leaves idle.
-Beside that, bytes bound it.  What is moved around the product (``surroundings.py``) differs, too.
+computed in part for nothing, and so are the multiprocessors that the last wave of programs leaves idle.  The
+library has blocks of many sizes, and cuts long sums into parts where blocks are few.  Its stores are not
+hidden.  Beside that, bytes bound it.  What is moved and computed around the product (``surroundings.py``)
+differs, too.
 
-The constants are fitted to fifteen shapes of products in bf16 on an H200, 64 to 65536 rows, 64 to 14336
-summed elements.  Estimates are within 10% of most.  Both are too low by up to a third where few elements are
-summed and the result is large (8192 x 8192 x 512), since its stores are not hidden.
+The constants are fitted to 42 shapes of products in bf16, as they take in models on an H200: 8 to 128256
+rows, 64 to 128256 summed elements.  Both estimates err by less than 10%, root mean square over 22 of them
+(``test_roofline.py``).
 """
 
 from dataclasses import replace
@@ -15,19 +17,29 @@ from functools import lru_cache
 
 from ...base.hardware import Hardware
 from .few_rows import Unmeasured
-from .product import Product
+from .product import UNIT, Product
+from .surroundings import Moved
 from .tensor_cores import FEW
 from .tiles import ProductForm, blocks_for, microseconds
 
 #: What the library reaches of the tensor cores' peak in a wave of full blocks.
 _COMPUTE = 0.82
 #: The part of the device's bandwidth that a kernel reaches, and the library.
-KERNEL_BANDWIDTH, _LIBRARY = 0.88, 0.944
-#: Microseconds that either takes beside a launch.
-STARTS = 4.3
+_KERNEL, _LIBRARY = 0.88, 0.944
+#: Microseconds that a kernel takes beside a launch, the library, and a pointwise kernel beside the library.
+_KERNEL_STARTS, LIBRARY_STARTS, BESIDE_STARTS = 0.6, 2.2, 1.0
+#: Microseconds in which the library stores a block of so many elements, and adds up parts of the sums.
+_STORES, _STORED, _JOINS = 1.2, 128 * 256, 2.0
 
+#: Extents of the library's blocks, and the most elements of one.
+_EXTENTS, _LARGEST = (64, 96, 128, 160, 192, 256), 192 * 192
 #: Blocks of rows and columns.
-_BLOCKS = ((128, 256), (256, 128), (128, 128), (128, 64), (64, 128), (64, 64), (16, 128), (128, 16))
+_BLOCKS = (
+    *((m, n) for m in _EXTENTS for n in _EXTENTS if m * n <= _LARGEST),
+    *((16, 128), (128, 16), (32, 64), (64, 32)),
+)
+#: Parts into which the library cuts sums, each of at least so many elements.
+_PARTS, _LEAST_PART = (1, 2, 4, 8), 512
 
 #: Multiplications for each element that a program reads, from which on reading does not slow it: those of a
 #: block of 128 x 64.
@@ -35,32 +47,64 @@ _REUSE = 43
 
 #: Steps of the summed dim that a block takes.
 _STEP = 32
+#: Bytes of a sum that is not whole.
+_SUM_BYTES = 4
 
-#: The part of the library's time that a kernel is to take at most.  Of 28 products (suite ``products``), the
-#: nine whose estimate is below took 0.39 to 0.96 of the time of the call and what is around it; those between
-#: it and 1 took 0.81 to 1.17.
+#: The part of the library's time that a kernel is to take at most, where no factor is widened.  Of what 24
+#: model runs took with a product as a kernel and as a call, all that is below it is faster as a kernel.
 MARGIN = 0.87
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
 
 
-def unmeasured(product: Product) -> Unmeasured | None:
-    """Why the estimates say nothing about a product; None where they do."""
+def unmeasured(product: Product, moved: Moved) -> Unmeasured | None:
+    """Why the estimates say nothing about a product with what is around it; None where they do."""
     if not all(spec.is_static for spec in product.specs.values()):
         return Unmeasured("sizes", "sizes that are known when compiling only")
-    left, right = product.specs["left"], product.specs["right"]
+    left = product.specs["left"]
     if left.element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
-    if not product.dims["left"].endswith("mk") or not product.dims["right"].endswith("kn"):
+    dims = product.dims["left"], product.dims["right"]
+    if not _is_image(*dims) and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
-    for spec in (left, right):
-        strides = [s.constant or 0 for s in spec.strides[-2:]]
+    for role in ("left", "right"):
+        strides = _strides(product, role)
         if 1 not in strides or any(s != 1 and s % _VECTOR for s in strides):
             return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
+    if _is_image(*dims) and left.strides[dims[0].index("k")].constant != 1:
+        return Unmeasured("strides", "the channels of images do not lie side by side")
+    if moved.reduced:
+        return Unmeasured("front", "what is computed in front of the product belongs to a reduction")
+    if moved.behind is not None and moved.behind.beside > 1:
+        return Unmeasured("beside", "more than one tensor as large as the result is read behind the product")
     if min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
         return Unmeasured("few-rows", f"at most {FEW} rows or columns are not multiplied on tensor cores")
     return None
+
+
+def _is_image(left: str, right: str) -> bool:
+    """Whether a product is a convolution: its rows are the points of images."""
+    return right.rstrip(UNIT) == "nk" and left.startswith("bk")
+
+
+def _strides(product: Product, role: str) -> list[int]:
+    """Those of the dims of a factor that have more than one point, without those of a batch of matrices."""
+    spec, dims = product.specs[role], product.dims[role]
+    found = [
+        stride.constant or 0
+        for dim, size, stride in zip(dims, spec.sizes, spec.strides, strict=True)
+        if dim != UNIT and size.constant != 1
+    ]
+    return found if _is_image(product.dims["left"], product.dims["right"]) else found[-2:]
+
+
+def pointwise_microseconds(moved: int, slots: int, hardware: Hardware, reduces: bool = False) -> float:
+    """Of a pointwise kernel beside its launch.  ``reduces``: it is part of a kernel that reduces, too, which
+    hardly moves and issues at once.
+    """
+    moving, issuing = moved / (hardware.bandwidth * _KERNEL * 1e3), slots / hardware.slots_per_second * 1e6
+    return moving + issuing if reduces else max(moving, issuing)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -71,19 +115,33 @@ def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> fl
     blocks = blocks_for(form, hardware)
     if blocks.swap:
         form, blocks = form.transposed, replace(blocks, m=blocks.n, n=blocks.m)
-    return (
-        max(microseconds(form, blocks, hardware), moved / (hardware.bandwidth * KERNEL_BANDWIDTH * 1e3))
-        + STARTS
-    )
+    bytes_take = moved / (hardware.bandwidth * _KERNEL * 1e3)
+    return max(microseconds(form, blocks, hardware), bytes_take) + _KERNEL_STARTS
 
 
+@lru_cache(maxsize=1 << 10)
 def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
     """As a call of the library, beside its launch: the larger one of compute and bytes."""
     flops = hardware.flops_per_second(form.element) * _COMPUTE / hardware.sm_count * 1e-6
-    depth = -(-form.k // _STEP) * _STEP
     compute = min(
-        -(-form.batch * -(-form.m // m) * -(-form.n // n) // hardware.sm_count)
-        * (2 * m * n * depth / (flops * min(1.0, m * n / (m + n) / _REUSE)))
+        _parts_microseconds(form, m, n, parts, flops, hardware)
+        for parts in _PARTS
+        if parts == 1 or form.k >= parts * _LEAST_PART
         for m, n in _BLOCKS
     )
-    return max(compute, moved / (hardware.bandwidth * _LIBRARY * 1e3)) + STARTS
+    return max(compute, moved / (hardware.bandwidth * _LIBRARY * 1e3)) + LIBRARY_STARTS
+
+
+def _parts_microseconds(
+    form: ProductForm, m: int, n: int, parts: int, flops: float, hardware: Hardware
+) -> float:
+    """In blocks of m x n, each of a part of the summed elements.  ``flops``: of a multiprocessor in a
+    microsecond."""
+    waves = -(-form.batch * -(-form.m // m) * -(-form.n // n) * parts // hardware.sm_count)
+    depth = -(-form.k // (_STEP * parts)) * _STEP
+    reached = flops * min(1.0, m * n / (m + n) / _REUSE)
+    each = 2 * m * n * depth / reached + _STORES * m * n / _STORED
+    if parts == 1:
+        return waves * each
+    joined = parts * 2 * _SUM_BYTES * form.batch * form.m * form.n
+    return waves * each + joined / (hardware.bandwidth * 1e3) + _JOINS

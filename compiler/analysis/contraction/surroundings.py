@@ -1,7 +1,7 @@
 """What is moved around a product: with it in one kernel, and with it as a call of its own."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
@@ -9,6 +9,11 @@ from ...ir.sizes import stored_bytes
 from ...ir.storage import callee_name
 from ...mlir import ir
 from .product import Product
+from .slots import slots_of
+
+_FACTORS = ("left", "right")
+#: Issue slots of casts.
+_CASTS = 2
 
 
 @dataclass(frozen=True)
@@ -16,8 +21,11 @@ class Moved:
     """``fused_bytes``: by one kernel of the product and what is around it.
 
     ``call_bytes``, ``call_launches``: where the product is a call, and what makes each operand or reads the
-    result is a kernel of its own.  ``own_bytes``: of them, by the call.  ``widened``: whether pointwise
-    kernels make a factor from fewer bytes, such as weights of 8 bits.
+    result is a kernel of its own.  ``own_bytes``: of them, by the call; ``front_bytes``, in front of it.
+    ``widened``: whether pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
+    ``slots``: by ``left`` and ``right``, issue slots of what they compute of each element of a factor.
+    ``reduced``: whether more than casts lies between a reduction and a factor.  ``behind``: what is computed
+    of the result.
     """
 
     fused_bytes: int
@@ -25,6 +33,27 @@ class Moved:
     call_launches: int
     own_bytes: int
     widened: bool = False
+    slots: Mapping[str, int] = field(default_factory=dict)
+    front_bytes: int = 0
+    reduced: bool = False
+    behind: "Behind | None" = None
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The pointwise kernels that read a result, one after the other.
+
+    ``slots``: issue slots of each element.  ``beside``: bytes of further tensors that they read, in units of
+    the result's.  ``absorbed``: whether another kernel, such as a reduction, reads what they make, so that
+    they are part of it where the product is a call.  ``shared``: whether a call of the library reads what
+    they make, or it leaves the graph: it is stored in any case.  ``kept``: whether the product is, too.
+    """
+
+    slots: int
+    beside: int
+    absorbed: bool
+    shared: bool
+    kept: bool
 
 
 @dataclass
@@ -40,77 +69,186 @@ class Surroundings:
 
     def joins(self, op: ir.Operation) -> bool:
         """Whether ``op`` calls a kernel that is one with a product whose result it reads."""
-        if op.name != "func.call":
-            return False
-        callee = self.functions[callee_name(op)]
-        if not is_kernel(callee) or is_tiled(callee):
-            return False
-        body = callee.regions[0].blocks[0].operations
-        return not any(o.operation.name in REDUCTIONS or o.operation.name == "fuse.scan" for o in body)
+        return self._is_pointwise(op)
 
-    def makes(self, op: ir.Operation, value: ir.Value) -> bool:
-        """Whether ``op``, which makes ``value``, calls a kernel that is one with a product that reads it."""
-        return len(_uses(value)) == 1 and self.joins(op)
+    def maker(self, value: ir.Value) -> ir.Operation | None:
+        """The call of a kernel that makes ``value`` and is one with a product that reads it: a pointwise
+        kernel with no other reader, unless it is computed behind a product that is a kernel.
+        """
+        root = _root(value)
+        if isinstance(root.owner, ir.Block) or len(list(root.uses)) != 1:
+            return None
+        made = root.owner.operation
+        return made if self._is_pointwise(made) and not any(map(self._of_product, self._read(made))) else None
 
-    def cost(self, product: Product) -> Moved:
-        """Of a product."""
-        result = self._bytes(product.specs["result"])
-        fused, call, launches, own, widened = result, result, 1, result, False
-        factors = (product.values["left"], product.values["right"])
-        for operand, spec in product.reads:
-            size = self._bytes(spec)
-            sources: dict[ir.Value, None] = {}
-            made = self._sources(operand, sources)
-            read = sum(self._bytes(TensorSpec.of(v.type)) for v in sources) if made else size
-            fused += read + (size if made and self.keeps(_root(operand)) else 0)
-            own += size
-            call += size + (read + size if made else 0)
-            launches += made
-            widened |= operand in factors and made and read < size
-        readers = [self.joins(user) for user in _uses(product.result)]
-        if any(readers):
-            call += 2 * result
-            launches += 1
-            if not all(readers):  # the product is stored beside what is computed of it
-                fused += result
-        return Moved(fused, call, launches, own, widened)
+    def absorbs(self, op: ir.Operation) -> bool:
+        """Whether ``op`` calls a kernel that what is computed behind a product is part of, where the product
+        is a call.  What a product reads is stored."""
+        return self._is_kernel(op) and not self._multiplies(op)
 
     def keeps(self, value: ir.Value) -> bool:
         """Whether a value that is computed for the product is stored as well."""
         return False
 
-    def _sources(self, value: ir.Value, found: dict[ir.Value, None]) -> bool:
-        """Adds what a kernel reads that computes ``value``; whether such a kernel makes the value."""
+    def cost(self, product: Product) -> Moved:
+        """Of a product."""
+        result = self._size(product.specs["result"])
+        fused, call, launches, own, widened = result, result, 1, result, False
+        front, reduced, slots = 0, False, dict[str, int]()
+        for operand, spec in product.reads:
+            size, (made, sources) = self._size(spec), self._made(operand)
+            own += size
+            call += size
+            made_slots = sum(map(self._slots, made))
+            if made and any(map(self._is_reduced, sources)):  # the reduction makes the operand
+                reduced |= made_slots > _CASTS
+                made = []
+            if not made:
+                fused += self._bytes(_root(operand))
+                continue
+            read = sum(map(self._bytes, sources))
+            fused += read + (size if self.keeps(_root(operand)) else 0)
+            front += read + size
+            roles = [r for r in _FACTORS if product.values[r] == operand]
+            slots.update(dict.fromkeys(roles, made_slots))
+            launches += 1
+            widened |= bool(roles) and read < size
+        readers = [self.joins(user) for user in _users(product.result)]
+        behind = self._behind(product.result, not all(readers)) if any(readers) else None
+        if behind is not None:
+            call += behind.beside * result
+            if not behind.absorbed:
+                call += 2 * result
+                launches += 1
+            elif behind.shared and not behind.kept:
+                call += result
+            if behind.kept:
+                fused += result
+        return Moved(fused, call + front, launches, own, widened, slots, front, reduced, behind)
+
+    def _made(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
+        """The calls whose kernels compute ``value`` in the kernel of a product that reads it, and what is
+        read of other values."""
+        calls: list[ir.Operation] = []
+        sources: dict[ir.Value, None] = {}
+        pending = [value]
+        while pending:
+            read = pending.pop()
+            made = self.maker(read)
+            if made is None:
+                sources[_root(read)] = None
+            elif made not in calls:
+                calls.append(made)
+                pending += self._read(made)
+        return calls, list(sources)
+
+    def _behind(self, result: ir.Value, kept: bool) -> Behind:
+        value, slots, beside = result, 0, 0
+        while True:
+            users = list(_users(value))
+            readers = [op for op in users if self.joins(op)]
+            if len(readers) != 1 or len(readers[0].results) != 1 or (value != result and len(users) > 1):
+                break
+            [op] = readers
+            slots += self._slots(op)
+            beside += sum(
+                self._bytes(v) // max(1, self._bytes(result))
+                for v in self._read(op)
+                if _root(v) != _root(value)
+            )
+            value = op.results[0]
+        own = [self._is_kernel(op) and not self._multiplies(op) for op in users]
+        absorbed = value != result and any(map(self.absorbs, users))
+        return Behind(slots, beside, absorbed, not all(own), kept)
+
+    def _is_reduced(self, value: ir.Value) -> bool:
+        """Whether a kernel that is not one with the product makes a value."""
+        made = _root(value).owner
+        return not isinstance(made, ir.Block) and self._is_kernel(made.operation)
+
+    def _of_product(self, value: ir.Value) -> bool:
+        """Whether a kernel with a product makes a value, or pointwise kernels behind it do."""
         root = _root(value)
-        if isinstance(root.owner, ir.Block) or not self.makes(root.owner.operation, root):
-            found[root] = None
+        if isinstance(root.owner, ir.Block) or not self._is_kernel(root.owner.operation):
             return False
         made = root.owner.operation
-        ties = set(kernel_ties(self.functions[callee_name(made)]))
-        for number, operand in enumerate(made.operands):
-            if number not in ties and isinstance(operand.type, ir.RankedTensorType):
-                self._sources(operand, found)
-        return True
+        if self._multiplies(made):
+            return True
+        alone = self._is_pointwise(made) and len(list(root.uses)) == 1
+        return alone and any(map(self._of_product, self._read(made)))
 
-    def _bytes(self, spec: TensorSpec) -> int:
+    def _is_kernel(self, op: ir.Operation) -> bool:
+        return op.name == "func.call" and is_kernel(self.functions[callee_name(op)])
+
+    def _is_pointwise(self, op: ir.Operation) -> bool:
+        """Whether an op calls a scalar kernel that reduces nothing."""
+        scalar = self._is_kernel(op) and not is_tiled(self.functions[callee_name(op)])
+        return scalar and not any(o.name in REDUCTIONS or o.name == "fuse.scan" for o in self._body(op))
+
+    def _multiplies(self, op: ir.Operation) -> bool:
+        """Whether the kernel that an op calls has a product."""
+        return any(o.name == "fuse.dot" for o in self._body(op))
+
+    def _slots(self, call: ir.Operation) -> int:
+        return sum(map(slots_of, self._body(call)))
+
+    def _body(self, call: ir.Operation) -> list[ir.Operation]:
+        blocks = self.functions[callee_name(call)].regions[0].blocks
+        return [op.operation for op in blocks[0].operations] if len(blocks) else []
+
+    def _read(self, call: ir.Operation) -> list[ir.Value]:
+        """The tensors that the call of a kernel reads."""
+        ties = set(kernel_ties(self.functions[callee_name(call)]))
+        return [
+            v
+            for n, v in enumerate(call.operands)
+            if n not in ties and isinstance(v.type, ir.RankedTensorType)
+        ]
+
+    def _bytes(self, value: ir.Value) -> int:
+        return self._size(TensorSpec.of(value.type))
+
+    def _size(self, spec: TensorSpec) -> int:
         return stored_bytes(spec, self.hints)
 
 
 @dataclass
 class GroupSurroundings(Surroundings):
-    """About the kernel of a product that ``fuse.group`` makes one with others: ``group``, None for none."""
+    """About the kernel of a product that ``fuse.group`` makes one with others: ``group``, None for none.
+
+    All that the group holds is one with the product, reductions too.  Another product of the group, and what
+    is computed behind it, counts as read from memory on both sides.
+    """
 
     group: ir.Attribute | None
+    _products: dict[ir.Value, bool] = field(default_factory=dict)
 
     def joins(self, op: ir.Operation) -> bool:
         mine = self.group
         return mine is not None and "fuse.group" in op.attributes and op.attributes["fuse.group"] == mine
 
-    def makes(self, op: ir.Operation, value: ir.Value) -> bool:
-        return self.joins(op)
+    def maker(self, value: ir.Value) -> ir.Operation | None:
+        root = _root(value)
+        if isinstance(root.owner, ir.Block) or not self.joins(root.owner.operation):
+            return None
+        made = root.owner.operation
+        return None if self._multiplies(made) or any(map(self._of_product, self._read(made))) else made
+
+    def _of_product(self, value: ir.Value) -> bool:
+        root = _root(value)
+        if root not in self._products:
+            made = None if isinstance(root.owner, ir.Block) else root.owner.operation
+            held = made is not None and self.joins(made)
+            self._products[root] = held and (
+                self._multiplies(made) or any(map(self._of_product, self._read(made)))
+            )
+        return self._products[root]
+
+    def absorbs(self, op: ir.Operation) -> bool:
+        return super().absorbs(op) and not self.joins(op)
 
     def keeps(self, value: ir.Value) -> bool:
-        return not all(map(self.joins, _uses(value)))
+        return not all(map(self.joins, _users(value)))
 
 
 def _root(value: ir.Value) -> ir.Value:
@@ -120,10 +258,11 @@ def _root(value: ir.Value) -> ir.Value:
     return value
 
 
-def _uses(value: ir.Value) -> list[ir.Operation]:
+def _users(value: ir.Value) -> Iterator[ir.Operation]:
     """The operations that use a value, or a view of it."""
-    found = []
     for use in value.uses:
-        user = use.owner.operation
-        found += _uses(user.results[0]) if user.name == "fuse.view" else [user]
-    return found
+        op = use.owner.operation
+        if op.name == "fuse.view":
+            yield from _users(op.results[0])
+        else:
+            yield op

@@ -67,10 +67,10 @@ class ProductForm:
     """A product of ``batch`` times m x k by k x n elements.
 
     ``element``: of the operands, as they are multiplied; ``exact``: f32 operands may not be rounded.
-    ``left_bytes``, ``right_bytes``: of an element in memory.  ``left_slots``, ``right_slots``: scalar
-    operations on each element of an operand before it is multiplied.  ``sums``: products that share the
-    blocks.  ``beside``: tensors of m x n elements that are read.  ``behind``: scalar operations on each
-    result.
+    ``left_bytes``, ``right_bytes``: of what is read in memory for an element, of all ``sums``.
+    ``left_slots``, ``right_slots``: scalar operations on each element of an operand before it is multiplied.
+    ``sums``: products that share the blocks.  ``beside``: tensors of m x n elements that are read.
+    ``behind``: scalar operations on each result.
     """
 
     m: int
@@ -134,14 +134,26 @@ class Blocks:
     group: int = 1
     swap: bool = False
 
+    @property
+    def held(self) -> int:
+        """Elements of a sum that a thread holds."""
+        return self.m * self.n // (32 * self.num_warps)
 
-def blocks_for(form: ProductForm, hardware: Hardware) -> Blocks:
-    """The blocks with the shortest estimated time."""
+
+def blocks_for(form: ProductForm, hardware: Hardware, spilled: int = 0) -> Blocks:
+    """The blocks with the shortest estimated time.  ``spilled``: so often the blocks chosen so far have
+    spilled; those with the shortest time are taken of which a thread holds less, as long as there are any.
+    """
     upright = [(microseconds(form, b, hardware), b) for b in _candidates(form, hardware)]
     turned = form.transposed
     swapped = [(microseconds(turned, b, hardware), b) for b in _candidates(turned, hardware)]
-    back = [(time, replace(b, m=b.n, n=b.m, swap=True)) for time, b in swapped]
-    return min((*upright, *back), key=lambda pair: (pair[0], pair[1].swap, -pair[1].m * pair[1].n))[1]
+    found = [*upright, *((time, replace(b, m=b.n, n=b.m, swap=True)) for time, b in swapped)]
+    while True:
+        chosen = min(found, key=lambda pair: (pair[0], pair[1].swap, -pair[1].m * pair[1].n))[1]
+        found = [(time, b) for time, b in found if b.held < chosen.held]
+        if not spilled or not found:
+            return chosen
+        spilled -= 1
 
 
 def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
@@ -162,7 +174,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     behind *= _OVERLAPPED if at_once > 1 else 1.0
     behind += points * _RESULT_BYTES * (1 + form.beside) / (hardware.bandwidth / hardware.sm_count * 1e3)
     waves = math.ceil(tiles / (hardware.sm_count * at_once))
-    moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes * form.sums
+    moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes
     moved = form.batch * (moved + form.m * form.n * _RESULT_BYTES * (1 + form.beside))
     in_flight = min(tiles, hardware.sm_count * at_once) * max(1, blocks.num_stages - 1) * stage
     of_sms = min(tiles, hardware.sm_count) * _MEMORY_BYTES * hardware.clock * 1e3
@@ -173,7 +185,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
 
 def _stage_bytes(form: ProductForm, rows: int, columns: int, summed: int) -> int:
     """Of the operands of a block."""
-    return (rows * form.left_bytes + columns * form.right_bytes * form.sums) * summed
+    return (rows * form.left_bytes + columns * form.right_bytes) * summed
 
 
 def _at_once(form: ProductForm, blocks: Blocks, hardware: Hardware) -> int:
@@ -244,17 +256,23 @@ class HeldBlocks:
 
 
 def held_blocks(
-    form: ProductForm, held: Sequence[int], free: Sequence[int], hardware: Hardware
+    form: ProductForm, held: Sequence[int], free: Sequence[int], hardware: Hardware, spilled: int = 0
 ) -> HeldBlocks | None:
     """Blocks for a kernel that holds ``held`` columns, whose other sides have ``free`` points: rows first,
-    then columns of the last product.  None where the sums do not fit in registers.
+    then columns of the last product.  None where the sums do not fit in registers.  ``spilled``: as in
+    ``blocks_for``.
     """
     others = [max(LEAST_EXTENT, ceil_power(min(n, max(_COLUMNS)))) for n in free[1:]]
     columns = sum(held) + sum(others)
+    chosen, most = None, _BARE + 1
     for rows in _ROWS:
         for warps in (4, 8):
-            fits = rows * columns // (32 * warps) <= _BARE and columns <= _MOST_HELD
+            sums = rows * columns // (32 * warps)
+            fits = sums < most and columns <= _MOST_HELD
             stages = _stages(form, rows, max(held), form.summed[0], hardware)
             if rows <= max(LEAST_EXTENT, ceil_power(free[0])) and fits and stages:
-                return HeldBlocks((rows, *others), form.summed[0], warps, stages[0])
-    return None
+                chosen, most = HeldBlocks((rows, *others), form.summed[0], warps, stages[0]), sums
+                if not spilled:
+                    return chosen
+                spilled -= 1
+    return chosen

@@ -21,10 +21,11 @@ class Part:
     """One kernel call that could share a launch.
 
     form: what must be equal for two calls to share their code: the kernel and its arguments that are no
-    tensors.  resources: the stages of loops, which belong to a launch as a whole, and the device.  warps: of
-    a program.  programs and moved: of this call under the hints, ``moved`` in bytes.  ops: size of the code.
-    arguments: values that it takes, by number.  plain: straight-line code without reductions.  elements: of
-    its tile.
+    tensors.  resources: the stages of loops, which belong to a launch as a whole, the device, and the kernel
+    where it multiplies tiles: the parts of a launch add up their shared memory, which operands fill.  warps:
+    of a program.  programs and moved: of this call under the hints, ``moved`` in bytes.  ops: size of the
+    code.  arguments: values that it takes, by number.  plain: straight-line code without reductions.
+    elements: of its tile.
     """
 
     node: int

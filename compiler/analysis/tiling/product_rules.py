@@ -12,20 +12,13 @@ from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
 from ..contraction.plan import contraction_plan
+from ..contraction.slots import slots_of
 from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, ProductForm, held_blocks
 from ..kernel.shape import KernelShape
 from .choice import NoTiling, grid
 
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
 _LEFT, _RIGHT, _BOTH, _SUMMED, _ABSENT = "left", "right", "both", "summed", "absent"
-
-#: Operations that a function (exp, tanh), a quotient, or an integer that becomes a float takes as long as.
-_SLOTS = {"math": 8, "arith.divf": 8, "arith.sitofp": 7, "arith.uitofp": 7}
-
-
-def _slots_of(op: ir.Operation) -> int:
-    """Issue slots of a scalar operation."""
-    return _SLOTS.get(op.name, _SLOTS.get(op.name.partition(".")[0], 1))
 
 
 @dataclass(frozen=True)
@@ -131,22 +124,22 @@ class Products:
         op = operand.owner.operation
         if not op.name.startswith(("arith.", "math.")):
             return 0
-        return _slots_of(op) + sum(self._slots(v) for v in op.operands)
+        return slots_of(op) + sum(self._slots(v) for v in op.operands)
 
     def _behind(self, result: set[str]) -> int:
         """Scalar operations on each point of the result."""
         summed = {d for c in self.summed for d in c.dims}
         made = [op for op, dims in self.shape.kernel.op_dims.items() if result <= dims and not dims & summed]
-        return sum(_slots_of(op) for op in made if op.name.startswith(("arith.", "math.")))
+        return sum(map(slots_of, made))
 
     def _bytes(self, side: DimClass) -> int:
-        """Of the widest element that is loaded over the dims of a side and those that are summed."""
+        """Of a point of a side and of what is summed, in all that is loaded over both."""
         kernel = self.shape.kernel
         summed = {d for c in self.summed for d in c.dims}
         loads = [
             a for a in kernel.loads if kernel.op_dims[a.op] & summed and {*side.dims} & kernel.op_dims[a.op]
         ]
-        return max((self.shape.element_bytes(a) for a in loads), default=2)
+        return sum(self.shape.element_bytes(a) for a in loads) or 2
 
     def whole(self, held: DimClass) -> int:
         """The block of dims that a program holds all points of.  Raises ``NoTiling``."""
@@ -187,7 +180,8 @@ def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
     extents = {c: subject.whole(c) for c in held}
     free = [c for c in subject.sides if not c.held]
     points = [subject.shape.points(c.dims) for c in free]
-    blocks = held_blocks(subject.form, list(extents.values()), points, hardware)
+    spilled = subject.shape.spilled
+    blocks = held_blocks(subject.form, list(extents.values()), points, hardware, spilled)
     if blocks is None:
         raise NoTiling(f"a program would hold {sum(extents.values())} columns of its products at once")
     chosen = dict(zip(free, blocks.free, strict=True)) | extents
@@ -206,7 +200,7 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
         dims = [list(c.dims) for c in subject.sides]
         raise NoTiling(f"its products do not have rows and columns in common: {dims}")
     rows, columns = subject.sides
-    blocks = contraction_plan(subject.form, hardware).blocks
+    blocks = contraction_plan(subject.form, hardware, subject.shape.spilled).blocks
     chosen = {rows: blocks.m, columns: blocks.n}
     if blocks.swap:
         chosen = {columns: blocks.n, rows: blocks.m}

@@ -5,7 +5,7 @@ Nothing here needs MLIR: a program that comes from the cache is loaded without i
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -64,8 +64,9 @@ def kernel_cache(options: Options) -> KernelCache:
 
 def start_kernels(
     plan: Plan, sources: Mapping[str, CompileSource], options: Options
-) -> Callable[[], dict[str, PlanKernel]]:
-    """Starts compiling the kernels of the plan in other threads; returns a function that waits for them.
+) -> Callable[..., dict[str, PlanKernel]]:
+    """Starts compiling the kernels of the plan in other threads; returns a function that waits for those with
+    the given names, for all of them without an argument.
 
     That function raises ``TritonCompileError`` naming the kernel and the stage that rejected it.
     """
@@ -76,10 +77,11 @@ def start_kernels(
     cache = kernel_cache(options)
     finish = cache.start(requests, options.threads or len(os.sched_getaffinity(0)))
 
-    def wait() -> dict[str, PlanKernel]:
+    def wait(names: Collection[str] | None = None) -> dict[str, PlanKernel]:
+        numbers = [n for n, name in enumerate(used) if names is None or name in names]
         return {
-            name: PlanKernel(cache.key(request), tuple(sources[name].signature), cubin)
-            for name, request, cubin in zip(used, requests, finish(), strict=True)
+            used[n]: PlanKernel(cache.key(requests[n]), tuple(sources[used[n]].signature), cubin)
+            for n, cubin in zip(numbers, finish(numbers), strict=True)
         }
 
     return wait

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Protocol
 
 from ...base.json_data import from_json
+from .cubin_stack import stack_bytes
 
 STAGES = ("parse", "ttir", "ttgir", "llir", "ptx", "cubin")
 """Triton's stages in order. `parse` reads and verifies the text; each other stage is named after its
@@ -147,6 +148,11 @@ class CompiledCubin:
     profile_scratch_size: int = 0
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def stack(self) -> int:
+        """Bytes of local memory of a thread: registers that spill, and arrays of its functions."""
+        return stack_bytes(self.cubin)
 
     def to_bytes(self) -> bytes:
         """Three lengths, JSON of the small fields, PTX, cubin."""

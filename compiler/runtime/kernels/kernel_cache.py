@@ -7,7 +7,7 @@ may share a folder (`runtime/cache`).
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,10 @@ from .triton_version import triton_fingerprint
 
 CACHE_VERSION = 2
 """Raise it when the stored form, or the way in which Triton is called, changes."""
+
+
+Wait = Callable[..., list[CompiledCubin]]
+"""What `KernelCache.start` returns."""
 
 
 @dataclass
@@ -75,11 +79,10 @@ class KernelCache:
         """
         return self.start(requests, workers)()
 
-    def start(
-        self, requests: Sequence[CompileRequest], workers: int | None = None
-    ) -> Callable[[], list[CompiledCubin]]:
-        """Starts compiling the missing kernels in other threads. Returns a function that helps them, waits
-        for all kernels, and returns or raises what `compile_many` does.
+    def start(self, requests: Sequence[CompileRequest], workers: int | None = None) -> "Wait":
+        """Starts compiling the missing kernels in other threads. Returns a function that takes the numbers of
+        some requests, None for all of them, helps with their kernels, waits for these, and returns or raises
+        what `compile_many` does.
         """
         keys = [self.key(request) for request in requests]
         wanted: dict[str, CompileRequest] = {}
@@ -97,17 +100,18 @@ class KernelCache:
         self.statistics.misses += len(missing)
         finish = self._compile_missing(missing, workers or len(os.sched_getaffinity(0)))
 
-        def wait() -> list[CompiledCubin]:
-            done.update(finish())
-            return [done[key] for key in keys]
+        def wait(numbers: Sequence[int] | None = None) -> list[CompiledCubin]:
+            chosen = keys if numbers is None else [keys[number] for number in numbers]
+            done.update(finish(missing.keys() & chosen))
+            return [done[key] for key in chosen]
 
         return wait
 
     def _compile_missing(
         self, missing: dict[str, CompileRequest], workers: int
-    ) -> Callable[[], dict[str, CompiledCubin]]:
+    ) -> Callable[[Collection[str]], dict[str, CompiledCubin]]:
         if not missing:
-            return dict
+            return lambda wanted: {}
         if self.compiler is triton_compile.compile_request:
             triton_compile.import_triton()  # here: in threads, imports may be seen half done
         # The waiting thread is the last worker; until it waits, its core has other work.
@@ -120,14 +124,14 @@ class KernelCache:
         }
         pool.shutdown(wait=False)  # its threads end with the last kernel
 
-        def finish() -> dict[str, CompiledCubin]:
+        def finish(wanted: Collection[str]) -> dict[str, CompiledCubin]:
             try:
                 for key in longest if workers > 1 else ():
-                    if futures[key].cancel():  # no thread has begun to compile it
+                    if key in wanted and futures[key].cancel():  # no thread has begun to compile it
                         futures[key] = self._compile_here(key, missing[key])
                         if futures[key].exception() is not None:
                             break
-                return {key: futures[key].result() for key in missing}  # raises the first error
+                return {key: futures[key].result() for key in missing if key in wanted}  # or the first error
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

@@ -1,9 +1,11 @@
 """The estimates of products beside times measured on an H200, and what they follow from."""
 
+import math
+
 import pytest
 
 from fuse_mlir.compiler.analysis.contraction.roofline import (
-    STARTS,
+    LIBRARY_STARTS,
     kernel_microseconds,
     library_microseconds,
 )
@@ -12,59 +14,91 @@ from fuse_mlir.compiler.base.hardware import PRESETS
 
 H200 = PRESETS["h200"]
 
-#: (batch, rows, columns, summed) in bf16 -> microseconds of the library and of a kernel of tile code, medians
-#: on an H200.
+#: (rows, columns, summed) in bf16 -> microseconds of the library and of a kernel of tile code, as the
+#: profiler gives them inside models on an H200 (ResNet-50, ViT, BERT, GPT-2, T5, Llama); None where no kernel
+#: was measured without anything behind it.
 MEASURED = {
-    (1, 1024, 4096, 14336): (149.2, 151.0),
-    (128, 1024, 128, 64): (17.4, 18.8),
-    (16, 512, 512, 512): (12.8, 12.4),
-    (1, 256, 4096, 4096): (18.0, 19.5),
-    (1, 4096, 4096, 4096): (175.0, 180.4),
-    (1, 64, 4096, 4096): (14.4, 13.7),
-    (1, 8192, 8192, 8192): (1385.3, 1475.7),
+    (25088, 64, 64): (3.8, 3.4),
+    (1568, 1024, 256): (4.75, 4.6),
+    (6272, 128, 512): (4.45, 4.6),
+    (6272, 512, 128): (5.0, 5.7),
+    (25088, 128, 256): (6.7, 7.4),
+    (1568, 512, 1024): (6.0, 7.1),
+    (392, 512, 2048): (6.5, 6.2),
+    (1576, 768, 768): (6.0, 7.1),
+    (1576, 2304, 768): (11.5, 12.2),
+    (1576, 768, 3072): (13.5, 22.0),
+    (768, 768, 4096): (12.0, 17.3),
+    (768, 3072, 1576): (12.4, 18.7),
+    (4096, 768, 768): (9.7, 11.8),
+    (4096, 2304, 768): (25.8, 31.7),
+    (4096, 3072, 768): (30.8, None),
+    (4096, 768, 3072): (26.8, 34.5),
+    (2048, 2048, 4096): (48.8, 48.0),
+    (4096, 2048, 8192): (178.0, 182.0),
+    (32128, 768, 4096): (251.5, 267.9),
+    (4096, 30528, 768): (278.0, 308.0),
+    (4096, 768, 32128): (237.4, 302.0),
+    (4096, 128256, 2048): (2826.0, 2811.0),
 }
+#: What a launch costs beside the time that the profiler gives, of ``Hardware.launch``.
+GAP = 1.1
 
 
 def moved(sizes: tuple[int, ...]) -> int:
-    batch, rows, columns, summed = sizes
-    return 2 * batch * (rows * summed + summed * columns + rows * columns)
+    rows, columns, summed = sizes
+    return 2 * (rows * summed + summed * columns + rows * columns)
 
 
-def form(sizes: tuple[int, ...], element: str = "bf16") -> ProductForm:
-    batch, rows, columns, summed = sizes
+def form(sizes: tuple[int, ...], batch: int = 1, element: str = "bf16") -> ProductForm:
+    rows, columns, summed = sizes
     return ProductForm(rows, columns, summed, batch, element)
 
 
 @pytest.mark.parametrize("sizes", MEASURED, ids=str)
 def test_estimates_are_near(sizes: tuple[int, ...]) -> None:
-    """The library's within a tenth; the kernel's, whose model is there to rank tiles, within three tenths."""
     library, kernel = MEASURED[sizes]
-    given = form(sizes), moved(sizes), H200
-    assert library_microseconds(*given) + H200.launch == pytest.approx(library, rel=0.1)
-    assert kernel_microseconds(*given) + H200.launch == pytest.approx(kernel, rel=0.3)
+    given, beside = (form(sizes), moved(sizes), H200), H200.launch - GAP
+    assert library_microseconds(*given) + beside == pytest.approx(library, rel=0.2)
+    if kernel is not None:
+        assert kernel_microseconds(*given) + beside == pytest.approx(kernel, rel=0.2)
 
 
-def compute(*sizes: int, element: str = "bf16") -> float:
+def test_estimates_err_by_a_tenth_and_not_to_one_side() -> None:
+    for number, estimate in enumerate((library_microseconds, kernel_microseconds)):
+        found = [
+            math.log((estimate(form(sizes), moved(sizes), H200) + H200.launch - GAP) / times[number])
+            for sizes, times in MEASURED.items()
+            if times[number] is not None
+        ]
+        assert abs(sum(found) / len(found)) < 0.05
+        assert math.sqrt(sum(e * e for e in found) / len(found)) < 0.1
+
+
+def compute(batch: int, *sizes: int, element: str = "bf16") -> float:
     """Of the library without bytes, and without what it takes to start."""
-    return library_microseconds(form(sizes, element), 0, H200) - STARTS
+    return library_microseconds(form(sizes, batch, element), 0, H200) - LIBRARY_STARTS
 
 
 def test_a_block_that_is_cut_costs_as_much_as_a_whole_one() -> None:
-    assert compute(1, 4096, 4096, 4096) == compute(1, 4096, 4000, 4096)
-    assert compute(1, 4096, 4096, 4096) == compute(1, 4096, 4096, 4095)
-    assert compute(1, 4096, 4096, 4096) < compute(1, 4096, 4096, 4097)
+    assert compute(1, 256, 4096, 512) == compute(1, 256, 4090, 512) == compute(1, 256, 4096, 511)
+    assert compute(1, 256, 4096, 512) < compute(1, 256, 4096, 513)
 
 
 def test_multiprocessors_that_idle_in_the_last_wave_cost_as_much_as_others() -> None:
     """132 programs run at once."""
-    assert compute(132, 128, 256, 1024) == compute(131, 128, 256, 1024) < compute(133, 128, 256, 1024)
+    assert compute(132, 64, 64, 512) == compute(131, 64, 64, 512) < compute(133, 64, 64, 512)
+
+
+def test_sums_are_cut_where_there_are_few_blocks() -> None:
+    """A block of long sums for a twelfth of the multiprocessors takes less than a whole wave of them."""
+    assert compute(1, 256, 512, 8192) < 0.5 * compute(16, 256, 512, 8192)
 
 
 def test_batches_and_elements() -> None:
-    assert compute(1, 4096, 4096, 4096) == compute(16, 1024, 1024, 4096)
-    assert compute(1, 4096, 4096, 4096, element="f8E4M3FN") == pytest.approx(compute(1, 4096, 4096, 4096) / 2)
-    assert compute(0, 4096, 4096, 4096) == compute(1, 4096, 4096, 0) == 0
-    assert kernel_microseconds(form((0, 4096, 4096, 4096)), 0, H200) == 0
+    assert compute(1, 4096, 4096, 4096, element="f8E4M3FN") < 0.6 * compute(1, 4096, 4096, 4096)
+    assert compute(0, 4096, 4096, 4096) == 0
+    assert kernel_microseconds(form((4096, 4096, 4096), batch=0), 0, H200) == 0
 
 
 @pytest.mark.parametrize(

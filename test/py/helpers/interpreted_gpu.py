@@ -31,10 +31,16 @@ def interpreted_gpu(fastest: int = 0) -> Iterator[list[Plan]]:
 
     def executable(module: ir.Module, *args: Any, **kwargs: Any) -> compilation.Executable:
         kernels = {
-            name: SimpleNamespace(key=name, launch=launch, cubin=SimpleNamespace(name=name, timings_ms={}))
+            name: SimpleNamespace(
+                key=name,
+                launch=launch,
+                cubin=SimpleNamespace(name=name, timings_ms={}, stack=0, shared=0),
+            )
             for name, launch in interpreted_launchers(module).items()
         }
-        with mock.patch.object(compilation, "start_kernels", lambda *_: lambda: kernels):
+        with mock.patch.object(
+            compilation, "start_kernels", lambda *_: lambda names=kernels: {n: kernels[n] for n in names}
+        ):
             made = _executable(module, *args, **kwargs)
         assert made.plan is not None
         plans.append(made.plan)
