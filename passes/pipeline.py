@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from ..compiler.base.options import DEFAULT_ROUNDING, Products, Rounding, UserKernels
+from ..compiler.base.options import DEFAULT_ROUNDING, Collectives, Products, Rounding, UserKernels
 from .add_products_in_place import AddProductsInPlace
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
+from .bucket_collectives import BucketCollectives
 from .choose_libraries import ChooseLibraries
 from .choose_tiling import ChooseTiling
 from .combine_launches import CombineLaunches
@@ -46,10 +47,18 @@ from .write_in_place import WriteInPlace
 LEVELS = ("graph", "scheduled", "tiled", "planned")
 
 
-def level_ends(level: str = "planned", tiles: str = "", rounding: Rounding = DEFAULT_ROUNDING) -> list[int]:
+def level_ends(
+    level: str = "planned",
+    tiles: str = "",
+    rounding: Rounding = DEFAULT_ROUNDING,
+    collectives: Collectives = "overlap",
+) -> list[int]:
     """The numbers of the passes of the same ``default_pipeline`` after which a level is reached."""
     reached = LEVELS[1 : LEVELS.index(level) + 1]
-    return [len(default_pipeline(each, tiles=tiles, rounding=rounding)) - 1 for each in reached]
+    return [
+        len(default_pipeline(each, tiles=tiles, rounding=rounding, collectives=collectives)) - 1
+        for each in reached
+    ]
 
 
 def default_pipeline(
@@ -61,14 +70,15 @@ def default_pipeline(
     products: Products = "auto",
     sums: str = "gpu",
     user_kernels: UserKernels = "fused",
+    collectives: Collectives = "overlap",
     spilled: tuple[str, ...] = (),
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
     ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
-    kernel), ``products`` (who computes them) and ``user_kernels`` (whether they fuse) are options, see
-    ``Options``.  ``sums``: the option ``where`` of ``add-products-in-place``.  ``spilled``: kernels whose
-    tiles took too many registers.  Raises ValueError on an unknown level.
+    kernel), ``products`` (who computes them), ``user_kernels`` (whether they fuse) and ``collectives`` are
+    options, see ``Options``.  ``sums``: the option ``where`` of ``add-products-in-place``.  ``spilled``:
+    kernels whose tiles took too many registers.  Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
@@ -104,8 +114,9 @@ def default_pipeline(
             SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
             UnrollRows(),  # what is read of weights serves all rows
             LowerDeviceAssert(),  # guards become part of the condition
+            *((BucketCollectives(hardware),) if collectives == "bucket" else ()),  # one latency for several
             ReorderForPeak(),  # launches are known now: the order with the lowest peak
-            OverlapCollectives(hardware=hardware),  # other work runs beside collectives, at about that peak
+            *((OverlapCollectives(hardware),) if collectives != "keep" else ()),  # work runs beside them
         ),
         "tiled": (
             MergeArms(),  # one read for the two halves of a row

@@ -74,7 +74,7 @@ def _steps() -> list[tuple[str, type[Pass], str]]:
             level = mark["level"]
         else:
             found.append((level, classes[mark["cls"]], mark["reason"]))
-    every = pipeline.default_pipeline(tiles="tiles.json", rounding="float32")
+    every = pipeline.default_pipeline(tiles="tiles.json", rounding="float32", collectives="bucket")
     written, run = [cls for _, cls, _ in found], [type(p) for p in every]
     assert written == run, f"a line of pipeline.py gives no reason: {written} is not {run}"
     return found

@@ -16,6 +16,8 @@ Rounding = Literal["eager", "float32"]
 Products = Literal["auto", "library", "generated"]
 #: Values of the option ``user_kernels``.
 UserKernels = Literal["fused", "apart"]
+#: Values of the option ``collectives``.
+Collectives = Literal["keep", "overlap", "bucket"]
 #: The rounding that holds where nothing is said.
 DEFAULT_ROUNDING: Rounding = "float32"
 
@@ -80,6 +82,10 @@ class Options:
     user_kernels: ``fused`` computes what reads the result of a user's Triton kernel where that stores it
         (pass ``fuse-user-epilogues``), and what they load in place of the load (``fuse-user-prologues``), if
         the rules of these allow it.  ``apart`` leaves users' kernels as they are written.
+    collectives: ``overlap`` starts collectives earlier and waits for them later, so that other calls run
+        beside them; they keep their order (pass ``overlap-collectives``).  ``bucket`` also starts several
+        small ones of a kind as one call (pass ``bucket-collectives``), which may change their order: all
+        processes of a group have to compile the same graphs.  ``keep`` changes nothing.
     flex_attention: ``inductor`` lets Inductor compile ``torch.nn.attention.flex_attention`` and its gradient;
         where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``auto`` is
         ``inductor`` on a GPU, and ``eager`` elsewhere and with ``deterministic``.
@@ -149,6 +155,7 @@ class Options:
     epilogues: Literal["auto", "library", "generated"] = "auto"
     products: Products = "auto"
     user_kernels: UserKernels = "fused"
+    collectives: Collectives = "overlap"
     flex_attention: Literal["auto", "inductor", "eager"] = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
     fx_pass: Callable[..., Any] | None = None

@@ -1,6 +1,7 @@
 """A compiled program as FX output.  Loaded only where that is asked for."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -57,7 +58,8 @@ def _planned(module: ir.Module, options: Options) -> ir.Module:
     """A copy of a module of the level that the interpreter runs, lowered by the rest of the passes."""
     with make_context(), ir.Location.unknown():
         copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True))
-    done = len(default_pipeline(options.interpret_level, rounding=options.rounding))
+    passes = partial(default_pipeline, rounding=options.rounding, collectives=options.collectives)
+    done = len(passes(options.interpret_level))
     hardware = "generic" if options.hardware == "auto" else options.hardware
-    PassManager(default_pipeline("planned", hardware, rounding=options.rounding)[done:]).run(copy)
+    PassManager(passes("planned", hardware)[done:]).run(copy)
     return copy

@@ -78,6 +78,7 @@ def _passes(request: Request, search: TilingSearch | None, spilled: tuple[str, .
         products=options.products,
         sums="everywhere" if options.sums_in_place(request.name, request.on_gpu) else "nowhere",
         user_kernels=options.user_kernels,
+        collectives=options.collectives,
         spilled=spilled,
     )
 
@@ -91,7 +92,7 @@ def _manager(
     if options.pipeline is not None:
         ends = [len(passes) - 1]
     elif options.verify == "levels":
-        ends = level_ends(_level(request), _table(search), options.rounding)
+        ends = level_ends(_level(request), _table(search), options.rounding, options.collectives)
     return PassManager(
         passes,
         options.verify in ("on", "numeric"),

@@ -17,6 +17,11 @@ _PATTERNS: tuple[tuple[str, Pattern], ...] = (
     ("broadcast", "broadcast"),
     ("reduce_scatter_tensor", "reduce-scatter"),
 )
+#: Functional collectives of one tensor, and the ops that start several as one.
+COALESCED = {
+    f"{_NAMESPACE}{op}.default": f"{_NAMESPACE}{op}_coalesced.default"
+    for op in ("all_gather_into_tensor", "all_reduce", "reduce_scatter_tensor")
+}
 #: Ranks of a group whose size no attribute says: the GPUs of a host.
 _UNKNOWN_RANKS = 8
 

@@ -5,7 +5,6 @@ own: they *float*, and stand right before the first operation that needs them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate
@@ -17,20 +16,31 @@ FLOATING = frozenset({"fuse.empty", "fuse.view", "fuse.after", "fuse.size", "fus
 
 
 def direct_dependences(
-    deps: Dependences, effects: Iterable[int] = (), without: Reason | None = None
+    deps: Dependences,
+    effects: Iterable[int] = (),
+    without: Reason | None = None,
+    free: frozenset[int] = frozenset(),
 ) -> list[frozenset[int]]:
     """For each node the nodes with a place that it must follow, directly or through floating ones.
 
     effects: nodes that are ordered among themselves besides what the dependences say.  without: a reason
-    whose dependences do not count.
+    whose dependences do not count.  free: nodes with effects that keep their order with other effects, and
+    none among themselves.
     """
     edges: list[set[int]] = [set() for _ in deps.nodes]
     for edge in deps.edges:
-        if edge.reason != without:
+        if edge.reason != without and edge.reason != "effect":
             edges[edge.after].add(edge.before)
     ordered = sorted({*effects, *(n.index for n in deps.nodes if n.effect)})
-    for earlier, later in pairwise(ordered):
-        edges[later].add(earlier)
+    last: list[int] = []  # what the next node with an effect has to follow
+    since: list[int] = []  # the free nodes behind it
+    for n in ordered:
+        if n in free:
+            edges[n].update(last)
+            since.append(n)
+        else:
+            edges[n].update(since or last)
+            last, since = [n], []
     found: list[frozenset[int]] = []
     for node in deps.nodes:
         near: set[int] = set()

@@ -110,6 +110,14 @@ ATTRIBUTES = (
         "`combine-launches`",
     ),
     DiscardableAttribute(
+        "fuse.bucket",
+        "a call in `@main` that starts a collective",
+        "fuse.bucket = 0 : i64",
+        "Calls with equal numbers start as one call. No pass writes it.",
+        "whoever edits a dump",
+        "`bucket-collectives`",
+    ),
+    DiscardableAttribute(
         "fuse.group",
         "a call in `@main`",
         "fuse.group = 0 : i64",

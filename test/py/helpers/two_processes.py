@@ -35,6 +35,7 @@ def start(rank: int, store: str, device_type: str) -> None:
     dist.init_process_group(backend, store=dist.FileStore(store, SIZE), rank=rank, world_size=SIZE)
     try:
         functional_collectives(device)
+        buckets(device)
         training(device)
         if device.type == "cpu":
             a_process_that_is_gone(device)
@@ -67,6 +68,34 @@ def functional_collectives(device: torch.device) -> None:
     schedules: list[Any] = [None] * SIZE
     dist.all_gather_object(schedules, [launch.name for graph in graphs for launch in graph.launches])
     assert schedules.count(schedules[0]) == SIZE, "processes run other orders"
+
+
+def buckets(device: torch.device) -> None:
+    """Collectives that start as one call, all-gathers and reduce-scatters in turns, and all-reduces."""
+    group = dist.group.WORLD
+
+    def mixed(x: Tensor, wide: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
+        whole, x = [], x @ wide @ wide.T  # room above what buckets hold
+        for w in weights:
+            whole.append(collectives.all_gather_tensor(w * 2, 0, group))
+            x = (x @ whole[-1]).sin()
+        parts = [collectives.reduce_scatter_tensor(x @ w.T, "sum", 0, group) for w in whole]
+        sums = [collectives.all_reduce(p.amax(n), "avg", group) for n, p in enumerate(parts)]
+        return *(p + 1 for p in parts), *sums
+
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    x = torch.randn(64, 64, generator=generator).to(device)
+    shapes = ((64, 4096), (64 // SIZE, 64), (64 // SIZE, 64))
+    weights = [torch.randn(shape, generator=generator).to(device) / 64 for shape in shapes]
+    graphs: list[CompiledGraph] = []
+    options = {"on_compiled": graphs.append, "collectives": "bucket"}
+    with torch.no_grad():
+        reference = mixed(x.double(), *(w.double() for w in weights))
+        eager = mixed(x, *weights)
+        found = torch.compile(mixed, backend=fuse_mlir.backend, fullgraph=True, options=options)(x, *weights)
+    assert_no_worse(*map(named_tensors, (reference, eager, found)))
+    bucketed = [r for graph in graphs for r in graph.remarks.items if r.rule == "bucketed"]
+    assert len(bucketed) == 3, "two all-gathers, two reduce-scatters, two all-reduces"
 
 
 def a_process_that_is_gone(device: torch.device) -> None:

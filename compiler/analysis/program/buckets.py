@@ -1,0 +1,180 @@
+"""Buckets: collectives of ``@main`` that can start as one call, and which of them should.
+
+A collective takes the latency of its links, however few bytes it moves.  Several of one operation, group and
+element type that start as one call take it once.  Torch's ops for this, ``all_reduce_coalesced`` and its
+like, take lists of tensors, so nothing is copied.
+
+A bucket starts once everything that its members read is there, and their waits follow it.  So no member may
+depend on the wait for another, by whatever way.  Starts lose their order among themselves; each keeps its
+order with all else that has an effect.
+
+A wait for one member waits for the whole bucket.  So what a member reads is kept long enough by its own wait,
+as before.
+"""
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...base.hardware import Hardware
+from ...base.transfers import Transfer
+from ...ir.layout import TensorSpec
+from ...mlir import ir
+from ..cost.collectives import COALESCED
+from ..cost.estimate import estimates
+from .collective_order import Flights
+from .dependences import Dependences, Node, extern_name
+from .program_order import FLOATING, direct_dependences
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the members of a bucket have in common.  op: of torch.  arguments: as ``fuse.args`` has them,
+    behind the tensor; the last is the group.
+    """
+
+    op: str
+    arguments: tuple[ir.Attribute, ...]
+    element: str
+    device: str | None
+
+    @property
+    def group(self) -> str:
+        """The name of the process group."""
+        return str(self.arguments[-1])
+
+    @staticmethod
+    def of(node: Node) -> "Kind | None":
+        """None where a node is no collective that a bucket may hold: one of the functional forms of
+        ``COALESCED`` that reads one contiguous tensor and takes no token.
+        """
+        if node.callee is None or len(node.operands) != 1 or len(node.results) != 1:
+            return None
+        name, attributes = extern_name(node.callee), node.callee.attributes
+        if name not in COALESCED or len(ir.DictAttr(attributes["fuse.kwargs"])):
+            return None
+        spec = TensorSpec.of(node.op.operands[0].type)
+        if not spec.is_contiguous:
+            return None
+        tail = tuple(ir.ArrayAttr(attributes["fuse.args"]))[1:]
+        return Kind(name, tail, spec.element, spec.device) if tail else None
+
+
+class Buckets:
+    """The collectives of ``@main`` that buckets may hold, and the order that buckets ask for."""
+
+    def __init__(self, deps: Dependences) -> None:
+        self.deps = deps
+        self.flights = Flights.of(deps)
+        waited = {start for start in self.flights.start_of.values() if start is not None}
+        waits = {deps.nodes[w].op for w in self.flights.start_of}
+        kinds: dict[int, Kind] = {}
+        for n in self.flights.starts:
+            kind = Kind.of(deps.nodes[n]) if n in waited else None
+            if kind is not None and _is_only_waited_for(deps.nodes[n].op.results[0], waits):
+                kinds[n] = kind
+        #: Of each start that a bucket may hold.
+        self.kinds: Mapping[int, Kind] = kinds
+
+    @cached_property
+    def _before(self) -> list[frozenset[int]]:
+        return direct_dependences(self.deps, without="wait", free=frozenset(self.flights.starts))
+
+    def chosen(
+        self, module: ir.Module, hardware: Hardware, share: int, given: Sequence[Sequence[int]] = ()
+    ) -> list[list[int]]:
+        """Buckets besides the ``given`` ones: starts in program order, as long as latency takes more than
+        ``share`` percent of a bucket's time.  Sizes count as their hints.
+        """
+        moved = estimates(module)
+        taken = {n for bucket in given for n in bucket}
+        open_: dict[Kind, list[int]] = {}
+        found: list[list[int]] = []
+        for n, kind in self.kinds.items():
+            if n in taken:
+                continue
+            bucket = open_.get(kind)
+            if bucket is None or not self._joins([*given, *found], bucket, n):
+                bucket = open_[kind] = []
+                found.append(bucket)
+            bucket.append(n)
+            transfers = [t for m in bucket if (t := moved[self.deps.nodes[m].op].transfer) is not None]
+            whole = Transfer(transfers[0].pattern, sum(t.bytes for t in transfers), transfers[0].ranks)
+            latency = Transfer(whole.pattern, 0, whole.ranks).seconds(hardware.link)
+            if 100 * latency <= share * whole.seconds(hardware.link):
+                del open_[kind]
+        return [bucket for bucket in found if len(bucket) > 1]
+
+    def _joins(self, buckets: Sequence[Sequence[int]], bucket: Sequence[int], n: int) -> bool:
+        """Whether a bucket may hold ``n`` too, beside the other buckets."""
+        return not (self._reaches(buckets, bucket, [n]) or self._reaches(buckets, [n], bucket))
+
+    def _reaches(self, buckets: Sequence[Sequence[int]], early: Sequence[int], late: Sequence[int]) -> bool:
+        """Whether one of the nodes ``late`` has to follow one of ``early``, where buckets start as one."""
+        members = {n: bucket for bucket in buckets for n in bucket}
+        seen: set[int] = set()
+        stack = list(late)
+        while stack:
+            for n in self._before[stack.pop()]:
+                if n in early:
+                    return True
+                if n not in seen:
+                    together = members.get(n, (n,))
+                    seen.update(together)
+                    stack += together
+        return False
+
+    def order(self, buckets: Sequence[Sequence[int]]) -> list[int] | None:
+        """The nodes with a place, but the return: as in the program, except that the members of a bucket
+        stand together, as soon as all can; None where a member has to follow another.
+        """
+        members = {bucket[0]: bucket for bucket in buckets}
+        head = {n: bucket[0] for bucket in buckets for n in bucket}
+        placed = [n.index for n in self.deps.nodes if n.kind not in FLOATING and n.kind != "func.return"]
+        waiting = {head.get(n, n): 0 for n in placed}
+        following: dict[int, set[int]] = {n: set() for n in waiting}
+        for n in placed:
+            for b in self._before[n]:
+                following[head.get(b, b)].add(head.get(n, n))
+        for later in following.values():
+            for n in later:
+                waiting[n] += 1
+        ready = [n for n, count in waiting.items() if not count]
+        heapq.heapify(ready)
+        found: list[int] = []
+        while ready:
+            n = heapq.heappop(ready)
+            found += members.get(n, (n,))
+            for later_node in following[n]:
+                waiting[later_node] -= 1
+                if not waiting[later_node]:
+                    heapq.heappush(ready, later_node)
+        return found if len(found) == len(placed) else None
+
+
+def _is_only_waited_for(value: ir.Value, waits: set[ir.Operation]) -> bool:
+    """Whether nothing but waits, tokens and views takes the result of a collective."""
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name == "fuse.view":
+            if not _is_only_waited_for(user.results[0], waits):
+                return False
+        elif user.name != "fuse.after" and user not in waits:
+            return False
+    return True
+
+
+def written(deps: Dependences) -> dict[int, list[int]]:
+    """The calls of ``@main`` that the attribute ``fuse.bucket`` puts into one bucket, by its number."""
+    found: dict[int, list[int]] = {}
+    for node in deps.nodes:
+        if "fuse.bucket" in node.op.attributes:
+            number = ir.IntegerAttr(node.op.attributes["fuse.bucket"]).value
+            found.setdefault(number, []).append(node.index)
+    return found
+
+
+def name_of(kind: Kind) -> str:
+    """The op of a kind, without namespace and overload."""
+    return kind.op.split(".")[1]
