@@ -135,6 +135,9 @@ class Options:
         (``finite``), with the FX nodes and lines that it computes (slow).  ``any`` checks nothing.
     check_memory: on a GPU, raise ``MemoryPlanError`` where storage is not taken and given back as the memory
         plan says, or where more is allocated than planned (slow).
+    check_schedules: the seconds in which the processes of a job compare what collectives their graphs start,
+        when a graph is called first; 0 compares nothing.  ``SchedulesDiffer`` names the first difference, or
+        the process that has not come to the graph in time.  All processes of the default group take part.
     synchronous: wait for the GPU after every launch; ``LaunchFailed`` names the first that failed (slow).
     autotune: measure, on the GPU, tiles beside the one that the rules choose, and use the fastest.  The cache
         keeps the winners.  Without a GPU it does nothing.
@@ -182,6 +185,7 @@ class Options:
     profiler_range: bool = False
     check_values: Literal["any", "nan", "finite"] = "any"
     check_memory: bool = False
+    check_schedules: float = 0.0
     synchronous: bool = False
 
     @staticmethod
@@ -266,6 +270,7 @@ class Options:
             "program_cache",
             "threads",
             "autotune_seconds",
+            "check_schedules",
             "profiler_range",
         )
         return " ".join(

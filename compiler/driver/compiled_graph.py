@@ -105,7 +105,15 @@ def _load_fx(fx: FxParts | torch.fx.GraphModule) -> torch.fx.GraphModule:
 
 
 def report(compiled: CompiledGraph, options: Options) -> None:
-    """Writes the log of a graph that is ready to run, and hands it to the user's ``on_compiled``."""
+    """Writes the log of a graph that is ready to run, adds the check of ``check_schedules``, and hands the
+    graph to the user's ``on_compiled``.
+    """
+    if options.check_schedules:
+        from ..runtime.checks.schedule_check import compared_at_first_call  # some builds have no distributed
+
+        compiled.call = compared_at_first_call(
+            compiled.call, compiled.name, compiled.launches, options.check_schedules
+        )
     compiled.timing.seconds = sum(compiled.seconds.values())
     log.info(
         "%s: %d kernels -> %d launches, %d torch ops (%d fallbacks); %s",

@@ -3,6 +3,7 @@ split over processes, compiled and by eager.
 """
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from torch.nn.parallel import DistributedDataParallel
 import fuse_mlir
 from fuse_mlir.bench.models.case import named_tensors
 from fuse_mlir.compiler.driver.program import CompiledGraph
+from fuse_mlir.compiler.runtime.checks.schedule_check import SchedulesDiffer
 
 SIZE = 2
 
@@ -36,6 +38,7 @@ def start(rank: int, store: str, device_type: str) -> None:
     try:
         functional_collectives(device)
         buckets(device)
+        compared_schedules(device)
         training(device)
         if device.type == "cpu":
             a_process_that_is_gone(device)
@@ -98,6 +101,35 @@ def buckets(device: torch.device) -> None:
     assert len(bucketed) == 3, "two all-gathers, two reduce-scatters, two all-reduces"
 
 
+def compared_schedules(device: torch.device) -> None:
+    """Processes that come at different times agree; of others, both say what differs before they wait."""
+    group, rank = dist.group.WORLD, dist.get_rank()
+
+    def reduced(x: Tensor) -> Tensor:
+        return collectives.all_reduce(x * 2, "sum", group) + 1
+
+    def gathered(x: Tensor) -> Tensor:
+        return collectives.all_gather_tensor(x * 2, 0, group) + 1
+
+    def checked(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        options = {"check_schedules": 60.0}
+        return torch.compile(function, backend=fuse_mlir.backend, fullgraph=True, options=options)
+
+    x = torch.ones(8, device=device)
+    with torch.no_grad():
+        call = checked(reduced)
+        time.sleep(0.3 * (1 - rank))
+        assert all(torch.equal(call(x), 2.0 * SIZE * x + 1) for _ in range(2))
+        torch._dynamo.reset()
+        here, there = "all_reduce of 32 bytes", "all_gather_into_tensor of 64 bytes"
+        mine, theirs = (there, here) if rank else (here, there)
+        lines = [r".* among 2 processes \(.*two_processes.py:\d+\)"] * 2
+        told = f"collective 0 is {mine}{lines[0]} here and {theirs}{lines[1]} there"
+        with pytest.raises(SchedulesDiffer, match=told) as raised:
+            checked(gathered if rank else reduced)(x)
+        assert raised.value.rank == 1 - rank
+
+
 def a_process_that_is_gone(device: torch.device) -> None:
     """What is left says so, and does not wait for ever."""
 
@@ -116,6 +148,10 @@ def a_process_that_is_gone(device: torch.device) -> None:
         with pytest.raises(RuntimeError, match=r"[Cc]onnection|closed|reset|gloo"):
             while True:  # the other one may answer as long as it has not ended
                 compiled(x)
+        torch._dynamo.reset()
+        options = {"check_schedules": 0.2}
+        with pytest.raises(SchedulesDiffer, match=r"rank 1 has not come to graph \d+ .* within 0.2 s"):
+            torch.compile(reduced, backend=fuse_mlir.backend, fullgraph=True, options=options)(x)
 
 
 class Block(nn.Module):
