@@ -1,16 +1,17 @@
 """Training over several processes of one host: `python -m fuse_mlir.bench.sharded --out sharded.json`.
 
-Two cases (`sharded_models.py`): a Llama of 8 layers whose parameters are sharded (`fsdp`), and two layers of
-tensor parallelism (`tensor`), in bfloat16. A step is a forward and a backward. Each way to run it is timed in
-all processes at once; the record holds, of rank 0:
+Two cases (`sharded_models.py`): a Llama of 8 layers whose parameters are sharded (`fsdp`), and two layers
+of tensor parallelism (`tensor`), in bfloat16. A step is a forward and a backward. Each way to run it is timed
+in all processes at once; the record holds, of rank 0:
 
     {"case": "fsdp", "way": "fuse", "ms": .., "p10": .., "p90": .., "peak_mb": ..,
      "communication_ms": .., "exposed_ms": .., "backward_communication_ms": .., "backward_exposed_ms": ..,
-     "error": .., "error_eager": ..}
+     "error": ..}
 
-`ms` is the median of the device time of a step. Communication is the union of the times of NCCL's kernels, by the
-profiler; what of it runs while no other kernel does is exposed. `error` is the distance of the gradients from those
-of float32, relative to their norm. `--small` tries the machinery on the CPU, with gloo, and profiles nothing.
+`ms` is the median of the device time of a step. Communication is the union of the times of NCCL's kernels, by
+the profiler; what of it runs while no other kernel does is exposed. `error` is the distance of the gradients
+from those of float32, relative to their norm. `--small` tries the machinery on the CPU, with gloo, and
+profiles nothing.
 """
 
 import argparse
@@ -47,7 +48,9 @@ PLANNER = {
 
 @dataclass(frozen=True)
 class Way:
-    """How a case runs. backend: None is eager. options: of fuse. config: of Inductor. wrapped: by `fully_shard`."""
+    """How a case runs. backend: None is eager. options: of fuse. config: of Inductor. wrapped: by
+    `fully_shard`.
+    """
 
     backend: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -106,7 +109,7 @@ def loss_of(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def gradients(model: nn.Module) -> list[Tensor]:
-    """Of the parameters of this process, the last two of which need not be whole in every process."""
+    """Of what this process keeps of the parameters."""
     found = []
     for p in model.parameters():
         grad = p.grad

@@ -1,9 +1,9 @@
 """A Llama whose parameters, or whose products, are split over processes by functional collectives alone.
 
-`Sharded` keeps of each parameter the rows of this process. A layer gathers what it needs and, in the backward,
-gathers it again and scatters the sums of the gradients: fully sharded data parallelism inside of the graph.
-`Whole` is the same network with plain parameters, for `fully_shard`. `Split` splits the products of each layer by
-columns and rows, and the sequence between them: tensor parallelism.
+`Sharded` keeps of each parameter the rows of this process. A layer gathers what it needs and, in the
+backward, gathers it again and scatters the sums of the gradients: fully sharded data parallelism inside of
+the graph. `Whole` is the same network with plain parameters, for `fully_shard`. `Split` splits the products
+of each layer by columns and rows, and the sequence between them: tensor parallelism.
 """
 
 from collections.abc import Mapping

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
+from typing import Literal, NamedTuple
 
 from ...base.hardware import Hardware
 from ...mlir import ir
@@ -36,6 +37,15 @@ from .peak_order import PeakOrder, Peaks
 AHEAD = 256
 #: Shares of the memory above the peak with which an order is tried.
 _ROOM = (1.0, 0.5, 0.0)
+
+
+class Span(NamedTuple):
+    """A call that runs from ``begin`` to ``end``, in seconds.  A wait is one that holds the calls up."""
+
+    stream: Literal["calls", "collectives", "wait"]
+    name: str
+    begin: float
+    end: float
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,22 @@ class OverlapOrder:
 
     def _judged(self, order: list[int]) -> Overlap:
         return Overlap(order, self.timeline(order), self.memory.peaks(order))
+
+    def spans(self, order: list[int]) -> list[Span]:
+        """What runs when in an order, by the model: both streams, and the waits that hold the calls up."""
+        clock = _Clock(self)
+        found: list[Span] = []
+        for n in order:
+            began = clock.now
+            clock.run(n)
+            name = self.deps.nodes[n].name
+            if n in clock.starts:
+                found.append(
+                    Span("collectives", name, clock.done[n] - self.seconds.get(n, 0.0), clock.done[n])
+                )
+            elif clock.now > began:
+                found.append(Span("wait" if n in clock.start_of else "calls", name, began, clock.now))
+        return found
 
     def timeline(self, order: list[int]) -> Timeline:
         """The time of an order, by the model."""
