@@ -67,7 +67,7 @@ class BucketCollectives(AnalysisPass):
     name: ClassVar[str] = "bucket-collectives"
     numerics: ClassVar[Numerics] = "reassociates"
     hardware: str = "generic"
-    share: Count = 10
+    share: Count = 25
     memory: Count = 5
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:

@@ -213,3 +213,22 @@ module attributes {fuse.device = "cpu"} {
   func.func private @reduce(tensor<8xf32>) -> tensor<8xf32> attributes {fuse.effect,
       fuse.extern = "_c10d_functional.all_reduce.default", fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.kwargs = {}}
 }
+
+// -----
+
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %a = call @reduce(%x) {fuse.bucket = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    // expected-error @+1 {{bucket-collectives: bucket 0 holds two kinds of collectives: all_reduce of f32 and all_reduce of f32, or of other arguments}}
+    %b = call @other(%y) {fuse.bucket = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    %d = call @wait(%a, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %e = call @wait(%b, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %d, %e : tensor<8xf32>, tensor<8xf32>
+  }
+  func.func private @reduce(tensor<8xf32>) -> tensor<8xf32> attributes {fuse.effect, fuse.ranks = 2 : i64,
+      fuse.extern = "_c10d_functional.all_reduce.default", fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.kwargs = {}}
+  func.func private @other(tensor<8xf32>) -> tensor<8xf32> attributes {fuse.effect, fuse.ranks = 2 : i64,
+      fuse.extern = "_c10d_functional.all_reduce.default", fuse.args = [#fuse.arg<0 : i64>, "max", "0"], fuse.kwargs = {}}
+  func.func private @wait(tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64},
+      fuse.extern = "_c10d_functional.wait_tensor.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}, fuse.held = array<i64: 1>}
+}
