@@ -160,6 +160,23 @@ def test_collectives_are_not_recorded(group):
     assert any("other processes take part in it" in reason for reason in reasons)
 
 
+PASSES = ["bucket-collectives", "overlap-collectives"]
+
+
+@pytest.mark.parametrize(("collectives", "run"), [("keep", []), ("overlap", PASSES[1:]), ("bucket", PASSES)])
+def test_the_option_says_which_passes_move_collectives(group, collectives, run):
+    def gathered(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        whole = c10d.wait_tensor(c10d.all_gather_into_tensor(x * 2, 1, group))
+        return whole.cos(), y @ y
+
+    x, y = random(64, 64), random(64, 64)
+    compiled = Compiled(gathered, {"collectives": collectives})
+    for found, expected in zip(compiled(x, y), gathered(x, y), strict=True):
+        torch.testing.assert_close(found, expected)
+    (graph,) = compiled.graphs
+    assert [p.name for p in graph.passes if "collectives" in p.name] == run
+
+
 # --- starts and waits in ordered groups ---------------------------------------------------------------------
 
 

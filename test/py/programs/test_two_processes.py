@@ -7,6 +7,7 @@ import torch.distributed as dist
 if not dist.is_available() or not dist.is_gloo_available():
     pytest.skip("torch without gloo", allow_module_level=True)
 
+from delayed_processes import start as start_late
 from torch.multiprocessing.spawn import spawn
 from two_processes import SIZE, start
 
@@ -26,3 +27,8 @@ DEVICES = (
 @pytest.mark.parametrize("device_type", DEVICES)
 def test_two_processes_do_what_eager_does(device_type, tmp_path):
     spawn(start, (str(tmp_path / "store"), device_type), SIZE)
+
+
+@pytest.mark.slow
+def test_four_processes_that_come_at_different_times(tmp_path):
+    spawn(start_late, (str(tmp_path / "store"), 4), 4)
