@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 import torch
 
-from ..compiler.base.diagnostics import Diagnostics, collecting
+from ..compiler.base.diagnostics import Diagnostics
 from ..compiler.ir.context import make_context
 from ..compiler.ir.kernel import is_kernel, is_tiled
 from ..compiler.mlir import ir
@@ -25,12 +25,12 @@ from ..compiler.runtime.plans.bound_plan import LaunchPlan
 from ..compiler.runtime.plans.extern_function import bind_externs
 from ..compiler.runtime.plans.read_plan import read_plan
 from ..compiler.runtime.rng import RngState
-from ..compiler.verifier.verifier import VerificationError, verify
+from ..compiler.verifier.verifier import VerificationError
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline import default_pipeline
 from ._exit import FAILED, USAGE, UsageError, kind_and_text, say, write_out
-from ._source import ParseError, Source, parse
+from ._source import ParseError, Source, check, parse
 
 
 def run(source: Source, options: argparse.Namespace) -> int:
@@ -53,8 +53,7 @@ def _module(source: Source, diagnostics: Diagnostics) -> ir.Module:
     """The verified module of a source.  Errors in it are also added to ``diagnostics``."""
     context = make_context()
     module = parse(source, context, diagnostics)
-    with collecting(context, diagnostics):
-        verify(module)
+    check(module, source, diagnostics)
     return module
 
 

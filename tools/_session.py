@@ -10,12 +10,12 @@ from ..compiler.base.remarks import Remark, Remarks
 from ..compiler.base.timing import Timing
 from ..compiler.ir.context import make_context
 from ..compiler.mlir import ir
-from ..compiler.verifier.verifier import VerificationError, verify, verify_level
+from ..compiler.verifier.verifier import VerificationError, verify_level
 from ..passes.manager import Observer, PassManager
 from ..passes.pass_base import Pass, PassError
 from ._exit import kind_and_text
 from ._observers import Progress, Watcher
-from ._source import ParseError, Source, parse, start_of
+from ._source import ParseError, Source, check, parse, start_of
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Session:
             self._bug("the parser", error, start_of(source), outcome)
             return outcome
         with collecting(context, outcome.diagnostics):
-            outcome.ok = self._verified(module, outcome) and self._run_passes(module, number, outcome)
+            outcome.ok = self._verified(module, source, outcome) and self._run_passes(module, number, outcome)
             if outcome.ok and self.roundtrip:
                 outcome.ok = self._round_trips(module, outcome)
         for remark in outcome.remarks.items:
@@ -91,10 +91,10 @@ class Session:
                 outcome.output = self.style.text(module)
         return outcome
 
-    def _verified(self, module: ir.Module, outcome: PartOutcome) -> bool:
+    def _verified(self, module: ir.Module, source: Source, outcome: PartOutcome) -> bool:
         try:
             with self.timing.measured("Verifier"):
-                verify(module)
+                check(module, source, outcome.diagnostics)
         except (VerificationError, ir.MLIRError) as error:
             _ensure_error(outcome, str(error), module.operation.location)
             return False

@@ -5,12 +5,14 @@ import errno
 import os
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting
 from ..compiler.mlir import ir
+from ..compiler.verifier.verifier import VerificationError, verify
 from ._nesting import too_much
 
 #: A line that starts so separates the parts of a split input.
@@ -91,16 +93,34 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
     return module
 
 
+def check(module: ir.Module, source: Source, diagnostics: Diagnostics) -> None:
+    """Checks the rules of the levels in a module that ``source`` was parsed to.
+
+    Raises ``VerificationError``, or MLIR's own error.  What is wrong, and where, is in ``diagnostics`` then.
+    """
+    with collecting(module.context) as found:
+        try:
+            verify(module)
+        finally:
+            diagnostics.items += _placed(found.items, source, module.context)
+
+
 def _placed(items: list[Diagnostic], source: Source, context: ir.Context) -> list[Diagnostic]:
-    """The messages of the parser, each with a position.  An op with ``loc("mul")`` has no line of its own, so
-    its line is found by parsing the text without locations, which gives the same message.
+    """The messages of the parser, or of the verifier, each with a position.  An op with ``loc("mul")`` has no
+    line of its own, so its line is found by parsing, and verifying, the text without locations, which gives
+    the same messages.
     """
     if all(item.position is not None for item in items):
         return items
-    with collecting(context) as bare, contextlib.suppress(ir.MLIRError):
-        ir.Module.parse(_without_locations(source.text), context)
-    places = {item.message: item.position for item in bare.items}
-    return [replace(item, position=item.position or places.get(item.message)) for item in items]
+    with collecting(context) as bare, contextlib.suppress(ir.MLIRError, VerificationError):
+        module = ir.Module.parse(_without_locations(source.text), context)
+        _relocate(module, source)
+        verify(module)
+    places: dict[str, list[Position | None]] = defaultdict(list)
+    for item in reversed(bare.items):
+        places[item.message].append(item.position)
+    again = [places[item.message].pop() if places[item.message] else None for item in items]
+    return [replace(item, position=item.position or place) for item, place in zip(items, again, strict=True)]
 
 
 def _custom_form(source: Source) -> list[Diagnostic]:

@@ -279,8 +279,11 @@ def _same_address(source: TensorSpec, result: TensorSpec, coords: tuple[Expr, ..
             return
         corners = _corners([int(str(size)) for size in result.sizes])
         named = dict.fromkeys(difference.symbols() - corners[0].keys(), 7)  # any size: the layout names none
-        if all(difference.evaluate({**p, **named}) == 0 for p in corners):
-            return
+        try:
+            if all(difference.evaluate({**p, **named}) == 0 for p in corners):
+                return
+        except ZeroDivisionError:
+            raise Broken(f"the map addresses {mapped}, which divides by 0 at a point of the result") from None
     raise Broken(f"the layout addresses element {direct} of the storage where the map addresses {mapped}")
 
 

@@ -73,6 +73,15 @@ func.func @main(%x: tensor<8x4xf32>) {
 
 // -----
 
+// view: a division by a coordinate, which may be 0
+func.func @main(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'fuse.view' op the map addresses (v0*4) mod v1, which divides by 0 at a point of the result}}
+  %y = "fuse.view"(%x) {map = ["v0*4 mod v1"], syms = []} : (tensor<8xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
 // view: another element type
 func.func @main(%x: tensor<8x4xf32>) {
   // expected-error@+1 {{'fuse.view' op expected the element type and device of tensor<8x4xf32>, got tensor<8x4xi32>}}

@@ -267,8 +267,7 @@ def test_a_grid_of_no_integers():
 def test_what_a_constant_is_in_the_key_of_a_program():
     """A function is its source, so that a program of another function is not taken from the cache."""
     assert (
-        constant_text(((1, None), add_kernel, "a", True))
-        == f"((1, None), {add_kernel.cache_key}, 'a', True)"
+        constant_text(((1, None), add_kernel, "a", True)) == f"((1, None), {add_kernel.cache_key}, 'a', True)"
     )
     with pytest.raises(Opaque, match=r"^a constant is a object$"):
         constant_text([object()])

@@ -23,6 +23,7 @@ NOT_IN_THE_KEY = {
     "shared_cache_dir": "it says where to look, too",
     "threads": "how many compile changes no kernel",
     "profiler_range": "it is about the code that Dynamo writes around the graph",
+    "check_schedules": "it compares schedules when a graph is called",
     "autotune_seconds": "a program whose tuning was cut short is not stored",
 }
 #: Options that pass the cache by when they have another value than their default.

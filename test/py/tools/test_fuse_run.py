@@ -114,7 +114,7 @@ def test_what_no_memory_holds_is_refused_before_it_is_made(capsys, tmp_path, arg
     assert code == 1 and error.startswith(f"fuse-run: error: {gib} GiB are needed, but the machine has ")
 
 
-def test_an_op_of_an_unknown_place_is_said_to_be_in_the_file(capsys, tmp_path):
+def test_an_op_of_an_unknown_place_is_found_in_the_file(capsys, tmp_path):
     file = tmp_path / "bad.mlir"
     text = SOFTMAX.read_text(encoding="utf-8")
     wrong = text.replace(
@@ -122,9 +122,14 @@ def test_an_op_of_an_unknown_place_is_said_to_be_in_the_file(capsys, tmp_path):
         '{kind = "max", over = ["d7"]} : (f32) -> f32 loc(unknown)',
     )
     file.write_text(wrong, encoding="utf-8")
+    before, _, line = wrong[: wrong.index('over = ["d7"]')].rpartition("\n")
+    row, column = before.count("\n") + 2, line.index('"fuse.reduce') + 1
     for tool in (fuse_run, fuse_opt):
         code, error = run(capsys, file, tool=tool)
-        assert code == 1 and error.startswith(f"{file}: error: 'fuse.reduce' op expected over to name")
+        assert code == 1, error
+        assert error.startswith(f"{file}:{row}:{column}: error: 'fuse.reduce' op expected over to name"), (
+            error
+        )
         assert "loc(" not in error
 
 
