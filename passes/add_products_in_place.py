@@ -194,9 +194,7 @@ def _is_widened(program: Program, call: ir.Operation, around: Surroundings) -> b
 
 
 def _row_major(value: ir.Value) -> bool:
-    spec = TensorSpec.of(value.type)
-    pairs = zip(spec.sizes, spec.strides, contiguous_strides(spec.sizes), strict=True)
-    return all(size.constant == 1 or a == b for size, a, b in pairs)
+    return TensorSpec.of(value.type).is_row_major
 
 
 @dataclass

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.cost.collectives import COALESCED, is_start
+from ..compiler.analysis.cost.collectives import COALESCED
 from ..compiler.analysis.program.buckets import Buckets, name_of, written
 from ..compiler.analysis.program.dependences import Dependences, extern_name
 from ..compiler.analysis.program.peak_order import PeakOrder
@@ -12,9 +12,9 @@ from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.sizes import hints_of
-from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import func, ir
 from .analysis_manager import AnalysisManager
+from .helpers.collective_moves import declares_starts
 from .helpers.kernels import require_unplanned
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
@@ -72,7 +72,7 @@ class BucketCollectives(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        if not any(is_start(extern_name(f)) for f in functions_of(module).values()):
+        if not declares_starts(module):
             return
         program = analyses.get(Program)
         deps = Dependences.of(module)

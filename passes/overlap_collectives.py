@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.cost.collectives import is_start
 from ..compiler.analysis.program.collective_order import Flights
-from ..compiler.analysis.program.dependences import Dependences, extern_name
+from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.overlap import overlap_order
 from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.sizes import hints_of
-from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
+from .helpers.collective_moves import declares_starts
 from .helpers.kernels import require_unplanned
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, hardware_of
@@ -64,7 +63,7 @@ class OverlapCollectives(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        if not any(is_start(extern_name(f)) for f in functions_of(module).values()):
+        if not declares_starts(module):
             return
         program = analyses.get(Program)
         deps = Dependences.of(module)

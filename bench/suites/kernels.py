@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -22,13 +22,7 @@ line, table = kernel_line, kernel_table
 
 def tasks(settings: Settings, graphs: Mapping[str, Graph] = GRAPHS) -> Iterator[Task]:
     """One task for each graph and dtype."""
-    watches: list[Stopwatch] = []  # one, made by the first task: it holds the flush buffer
-
-    def watch() -> Stopwatch:
-        if not watches:
-            watches.append(stopwatch(settings.device))
-        return watches[0]
-
+    watch = cache(partial(stopwatch, settings.device))  # made by the first task: it holds the flush buffer
     for graph in graphs.values():
         for dtype in settings.dtypes_or(graph.dtypes):
             yield Task(f"{graph.name}/{short_dtype(dtype)}", partial(run, graph, dtype, settings, watch))

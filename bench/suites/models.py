@@ -5,7 +5,7 @@ that is judged, has been compared with float64.
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -58,13 +58,7 @@ LONGEST = 40
 
 def tasks(settings: Settings) -> Iterator[Task]:
     """One task for each model of the size, mode and precision: inference first, autocast last."""
-    watches: list[Stopwatch] = []
-
-    def watch() -> Stopwatch:
-        if not watches:
-            watches.append(stopwatch(settings.device))
-        return watches[0]
-
+    watch = cache(partial(stopwatch, settings.device))  # made by the first task: it holds the flush buffer
     size = "tiny" if settings.small else "base"
     for mode in ("inference", "training"):
         for case in CASES.values():

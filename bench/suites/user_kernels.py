@@ -8,7 +8,7 @@ cannot launch Triton kernels there, and ``by-hand`` is run by this compiler's in
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -34,13 +34,7 @@ def tasks(settings: Settings) -> Iterator[Task]:
     """One task for each workload."""
     from ..user_kernels import WORKLOADS  # imports Triton, which no other suite needs
 
-    watches: list[Stopwatch] = []
-
-    def watch() -> Stopwatch:
-        if not watches:
-            watches.append(stopwatch(settings.device))
-        return watches[0]
-
+    watch = cache(partial(stopwatch, settings.device))  # made by the first task: it holds the flush buffer
     for workload in WORKLOADS.values():
         for dtype in settings.dtypes_or((workload.dtype,)):
             yield Task(f"{workload.name}/{short_dtype(dtype)}", partial(run, workload, settings, watch))

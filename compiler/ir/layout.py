@@ -52,10 +52,15 @@ class TensorSpec:
         return all(e.is_constant for e in (*self.sizes, *self.strides, self.offset))
 
     @cached_property
-    def is_contiguous(self) -> bool:
-        """Whether it is row-major at offset 0.  Strides of dims of size 1 do not count."""
+    def is_row_major(self) -> bool:
+        """Whether it is row-major, at any offset.  Strides of dims of size 1 do not count."""
         pairs = zip(self.sizes, self.strides, contiguous_strides(self.sizes), strict=True)
-        return self.offset.constant == 0 and all(size.constant == 1 or a == b for size, a, b in pairs)
+        return all(size.constant == 1 or a == b for size, a, b in pairs)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether it is row-major at offset 0."""
+        return self.offset.constant == 0 and self.is_row_major
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:

@@ -2,13 +2,20 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from ...compiler.analysis.cost.collectives import is_start
 from ...compiler.analysis.program.collective_order import Flights, moved
-from ...compiler.analysis.program.dependences import Dependences
+from ...compiler.analysis.program.dependences import Dependences, extern_name
 from ...compiler.analysis.program.program_order import sequence
 from ...compiler.base.remarks import Remarks
+from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import ir
 from .kernels import require_unplanned
 from .program import Program
+
+
+def declares_starts(module: ir.Module) -> bool:
+    """Whether a function of the module starts collectives; asked before anything is analysed."""
+    return any(is_start(extern_name(f)) for f in functions_of(module).values())
 
 
 def move_calls(

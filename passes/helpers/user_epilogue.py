@@ -17,7 +17,7 @@ from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from .names import listed
 from .program import Program
-from .user_kernels import remove_dead
+from .user_kernels import base_of, remove_dead
 
 
 @dataclass
@@ -176,12 +176,7 @@ def _bases(func: ir.Operation, reader: Kernel, arguments: Mapping[int, ir.Value]
             argument = arguments[number]
             element = ir.Type.parse(memory_element(TensorSpec.of(argument.type).element))
             pointer = tt.Ptr.get(ir.TypeAttr.get(element))
-            there = [u.owner.operation for u in argument.uses if u.owner.operation.name == "fuse.base"]
-            type_ = there[0].results[0].type if there else pointer
-            made = ir.Operation.create("fuse.base", results=[type_], operands=[argument]).result
-            if type_ != pointer:  # the user's kernel takes the address of elements of another type
-                made = ir.Operation.create("tt.bitcast", results=[pointer], operands=[made]).result
-            found[number] = made
+            found[number] = base_of(argument, pointer)
     return found
 
 

@@ -64,13 +64,8 @@ class UsersKernel:
     def base(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         """The address, of type ``type_``, of the tensor that is ``value`` in the call."""
         argument = self.argument(value)
-        there = [u.owner.operation for u in argument.uses if u.owner.operation.name == "fuse.base"]
-        taken = there[0].results[0].type if there else type_
         with ir.InsertionPoint.at_block_begin(self.block), self.kernel.location:
-            base = ir.Operation.create("fuse.base", [taken], [argument]).results[0]
-            if taken != type_:  # the user's kernel takes the address of elements of another type
-                base = ir.Operation.create("tt.bitcast", [type_], [base]).results[0]
-        return base
+            return base_of(argument, type_)
 
     def _add(self, value: ir.Value, attributes: dict[str, ir.Attribute]) -> None:
         self.block.add_argument(value.type, self.kernel.location)
@@ -115,6 +110,16 @@ class UsersKernel:
         set_signature(self.kernel, types, self._attributes)
         self.kernel.attributes["fuse.tile"] = tile  # it says how the kernel is launched, and names no dims
         return types
+
+
+def base_of(argument: ir.Value, type_: ir.Type) -> ir.Value:
+    """The address, of type ``type_``, of a tensor argument, made at MLIR's insertion point."""
+    there = [u.owner.operation for u in argument.uses if u.owner.operation.name == "fuse.base"]
+    taken = there[0].results[0].type if there else type_
+    base = ir.Operation.create("fuse.base", [taken], [argument]).results[0]
+    if taken != type_:  # the user's kernel takes the address of elements of another type
+        base = ir.Operation.create("tt.bitcast", [type_], [base]).results[0]
+    return base
 
 
 def remove_dead(program: Program, kernel: ir.Operation) -> None:
