@@ -22,7 +22,7 @@ from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
 
 #: Products of more than ``max_rows`` rows that ``auto`` weighs.
-_TENSOR_CORES = ("none", "widened", "all")
+_TENSOR_CORES = ("none", "all")
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,8 @@ class ChooseLibraries(AnalysisPass):
     estimated to take at most 0.87 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
     known when compiling: products of matrices, batches of them, and convolutions over images whose channels
     lie side by side.  What pointwise kernels compute in front of a product and behind it counts on both
-    sides.  ``tensor_cores`` says which of these products are weighed: ``all``, ``widened`` (those with a
-    factor that pointwise kernels make from fewer bytes, such as weights of 8 bits; any gain suffices), or
-    ``none``.
+    sides.  Any gain suffices where pointwise kernels make a factor from fewer bytes, such as weights of 8
+    bits.  ``tensor_cores`` says whether products of more rows are weighed: ``all`` or ``none``.
 
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
     ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
@@ -90,7 +89,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: str = "auto"
     max_rows: Count = 4
-    tensor_cores: str = "widened"
+    tensor_cores: str = "all"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -140,8 +139,7 @@ class ChooseLibraries(AnalysisPass):
         cost, few = around.cost(product), FewRows.of(product, self.max_rows)
         reason = None
         if not isinstance(few, FewRows):
-            weighed = self.tensor_cores == "all" or (self.tensor_cores == "widened" and cost.widened)
-            reason = unmeasured(product, cost) if weighed else few
+            reason = unmeasured(product, cost) if self.tensor_cores == "all" else few
         plan = plan_of(product, cost, around.hints, hardware)
         kernel, library, margin = (
             plan.kernel_microseconds(cost),

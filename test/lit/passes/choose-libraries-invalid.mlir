@@ -2,7 +2,7 @@
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{products=mine})" --split-input-file 2>&1 | FileCheck %s
 // CHECK: error: choose-libraries: unknown products 'mine': expected one of auto, library, generated
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{tensor-cores=mine})" --split-input-file 2>&1 | FileCheck %s --check-prefix=CORES
-// CORES: error: choose-libraries: unknown tensor-cores 'mine': expected one of none, widened, all
+// CORES: error: choose-libraries: unknown tensor-cores 'mine': expected one of none, all
 
 // Bad input: shapes that do not match.
 module attributes {fuse.device = "cuda:0"} {
