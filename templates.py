@@ -7,6 +7,20 @@ around them fuses.  docs/templates.md says how to write one.
     def rms_norm(call: TemplateCall) -> TemplateKernel: ...
 """
 
-from .compiler.fx.templates import TemplateCall, TemplateKernel, TemplateTensor, register, unregister
+from .compiler.fx.templates import (
+    TemplateCall,
+    TemplateConfigurations,
+    TemplateKernel,
+    TemplateTensor,
+    register,
+    unregister,
+)
 
-__all__ = ["TemplateCall", "TemplateKernel", "TemplateTensor", "register", "unregister"]
+__all__ = [
+    "TemplateCall",
+    "TemplateConfigurations",
+    "TemplateKernel",
+    "TemplateTensor",
+    "register",
+    "unregister",
+]

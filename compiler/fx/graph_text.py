@@ -14,7 +14,8 @@ from torch import fx
 
 from .frames import user_line
 from .roundings import rounds_implicitly
-from .templates import template_key, template_of
+from .template_answers import template_key
+from .templates import template_of
 from .user_kernels import Opaque, is_launch, key_of
 
 #: Types whose ``repr`` says all of the value.

@@ -12,7 +12,8 @@ from user_kernels import tl, triton
 from fuse_mlir.compiler.base.errors import TemplateError, UnsupportedOp
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.fx.graph_text import NotCacheable, graph_text
-from fuse_mlir.compiler.fx.templates import template_launch, template_of
+from fuse_mlir.compiler.fx.template_answers import template_launch
+from fuse_mlir.compiler.fx.templates import template_of
 from fuse_mlir.compiler.fx.user_kernels import Opaque
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.templates import TemplateKernel, register

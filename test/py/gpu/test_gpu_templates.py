@@ -4,7 +4,8 @@ import pytest
 import torch
 from compiling import Compiled
 
-from templates import PLUS_AND_TWICE, RMS, plus_and_twice_answer, registered, rms_template
+from fuse_mlir.templates import TemplateConfigurations
+from templates import PLUS_AND_TWICE, RMS, plus_and_twice_answer, registered, rms_answer, rms_template
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
@@ -46,3 +47,21 @@ def test_one_kernel_for_two_calls_and_both_outputs_of_one():
         found = Compiled(function, {"cache": False})(x, w)
     y = exact_rms(exact_rms(x.double(), w.double())[0], w.double())[0]
     torch.testing.assert_close(found, (y + 1) * y * 2, check_dtype=False, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_configurations_are_measured_with_what_is_around(dynamic):
+    """Twice: the second call runs the choice of the first."""
+
+    def answer(call):
+        kernels = [rms_answer(call, num_warps=warps) for warps in (1, 4, 8)]
+        return TemplateConfigurations(kernels, [call["x"].shape[0]])
+
+    with registered(RMS, answer, ("y", "scales")):
+        compiled = Compiled(lambda x, r, w: normed(x, r, w, RMS), {"cache": False}, dynamic=dynamic)
+        inputs = [torch.randn(s, device="cuda") for s in ((2000, 100), (2000, 100), (100,))]
+        expected = normed(*(t.double() for t in inputs), exact_rms)
+        for _ in range(2):
+            torch.testing.assert_close(compiled(*inputs), expected, check_dtype=False, rtol=1e-4, atol=1e-4)
+    (graph,) = compiled.graphs
+    assert (graph.launches_after, graph.externs) == (1, 0) and "fuse.configs" in str(graph.module)

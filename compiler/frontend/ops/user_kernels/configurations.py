@@ -5,10 +5,12 @@ values that Triton's autotuner would choose by.  Which one a launch runs is meas
 with such values.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ....base.errors import UserKernelRefused
+import torch
+
+from ....base.errors import UserKernelRefused, UserKernelTuned
 from ....fx.user_kernels import Opaque, UserLaunch
 from ....index import Expr, const
 from ....mlir import ir
@@ -18,19 +20,29 @@ from ...user_kernels.ttir_of import StaticAssertFailed
 from .tiled_kernel import KernelArguments, TiledKernel
 
 
-def configured(call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> list[TiledKernel]:
+def configured(
+    call: Call,
+    launch: UserLaunch,
+    given: Mapping[str, Any],
+    resolve: Callable[[Any], Any],
+    apart: Collection[Tensor] = (),
+) -> list[TiledKernel]:
     """The kernels of a launch, one for each configuration that differs from those before it.  ``given``: what
-    the import has for the parameters of the first.  Raises Opaque, UserKernelRefused.
+    the import has for the parameters of the first.  ``resolve``: what it has for a value of another.
+    ``apart``: tensors that nothing is fused with.  Raises Opaque, UserKernelRefused, UserKernelTuned.
 
     A configuration that a ``tl.static_assert`` of the kernel excludes is left out, unless all are.
     """
+    if launch.others and torch.are_deterministic_algorithms_enabled():
+        count = len(launch.others) + 1
+        raise UserKernelTuned(kernel=launch.name, where="{}:{}".format(*launch.line), count=count)
     found: dict[Any, TiledKernel] = {}
     excluded: UserKernelRefused | None = None
     for each in (launch, *launch.others):
         same = {n for n, v in each.given.items() if v is launch.given.get(n)}
-        values = {n: given[n] if n in same else call.resolve(v) for n, v in each.given.items()}
+        values = {n: given[n] if n in same else resolve(v) for n, v in each.given.items()}
         try:
-            kernel = TiledKernel(call, each, values)
+            kernel = TiledKernel(call, each, values, apart)
         except UserKernelRefused as error:
             if not isinstance(error.__cause__, StaticAssertFailed):
                 raise
@@ -45,22 +57,18 @@ def configured(call: Call, launch: UserLaunch, given: Mapping[str, Any]) -> list
 
 def _identity(kernel: TiledKernel) -> Any:
     """What is equal for equal kernels."""
-    constants = tuple(
-        (name, repr(value))
-        for name in kernel.parameters
-        if not isinstance(value := kernel.given[name], Tensor | Number)
-    )
+    given = [kernel.given[name] for name in kernel.parameters]
+    values = tuple(v.value if isinstance(v, Tensor | Number) else repr(v) for v in given)
     launch = kernel.launch
-    return kernel.text, tuple(kernel.grid), launch.num_warps, launch.num_stages, constants
+    return kernel.text, tuple(kernel.grid), launch.num_warps, launch.num_stages, values
 
 
-def tuning_key(launch: UserLaunch, given: Mapping[str, Any]) -> list[Expr]:
-    """The values that the autotuner chooses by, as far as they are integers: anything else is the same at
+def tuning_key(chosen_by: Mapping[str, Any]) -> list[Expr]:
+    """The values that a configuration is chosen by, as far as they are integers: anything else is the same at
     every call.  Raises Opaque for a number that only data decides.
     """
     found = []
-    for name in launch.tuned_by:
-        value = given[name]
+    for name, value in chosen_by.items():
         if isinstance(value, Number):
             raise Opaque(f"its autotuner chooses by '{name}', which only data decides")
         if isinstance(value, Expr):

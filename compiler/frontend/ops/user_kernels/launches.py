@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import torch
-
-from ....base.errors import UserKernelTuned
 from ....base.launch import line_text
 from ....fx.frames import user_line
 from ....fx.table import lowers
@@ -34,15 +31,13 @@ def user_kernel(call: Call) -> Any:
 def _launched(call: Call, launch: UserLaunch) -> dict[str, Tensor] | None:
     if launch.written is None:
         raise Opaque("what it writes is not known")
-    if launch.others and torch.are_deterministic_algorithms_enabled():
-        count = len(launch.others) + 1
-        raise UserKernelTuned(kernel=launch.name, where="{}:{}".format(*launch.line), count=count)
     given = {name: call.resolve(value) for name, value in launch.given.items()}
     for name, value in given.items():
         if isinstance(value, Tensor) and value.spec.device is not None:
             raise Opaque(f"its argument '{name}' is on {value.spec.device}")
-    kernels = configured(call, launch, given)
-    key = tuning_key(launch, given) if len(kernels) > 1 else []
+    kernels = configured(call, launch, given, call.resolve)
+    chosen_by = {name: given[name] for name in launch.tuned_by}
+    key = tuning_key(chosen_by) if len(kernels) > 1 else []
     written = list(dict.fromkeys(launch.written))
     if call.value is not None:
         for name in written:

@@ -39,14 +39,14 @@ class KernelArguments:
 
 class TiledKernel:
     """The kernel of one launch in one configuration.  ``given``: parameter -> its value in the import.
-    ``apart``: the parameters that are tensors which nothing is fused with.
+    ``apart``: tensors that nothing is fused with.
     """
 
     def __init__(
-        self, call: Call, launch: UserLaunch, given: Mapping[str, Any], apart: Collection[str] = ()
+        self, call: Call, launch: UserLaunch, given: Mapping[str, Any], apart: Collection[Tensor]
     ) -> None:
         self.call, self.launch, self.given = call, launch, dict(given)
-        self.apart = {given[name].value for name in apart}
+        self.apart = {tensor.value for tensor in apart}
         self.builder = call.builder
         self.tensors: dict[ir.Value, Tensor] = {}
         self.numbers: dict[ir.Value, Number] = {}
