@@ -23,6 +23,8 @@ from .new_node import WRITES
 LAUNCHES = ("triton_kernel_wrapper_functional", "triton_kernel_wrapper_mutation")
 #: What Triton launches with unless the launch or the configuration says otherwise.
 _DEFAULTS: dict[str, Any] = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
+#: Options of a launch that say what holds without them, as generators of kernels pass them.
+_WITHOUT_EFFECT: dict[str, Any] = {"launch_cooperative_grid": False, "launch_pdl": False, "ptx_options": None}
 
 
 class Opaque(Exception):
@@ -147,7 +149,7 @@ def _configured(
         given.setdefault(param.name, param.default)
     names = [param.name for param in kernel.params]
     options |= {name: given.pop(name) for name in list(given) if name in options and name not in names}
-    unknown = [name for name in given if name not in names]
+    unknown = [name for name in with_effect(given) if name not in names]
     if unknown:
         raise Opaque(f"the launch has the option '{unknown[0]}'")
     if options["num_ctas"] != 1 or options["maxnreg"] is not None:
@@ -161,6 +163,11 @@ def _configured(
         int(options["num_warps"]),
         int(options["num_stages"]),
     )
+
+
+def with_effect(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a launch without those that say what holds anyway."""
+    return {n: v for n, v in options.items() if n not in _WITHOUT_EFFECT or v is not _WITHOUT_EFFECT[n]}
 
 
 def is_narrow(value: Any) -> bool:
@@ -268,4 +275,5 @@ __all__ = [
     "key_of",
     "launch_of",
     "launch_text",
+    "with_effect",
 ]

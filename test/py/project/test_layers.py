@@ -63,6 +63,7 @@ LAYERS = {
     "fuse_mlir.tools": 18,
     "fuse_mlir.cache": 19,
     "fuse_mlir.templates": 19,  # the public face of compiler/fx/templates.py
+    "fuse_mlir.helion_templates": 20,  # templates of Helion kernels
 }
 #: The same within the frontend, whose importer loads the builders of `ops` by name, and within the runtime; 0
 #: is what their packages share.
