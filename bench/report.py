@@ -39,6 +39,7 @@ TITLES = {
     "products": "Products with what is around them",
     "wild": "Workloads from outside",
     "user-kernels": "Models with Triton kernels of their own",
+    "templates": "Custom ops with templates",
     "models": "Models",
     "accuracy": "Accuracy",
     "launches": "Kernels per transformer block",
@@ -58,6 +59,8 @@ LEGENDS = {
     "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "
     "fuses nothing with users' kernels, `by-hand` is the kernel with the model's ops written into it, "
     "launched by Triton. Launches are those of one call, in the order of the columns.",
+    "templates": "As above. `inductor` calls the op as it is, `fuse-apart` fuses nothing with the template's "
+    "kernel, `-direct` is the model with a plain call of the Helion kernel.",
     "models": "Device time of a step in milliseconds, wall time in brackets. A training step is forward, "
     "loss and backward. `=` and `!` mean what they mean for the graphs.",
     "accuracy": "Each model against float64: `ok` is at most twice the error of eager PyTorch.",
@@ -79,6 +82,7 @@ TIMED = (
     "products",
     "wild",
     "user-kernels",
+    "templates",
     "models",
     "host",
     "compile",
@@ -90,6 +94,7 @@ ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "products": kernel_rows,
     "wild": wild_rows,
     "user-kernels": lambda records, backends: user_kernel_rows(records),
+    "templates": lambda records, backends: user_kernel_rows(records),
     "models": model_rows,
     "accuracy": lambda records, backends: accuracy_rows(records),
     "launches": launch_rows,
@@ -129,7 +134,7 @@ def section(run: Run) -> str:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
     if suite in ("kernels", "further", "contractions", "products", "wild", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
-    if suite == "user-kernels":
+    if suite in ("user-kernels", "templates"):
         lines += [f"- {line}" for line in summary(records, user_kernel_names(records))]
     if suite == "compile":
         lines += [f"- {line}" for line in compile_summary(records)]

@@ -35,6 +35,7 @@ TASK_LIMIT = {
     "launches": 180.0,
     "compile": 600.0,
     "user-kernels": 180.0,
+    "templates": 180.0,
     "schedule": 400.0,
 }
 

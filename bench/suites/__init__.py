@@ -7,7 +7,7 @@ from ..cases_further import FURTHER
 from ..cases_products import PRODUCTS
 from ..tables import wild_table
 from ..wild import WILD
-from . import accuracy, compile, host_cost, kernels, launches, models, schedule, user_kernels
+from . import accuracy, compile, host_cost, kernels, launches, models, schedule, templates, user_kernels
 from .settings import Settings, Suite
 
 SUITES: dict[str, Suite] = {
@@ -22,6 +22,7 @@ SUITES: dict[str, Suite] = {
     "host": Suite(host_cost.tasks, host_cost.line, host_cost.table),
     "compile": Suite(compile.tasks, compile.line, compile.table),
     "user-kernels": Suite(user_kernels.tasks, user_kernels.line, user_kernels.table),
+    "templates": Suite(templates.tasks, templates.line, templates.table),
     "schedule": Suite(schedule.tasks, schedule.line, schedule.table),
 }
 
