@@ -12,6 +12,7 @@ from .compiler.fx.templates import (
     TemplateConfigurations,
     TemplateKernel,
     TemplateTensor,
+    TemplateTtir,
     register,
     unregister,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "TemplateConfigurations",
     "TemplateKernel",
     "TemplateTensor",
+    "TemplateTtir",
     "register",
     "unregister",
 ]

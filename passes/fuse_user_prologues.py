@@ -18,9 +18,10 @@ from ..compiler.analysis.user_kernel.maps import accesses
 from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_builder import TileBuilder, shape_of
-from ..compiler.codegen.tile_ops import NoTileForm, memory_element
+from ..compiler.codegen.tile_ops import NoTileForm
 from ..compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
 from ..compiler.ir.kernel import Kernel, kernel_ties
+from ..compiler.ir.layout import memory_element
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.configurations import fuse_alike

@@ -14,6 +14,7 @@ from ..analysis.tiling.row_start import RowStart, row_start
 from ..index import parse, sym
 from ..ir.dialects import tt
 from ..ir.kernel import Kernel, string, strings
+from ..ir.layout import memory_element
 from ..ir.tile import Tile
 from ..mlir import ir
 from .folds.reduce import reshaped
@@ -23,7 +24,7 @@ from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder, shape_of
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
-from .tile_ops import from_memory, memory_element, to_memory
+from .tile_ops import from_memory, to_memory
 from .tile_plan import ASSERTS, KernelPlan
 from .tile_shift import elements, shifted_words, widened
 

@@ -401,12 +401,3 @@ def to_memory(builder: TileBuilder, value: ir.Value) -> ir.Value:
     if str(tt.element_of(value.type)) == "i1":
         return builder.cast("arith.extui", value, "i8")
     return value
-
-
-def memory_element(element: str) -> str:
-    """The element type that a pointer to a tensor has: ``i1`` is stored as a byte, and unsigned integers
-    become signless.
-    """
-    if element == "i1":
-        return "i8"
-    return element.removeprefix("u") if element.startswith("ui") else element

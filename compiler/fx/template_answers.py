@@ -25,7 +25,9 @@ from .templates import (
     TemplateConfigurations,
     TemplateKernel,
     TemplateTensor,
+    TemplateTtir,
 )
+from .ttir_functions import TtirFunction
 from .user_kernels import Opaque, UserLaunch, launch_text
 
 
@@ -164,12 +166,15 @@ class _Asked:
 
     def launch(self, found: TemplateKernel) -> UserLaunch:
         """The launch of a kernel.  Raises TemplateError."""
-        self._check_arguments(found)
-        given = {p.name: found.arguments.get(p.name, p.default) for p in found.kernel.params}
+        kernel = found.kernel
+        if isinstance(kernel, TemplateTtir):
+            kernel = TtirFunction.of(kernel.text, list(found.arguments), self.template.line)
+        self._check_arguments(found, kernel)
+        given = {p.name: found.arguments.get(p.name, p.default) for p in kernel.params}
         x, y, z = (*found.grid, 1, 1)[:3]
         outputs = self.call.outputs
         written = tuple(n for n, v in given.items() if isinstance(v, TemplateTensor) and v.name in outputs)
-        return UserLaunch(found.kernel, given, (x, y, z), written, found.num_warps, found.num_stages)
+        return UserLaunch(kernel, given, (x, y, z), written, found.num_warps, found.num_stages)
 
     def left_out(self, found: TemplateKernel) -> frozenset[str]:
         """The tensors that the fusion spec of a kernel does not have.  Raises TemplateError."""
@@ -179,14 +184,12 @@ class _Asked:
     def _fail(self, reason: str) -> TemplateError:
         return template_error(self.node, self.template, reason)
 
-    def _check_arguments(self, found: TemplateKernel) -> None:
+    def _check_arguments(self, found: TemplateKernel, kernel: Any) -> None:
         fail, outputs = self._fail, self.call.outputs
         tensors = (*self.inputs.values(), *outputs.values())
-        if not hasattr(found.kernel, "cache_key"):
-            raise fail(
-                f"expected kernel to be a function under @triton.jit, got {type(found.kernel).__name__}"
-            )
-        parameters = found.kernel.params
+        if not hasattr(kernel, "cache_key"):
+            raise fail(f"expected kernel to be a function under @triton.jit, got {type(kernel).__name__}")
+        parameters = kernel.params
         names = [p.name for p in parameters]
         for name, value in found.arguments.items():
             if name not in names:

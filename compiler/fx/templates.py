@@ -55,11 +55,19 @@ class TemplateCall:
 
 
 @dataclass(frozen=True)
+class TemplateTtir:
+    """A kernel as TTIR: a module with one public ``tt.func``, in any form that Triton parses."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class TemplateKernel:
     """The answer of a template.
 
-    kernel: a function under ``@triton.jit``.  arguments: parameter of it -> a ``TemplateTensor`` of the call,
-    a ``Size``, a number, or the value of a ``tl.constexpr``.  grid: up to three extents.  num_warps,
+    kernel: a function under ``@triton.jit``, or a ``TemplateTtir``.  arguments: parameter of it -> a
+    ``TemplateTensor`` of the call, a ``Size``, a number, or the value of a ``tl.constexpr``; for TTIR any
+    names, in the order of the arguments of the function, which are tensors, sizes and numbers.  grid: up to three extents.  num_warps,
     num_stages: of the launch.
 
     The fusion spec: prologues are the inputs that may be computed where the kernel loads them, epilogues the
@@ -102,10 +110,16 @@ class Template:
     outputs: tuple[str, ...]
 
     @property
-    def where(self) -> str:
+    def line(self) -> tuple[str, int]:
         """The file and the line of the function."""
         code = getattr(self.generate, "__code__", None)
-        return "an object" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+        return ("an object", 0) if code is None else (code.co_filename, code.co_firstlineno)
+
+    @property
+    def where(self) -> str:
+        """The file and the line of the function, as text."""
+        file, line = self.line
+        return f"{file}:{line}" if line else file
 
     def names(self, count: int) -> tuple[str, ...]:
         """Of ``count`` outputs."""
@@ -175,6 +189,7 @@ __all__ = [
     "TemplateConfigurations",
     "TemplateKernel",
     "TemplateTensor",
+    "TemplateTtir",
     "register",
     "template_of",
     "unregister",

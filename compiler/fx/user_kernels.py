@@ -18,6 +18,7 @@ from torch._ops import HigherOrderOperator
 from torch.fx import Node
 
 from .new_node import WRITES
+from .ttir_functions import TtirFunction
 
 #: The higher-order ops that launch a user's kernel.
 LAUNCHES = ("triton_kernel_wrapper_functional", "triton_kernel_wrapper_mutation")
@@ -33,9 +34,9 @@ class Opaque(Exception):
 
 @dataclass(frozen=True)
 class UserLaunch:
-    """A launch of one ``@triton.jit`` function.
+    """A launch of one kernel.
 
-    function: Triton's ``JITFunction``.  given: parameter -> FX node, SymInt, number or other constant, for
+    function: Triton's ``JITFunction``, or a ``TtirFunction``.  given: parameter -> FX node, SymInt, number or other constant, for
     every parameter of the function.  grid: three extents.  written: the parameters whose tensors it writes,
     in order; None before AOTAutograd.  others: the same launch with each further configuration of an
     autotuner.  tuned_by: the parameters by whose values the autotuner chooses.
@@ -55,11 +56,13 @@ class UserLaunch:
     @property
     def name(self) -> str:
         """The function's name."""
-        return str(self.function.fn.__name__)
+        return str(self.function.__name__)
 
     @property
     def line(self) -> tuple[str, int]:
         """The file and the line where the function is written."""
+        if isinstance(self.function, TtirFunction):
+            return self.function.line
         return str(self.function.fn.__code__.co_filename), int(self.function.fn.__code__.co_firstlineno)
 
     def line_of(self, error: Any) -> int:

@@ -16,6 +16,15 @@ ELEMENT_BYTES: dict[str, int] = {
 }  # fmt: skip
 
 
+def memory_element(element: str) -> str:
+    """The element type that a pointer to a tensor has: ``i1`` is stored as a byte, and unsigned integers
+    become signless.
+    """
+    if element == "i1":
+        return "i8"
+    return element.removeprefix("u") if element.startswith("ui") else element
+
+
 def contiguous_strides(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Row-major strides in elements; a size of 0 counts as 1, as in torch."""
     strides: list[Expr] = []

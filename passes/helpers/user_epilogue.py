@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from ...compiler.analysis.fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ...compiler.analysis.fusion.user_writer import UserWriter
-from ...compiler.codegen.tile_ops import memory_element
 from ...compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
 from ...compiler.index import Facts
 from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, named_sizes, string
-from ...compiler.ir.layout import TensorSpec
+from ...compiler.ir.layout import TensorSpec, memory_element
 from ...compiler.mlir import ir
 from .names import listed
 from .program import Program

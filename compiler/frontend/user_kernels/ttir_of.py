@@ -82,7 +82,7 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
                 ASTSource(kernel, signature, constants, attributes), backend, options, target
             )
             name = module.get_entry_func_name()
-            text = _generic(module, context)
+            text = generic_text(module)
         except Exception as error:  # Triton's errors have no common class
             kind = StaticAssertFailed if _asserts(error) else UserKernelError
             raise kind(f"kernel '{kernel.__name__}': {_said(error)}") from error
@@ -168,7 +168,7 @@ def _specialised(kernel: Any, backend: Any, arguments: Mapping[str, Any]) -> tup
 
 def _module(source: Any, backend: Any, options: Any, target: Any) -> tuple[Any, Any]:
     """The module that Triton makes of ``source``, with one function."""
-    from triton._C.libtriton import ir, passes
+    from triton._C.libtriton import ir
 
     context = ir.context()
     ir.load_dialects(context)
@@ -176,6 +176,15 @@ def _module(source: Any, backend: Any, options: Any, target: Any) -> tuple[Any, 
     codegen = backend.get_codegen_implementation(options)
     module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
     module.context = context
+    simplify(module)
+    return module, context
+
+
+def simplify(module: Any) -> None:
+    """Inlines all calls in a module of Triton's, and runs its canonicalizer and CSE."""
+    from triton._C.libtriton import ir, passes
+
+    context = module.context
     called: list[str] = []
 
     def visit(op: Any) -> None:
@@ -194,22 +203,21 @@ def _module(source: Any, backend: Any, options: Any, target: Any) -> tuple[Any, 
     passes.common.add_cse(manager)
     passes.common.add_symbol_dce(manager)
     manager.run(module, "user_kernel")
-    return module, context
 
 
-def _generic(module: Any, context: Any) -> str:
-    """The module in MLIR's generic form, with locations.
+def generic_text(module: Any) -> str:
+    """A module of Triton's in MLIR's generic form, with locations.
 
     Triton cannot be asked for that form.  MLIR prints an op that fails to verify in it, and a module fails
     with an attribute that has no prefix.
     """
     from triton._C.libtriton import ir
 
-    module.set_attr("__generic", ir.builder(context).get_int32_attr(0))
+    module.set_attr("__generic", ir.builder(module.context).get_int32_attr(0))
     text = str(module)
     if '"builtin.module"() (' not in text:
         raise AssertionError("Triton prints a module with a wrong attribute in its own form")
     return text.replace("{__generic = 0 : i32}", "")
 
 
-__all__ = ["KernelTtir", "StaticAssertFailed", "UserKernelError", "ttir_of"]
+__all__ = ["KernelTtir", "StaticAssertFailed", "UserKernelError", "generic_text", "simplify", "ttir_of"]

@@ -14,35 +14,20 @@ parallel: where one fails, the compile is repeated once under the capture to lea
 first copy on stderr.
 """
 
-import contextlib
-import fcntl
-import os
 import re
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from ...base.triton_text import captured_stderr, first_error, memory_file, without_file
 from .cubin import STAGES, CompiledCubin, CompileOptions, CompileRequest, Target, ptx_params
 from .triton_version import triton_dialect
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_DIAGNOSTIC = re.compile(r"^(?:(?P<location>\S.*?):\s*)?error\s*:\s*(?P<message>.+)$", re.MULTILINE)
 _PTXAS = re.compile(
     r"^ptxas[\w-]*\s+(?:\S+,\s+line\s+(?P<line>\d+);\s+)?(?:error|fatal)\s*:\s*(?P<message>.+)$", re.MULTILINE
 )
-_LOC = re.compile(r'^loc\("([^"]*)"(?=:\d+:\d+\)$)|(?<=\d)\)$')
-_MEMORY_FILE = re.compile(r"/proc/self/fd/\d+")
-
-# The descriptor of the memory file is part of the locations of operations that have none, and so of the
-# cubin. The lock is held while the file is open, so the first free number from here on is the same in every
-# compile.
-_FIRST_DESCRIPTOR = 1000
-
-# The process has one file descriptor 2, so one lock, shared by all compiles, guards its redirection.
-_STDERR_LOCK = threading.Lock()
 
 
 class TritonCompileError(RuntimeError):
@@ -149,7 +134,7 @@ class _Job:
         backend = self._backend()
         stages = self._stages(backend)
         context = self._context(ir, backend)
-        with _captured_stderr() as captured:
+        with captured_stderr() as captured:
             product = self._run("parse", lambda: self._parse(ir, context), captured)
         for stage, make in stages.items():
             product = self._run(stage, partial(make, product, self.metadata))
@@ -219,7 +204,7 @@ class _Job:
         return context
 
     def _parse(self, ir: Any, context: Any) -> Any:
-        with _memory_file(triton_dialect().spelled(self.request.text)) as path:
+        with memory_file(triton_dialect().spelled(self.request.text)) as path:
             module = ir.parse_mlir_module(path, context)
         module.context = context  # the stages look it up there, and the module keeps it alive
         return module
@@ -239,77 +224,23 @@ def _explain(job: _Job, failure: _StageFailed) -> TritonCompileError:
     capture.
     """
     if failure.stage in ("ttir", "ttgir", "llir"):
-        with _captured_stderr() as captured:
+        with captured_stderr() as captured:
             try:
                 _Job(job.request, job.name).repeat(failure.stage, captured)
             except _StageFailed as again:
                 failure = again
     reason = str(failure.cause).strip()
-    details = _MEMORY_FILE.sub("ttir", failure.said or reason)
+    details = without_file(failure.said or reason)
     ptxas = _PTXAS.search(reason)
     if ptxas is not None:
         location = f"ptx:{ptxas['line']}" if ptxas["line"] else ""
         return TritonCompileError(job.name, failure.stage, ptxas["message"].strip(), location, details)
-    said = _DIAGNOSTIC.search(details)
+    said = first_error(details)
     if said is not None:
-        location = _LOC.sub(r"\1", said["location"] or "")
-        return TritonCompileError(job.name, failure.stage, said["message"].strip(), location, details)
+        location, message = said
+        return TritonCompileError(job.name, failure.stage, message, location, details)
     first = reason.splitlines()[0] if reason else type(failure.cause).__name__
     return TritonCompileError(job.name, failure.stage, first, "", details)
-
-
-@contextlib.contextmanager
-def _memory_file(text: str) -> Iterator[str]:
-    """The path of an anonymous file in memory that holds `text` while the context is open."""
-    opened = os.memfd_create("ttir")
-    try:
-        descriptor = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
-    except OSError:  # the process may have fewer descriptors; then any number will do
-        descriptor = os.dup(opened)
-    os.close(opened)
-    try:
-        with open(descriptor, "wb", closefd=False) as file:
-            file.write(text.encode())
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _captured_stderr() -> Iterator[Callable[[], str]]:
-    """Redirect file descriptor 2 into memory; yields a function that takes what has been written so far.
-
-    What was written and not taken, for example by other threads, reaches the real stderr at the end.
-    """
-    with _STDERR_LOCK:
-        if sys.stderr is not None:
-            sys.stderr.flush()
-        try:
-            real = os.dup(2)
-        except OSError:  # a daemon may have closed it: there is nothing to capture
-            yield lambda: ""
-            return
-        memory = os.memfd_create("stderr")
-
-        def take() -> str:
-            size = os.fstat(memory).st_size
-            said = os.pread(memory, size, 0)
-            os.ftruncate(memory, 0)
-            os.lseek(memory, 0, os.SEEK_SET)
-            return said.decode(errors="replace")
-
-        os.dup2(memory, 2)
-        try:
-            yield take
-        finally:
-            if sys.stderr is not None:
-                sys.stderr.flush()
-            os.dup2(real, 2)
-            left = take()
-            if left:
-                os.write(2, left.encode())
-            os.close(real)
-            os.close(memory)
 
 
 _GENERIC_NAME = re.compile(r'\bsym_name\s*=\s*"((?:[^"\\]|\\.)*)"')

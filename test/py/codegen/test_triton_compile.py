@@ -12,6 +12,7 @@ import threading
 import pytest
 from ttir_kernels import add_kernel, scalars_kernel, softmax_kernel, transpose_kernel
 
+from fuse_mlir.compiler.base.triton_text import captured_stderr
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.kernels import triton_version
 from fuse_mlir.compiler.runtime.kernels.cubin import (
@@ -25,7 +26,6 @@ from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
 from fuse_mlir.compiler.runtime.kernels.triton_compile import (
     _PTXAS,
     TritonCompileError,
-    _captured_stderr,
     compile_ttir,
     kernel_name,
 )
@@ -151,7 +151,7 @@ def test_what_ptxas_says_is_the_error(capfd):
 
 
 def test_what_others_write_to_stderr_during_a_parse_is_not_lost(capfd):
-    with _captured_stderr() as taken:
+    with captured_stderr() as taken:
         os.write(2, b"ours\n")
         assert taken() == "ours\n"
         os.write(2, b"theirs\n")

@@ -13,6 +13,7 @@ import torch
 
 from ....analysis.user_kernel.effects import kernel_effects
 from ....base.errors import UserKernelGrid, UserKernelRefused
+from ....fx.ttir_functions import TtirFunction
 from ....fx.user_kernels import Opaque, UserLaunch, is_multiple, is_narrow
 from ....index import Expr
 from ....ir.dialects.tt import Ptr
@@ -23,8 +24,10 @@ from ....verifier.verify_tiled import is_tile_code
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
 from ...user_kernels.argument_kinds import DescriptorKind, NumberKind, described
-from ...user_kernels.ttir_of import UserKernelError, ttir_of
+from ...user_kernels.given_ttir import TtirTextError, parsed_ttir
+from ...user_kernels.ttir_of import KernelTtir, UserKernelError, ttir_of
 from .early_returns import make_one_block
+from .ttir_arguments import require_types
 
 
 @dataclass(frozen=True)
@@ -217,13 +220,7 @@ class TiledKernel:
     def _parsed(self) -> tuple[ir.Operation, tuple[str, ...]]:
         """The ``tt.func``, and the names of its parameters.  Raises Opaque, UserKernelRefused."""
         launch = self.launch
-        arguments = {name: self._described(name, self.given[name]) for name in launch.given}
-        options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}
-        capability = capability_of(self.builder.device)
-        try:
-            ttir = ttir_of(launch.function, {**arguments, **options}, capability=capability)
-        except UserKernelError as error:
-            raise refusal(launch, error) from error
+        ttir = self._ttir()
         try:
             self._module = ir.Module.parse(ttir.text, self.builder.context)  # owns the function
         except ir.MLIRError as error:
@@ -234,10 +231,28 @@ class TiledKernel:
         if len(functions) != 1:
             raise Opaque("it calls functions that are not inlined")
         make_one_block(functions[0])
+        if isinstance(launch.function, TtirFunction):
+            require_types(launch, functions[0], self.given)
         _require_tile_code(functions[0])
         self.effects = kernel_effects(functions[0])
         self._require_known_writes(ttir.arguments)
         return functions[0], ttir.arguments
+
+    def _ttir(self) -> KernelTtir:
+        """Raises Opaque, UserKernelRefused."""
+        launch, capability = self.launch, capability_of(self.builder.device)
+        if isinstance(launch.function, TtirFunction):
+            try:
+                return parsed_ttir(launch.function, capability=capability)
+            except TtirTextError as error:
+                where = "its TTIR" if error.line is None else f"line {error.line} of its TTIR"
+                raise UserKernelRefused(kernel=launch.name, where=where, reason=error.reason) from error
+        arguments = {name: self._described(name, self.given[name]) for name in launch.given}
+        options = {"num_warps": launch.num_warps, "num_stages": launch.num_stages}
+        try:
+            return ttir_of(launch.function, {**arguments, **options}, capability=capability)
+        except UserKernelError as error:
+            raise refusal(launch, error) from error
 
     def _require_known_writes(self, parameters: Sequence[str]) -> None:
         """Raises Opaque where the kernel writes a tensor that the graph takes to be only read."""
