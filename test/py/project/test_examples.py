@@ -102,6 +102,11 @@ def test_a_norm_is_a_template(capsys):
     assert capsys.readouterr().out.startswith("5 -> 1 launches\n")
 
 
+def test_attention_is_a_template(capsys):
+    assert load(EXAMPLES / "attention_template.py").main() == 0
+    assert capsys.readouterr().out.startswith("5 -> 1 launches\n")
+
+
 def test_helion_gives_a_template(capsys):
     pytest.importorskip("helion")
     assert load(EXAMPLES / "helion_template.py").main() == 0
