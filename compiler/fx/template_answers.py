@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..base.errors import TemplateError
 from ..base.launch import line_text
+from ..base.ttir_function import TtirFunction
 from .frames import user_line
 from .table import target_name
 from .templates import (
@@ -27,7 +28,6 @@ from .templates import (
     TemplateTensor,
     TemplateTtir,
 )
-from .ttir_functions import TtirFunction
 from .user_kernels import Opaque, UserLaunch, launch_text
 
 

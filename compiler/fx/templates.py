@@ -67,8 +67,8 @@ class TemplateKernel:
 
     kernel: a function under ``@triton.jit``, or a ``TemplateTtir``.  arguments: parameter of it -> a
     ``TemplateTensor`` of the call, a ``Size``, a number, or the value of a ``tl.constexpr``; for TTIR any
-    names, in the order of the arguments of the function, which are tensors, sizes and numbers.  grid: up to three extents.  num_warps,
-    num_stages: of the launch.
+    names, in the order of the arguments of the function, which are tensors, sizes and numbers.  grid: up to
+    three extents.  num_warps, num_stages: of the launch.
 
     The fusion spec: prologues are the inputs that may be computed where the kernel loads them, epilogues the
     outputs that may be read where it stores them, by name.  None: all of them.

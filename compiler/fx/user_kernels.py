@@ -17,8 +17,8 @@ from torch import SymInt
 from torch._ops import HigherOrderOperator
 from torch.fx import Node
 
+from ..base.ttir_function import TtirFunction
 from .new_node import WRITES
-from .ttir_functions import TtirFunction
 
 #: The higher-order ops that launch a user's kernel.
 LAUNCHES = ("triton_kernel_wrapper_functional", "triton_kernel_wrapper_mutation")
@@ -36,10 +36,10 @@ class Opaque(Exception):
 class UserLaunch:
     """A launch of one kernel.
 
-    function: Triton's ``JITFunction``, or a ``TtirFunction``.  given: parameter -> FX node, SymInt, number or other constant, for
-    every parameter of the function.  grid: three extents.  written: the parameters whose tensors it writes,
-    in order; None before AOTAutograd.  others: the same launch with each further configuration of an
-    autotuner.  tuned_by: the parameters by whose values the autotuner chooses.
+    function: Triton's ``JITFunction``, or a ``TtirFunction``.  given: parameter -> FX node, SymInt, number or
+    other constant, for every parameter of the function.  grid: three extents.  written: the parameters whose
+    tensors it writes, in order; None before AOTAutograd.  others: the same launch with each further
+    configuration of an autotuner.  tuned_by: the parameters by whose values the autotuner chooses.
     descriptors: the parameters that are given as descriptors of their tensors, and the shapes of the tiles.
     """
 

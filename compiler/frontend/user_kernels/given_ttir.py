@@ -1,7 +1,7 @@
 """A kernel that is given as TTIR text, as ``ttir_of.py`` gives one that is given as a Python function."""
 
 from ...base.triton_text import captured_stderr, first_error, memory_file, without_file
-from ...fx.ttir_functions import TtirFunction
+from ...base.ttir_function import TtirFunction
 from ...ir.dialects.tt_text import mirrored
 from .ttir_of import KernelTtir, generic_text, simplify
 

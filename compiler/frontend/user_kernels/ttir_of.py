@@ -78,9 +78,8 @@ def ttir_of(kernel: Any, arguments: Mapping[str, Any], *, capability: int = 90) 
         if key in _TEXTS:
             return KernelTtir(*_TEXTS[key], named, given)
         try:
-            module, context = _module(
-                ASTSource(kernel, signature, constants, attributes), backend, options, target
-            )
+            source = ASTSource(kernel, signature, constants, attributes)
+            module = _module(source, backend, options, target)
             name = module.get_entry_func_name()
             text = generic_text(module)
         except Exception as error:  # Triton's errors have no common class
@@ -166,7 +165,7 @@ def _specialised(kernel: Any, backend: Any, arguments: Mapping[str, Any]) -> tup
     return signature, constants, attributes, tuple(names)
 
 
-def _module(source: Any, backend: Any, options: Any, target: Any) -> tuple[Any, Any]:
+def _module(source: Any, backend: Any, options: Any, target: Any) -> Any:
     """The module that Triton makes of ``source``, with one function."""
     from triton._C.libtriton import ir
 
@@ -177,7 +176,7 @@ def _module(source: Any, backend: Any, options: Any, target: Any) -> tuple[Any, 
     module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
     module.context = context
     simplify(module)
-    return module, context
+    return module
 
 
 def simplify(module: Any) -> None:

@@ -13,7 +13,7 @@ import torch
 
 from ....analysis.user_kernel.effects import kernel_effects
 from ....base.errors import UserKernelGrid, UserKernelRefused
-from ....fx.ttir_functions import TtirFunction
+from ....base.ttir_function import TtirFunction
 from ....fx.user_kernels import Opaque, UserLaunch, is_multiple, is_narrow
 from ....index import Expr
 from ....ir.dialects.tt import Ptr
