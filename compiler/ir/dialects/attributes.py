@@ -193,9 +193,9 @@ ATTRIBUTES = (
         "fuse.configs",
         "a tiled kernel, a launch",
         "fuse.configs = [@halve_kernel_1, @halve_kernel_2]",
-        "The functions that are the same user's kernel in the further configurations of its autotuner, with "
-        "the same arguments and results. Calls name the first function. The interpreter runs the first; on a "
-        "GPU, the fastest runs.",
+        "The functions that are the same user's kernel in the further configurations of its autotuner, or of "
+        "the template that gives it, with the same arguments and results. Calls name the first function. The "
+        "interpreter runs the first; on a GPU, the fastest runs.",
         "the importer",
         "`lower-to-tt`, `deduplicate-kernels`, launch plans",
     ),
