@@ -20,11 +20,12 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_builder import TileBuilder, shape_of
 from ..compiler.codegen.tile_ops import NoTileForm
 from ..compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
-from ..compiler.ir.kernel import Kernel, kernel_ties
+from ..compiler.ir.kernel import Kernel, kernel_ties, string
 from ..compiler.ir.layout import memory_element
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.configurations import fuse_alike
+from .helpers.names import listed
 from .helpers.program import Program
 from .helpers.results import drop_results
 from .helpers.user_kernels import UsersKernel, has_users_kernels
@@ -158,7 +159,8 @@ class _Writer:
 
     def __init__(self, program: Program, reader: PrologueReader) -> None:
         before = _operations(reader.node.callee)
-        self.kernel = UsersKernel(program, reader.node.op)
+        call = reader.node.op
+        self.kernel = UsersKernel(program, call, program.own(call, program.callee(call)))
         after = _operations(self.kernel.kernel)
         self._ops = dict(
             zip(before, after, strict=True)
@@ -189,7 +191,9 @@ class _Writer:
             load.results[0].replace_all_uses_with(value)
             load.erase()
         nodes = list({node.index: node for node in self.producers}.values())
-        self.kernel.finish([node.name for node in nodes], [node.op.location for node in nodes])
+        call, own = self.kernel.call, string(self.kernel.kernel.attributes["sym_name"])
+        name = f"fused{listed([*(node.name for node in nodes), own])}" if nodes else ""
+        self.kernel.finish(call.results, name, [*(node.op.location for node in nodes), call.location])
 
     def _emitted(self, found: Prologue, load: PrologueLoad) -> ir.Value:
         """The value of a load, computed in front of it."""

@@ -5,11 +5,10 @@ Helpers of the passes that fuse with users' kernels, not a pass.
 from collections.abc import Mapping, Sequence
 
 from ...compiler.analysis.user_kernel.op_kinds import COMPUTED, FOLDS, PURE_DIALECTS
-from ...compiler.ir.kernel import argument_attributes, bounds_of, kernel_ties, named_sizes, string
+from ...compiler.ir.kernel import argument_attributes, bounds_of, named_sizes
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
-from .kernels import result_types, set_signature
-from .names import listed
+from .kernels import set_signature
 from .program import Program
 
 
@@ -19,30 +18,33 @@ def has_users_kernels(module: ir.Module) -> bool:
 
 
 class UsersKernel:
-    """The kernel of one call, which nothing else calls.  ``finish`` makes the call agree with it.
+    """The kernel of one call, which nothing else calls and which is changed.  ``finish`` makes a call that
+    agrees with it.
 
-    kernel: the function.  operands: of the call, one for each argument.
+    kernel: the function.  call: of it, or of what it is a copy of.  operands: of the new call, one for each
+    argument.
     """
 
-    def __init__(self, program: Program, call: ir.Operation) -> None:
-        self.program, self.call = program, call
-        self.kernel = program.own(call, program.callee(call))
-        self.block = self.kernel.regions[0].blocks[0]
+    def __init__(self, program: Program, call: ir.Operation, kernel: ir.Operation) -> None:
+        self.program, self.call, self.kernel = program, call, kernel
+        self.block = kernel.regions[0].blocks[0]
         self.operands: list[ir.Value] = list(call.operands)
-        self._attributes, self._before = argument_attributes(self.kernel), len(self.operands)
+        self._attributes, self._before = argument_attributes(kernel), len(self.operands)
         self._given: dict[ir.Value, int] = {}
         for number, value in enumerate(self.operands):
             self._given.setdefault(value, number)
         self._symbols: Mapping[str, ir.Value] | None = None
 
     # --- arguments ------------------------------------------------------------------------------------------
-    def argument(self, value: ir.Value) -> ir.Value:
-        """The argument that ``value`` of ``@main`` is passed as; a new one where there is none."""
+    def argument(self, value: ir.Value, attributes: dict[str, ir.Attribute] | None = None) -> ir.Value:
+        """The argument that ``value`` of ``@main`` is passed as; a new one where there is none, with
+        ``attributes``.  Where these are not given, the sizes of a tensor become arguments, too.
+        """
         if value not in self._given:
-            if isinstance(value.type, ir.RankedTensorType):
+            if attributes is None and isinstance(value.type, ir.RankedTensorType):
                 for name in TensorSpec.of(value.type).symbols:
                     self.size(name)
-            self._add(value, {})
+            self._add(value, attributes or {})
         return self.block.arguments[self._given[value]]
 
     def size(self, name: str) -> ir.Value:
@@ -74,42 +76,51 @@ class UsersKernel:
         self._attributes.append(attributes)
 
     # --- the end --------------------------------------------------------------------------------------------
-    def finish(self, names: Sequence[str], locations: Sequence[ir.Location]) -> ir.Operation:
-        """Removes what is dead, and the tensor arguments that are not accessed any more.  Returns the new
-        call.  Where there are ``names``, the kernel is named after them and itself, and both say the
-        locations, too.
+    def finish(
+        self,
+        replaced: Sequence[ir.Value],
+        name: str = "",
+        locations: Sequence[ir.Location] = (),
+        readers: Sequence[ir.Operation] = (),
+    ) -> ir.Operation:
+        """Removes what is dead, and the arguments that nothing uses any more, but for sizes and numbers that
+        the kernel took before.  Returns the new call; the old one is erased, and the calls ``readers`` of
+        what it made before it.
+
+        replaced: the values that the results of the new call replace.  Where there is a ``name``, the kernel
+        gets it, and the kernel and the call say the ``locations``.
         """
         remove_dead(self.program, self.kernel)
-        ties = kernel_ties(self.kernel)
-        dropped = [
-            n
-            for n, argument in enumerate(self.block.arguments)
-            if n not in ties and _is_unused(argument)
-            if n >= self._before or isinstance(argument.type, ir.RankedTensorType)
-        ]
-        for n in reversed(dropped):
-            self.block.erase_argument(n)
-            del self._attributes[n], self.operands[n]
-        moved = [tie - sum(n < tie for n in dropped) for tie in ties]
-        self.kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(moved)
-        types = self._sign()
-        call, program = self.call, self.program
-        if names:
-            own = string(self.kernel.attributes["sym_name"])
-            call.location = self.kernel.location = ir.Location.fused([*locations, call.location])
-            program.rename(self.kernel, call, program.unique_name(f"fused{listed([*names, own])}"))
-        new = program.recall(call, self.kernel, self.operands, types)
-        for old, result in zip(call.results, new.results, strict=True):
+        for n, argument in reversed(list(enumerate(self.block.arguments))):
+            may_go = n >= self._before or isinstance(argument.type, ir.RankedTensorType)
+            if may_go and _is_unused(argument):
+                self.block.erase_argument(n)
+                del self._attributes[n], self.operands[n]
+        ties = [ir.BlockArgument(value).arg_number for value in self._returned]
+        self.kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(ties)
+        self._sign()
+        new = self.program.recall(
+            self.call, self.kernel, self.operands, [value.type for value in self._returned]
+        )
+        for old, result in zip(replaced, new.results, strict=True):
             old.replace_all_uses_with(result)
-        program.erase_call(call)
+        for call in (*readers, self.call):
+            self.program.erase_call(call)
+        if name:
+            new.location = self.kernel.location = ir.Location.fused(list(locations))
+            self.program.rename(self.kernel, new, self.program.unique_name(name))
         return new
 
-    def _sign(self) -> list[ir.Type]:
-        """Makes the signature agree with the arguments; returns the types of the results."""
-        tile, types = self.kernel.attributes["fuse.tile"], result_types(self.kernel)
-        set_signature(self.kernel, types, self._attributes)
+    @property
+    def _returned(self) -> list[ir.Value]:
+        """What the kernel returns: the arguments that it writes to."""
+        return list(self.block.operations[len(self.block.operations) - 1].operands)
+
+    def _sign(self) -> None:
+        """Makes the signature agree with the arguments and with what is returned."""
+        tile = self.kernel.attributes["fuse.tile"]
+        set_signature(self.kernel, [value.type for value in self._returned], self._attributes)
         self.kernel.attributes["fuse.tile"] = tile  # it says how the kernel is launched, and names no dims
-        return types
 
 
 def base_of(argument: ir.Value, type_: ir.Type) -> ir.Value:
