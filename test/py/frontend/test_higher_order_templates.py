@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 from compiling import Compiled
-from import_one import imported
+from import_one import graph_of, imported
 from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import (
@@ -141,7 +141,12 @@ def test_torchs_own_higher_order_ops_take_no_template():
 # ---- Helion ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(importlib.util.find_spec("helion") is None, reason="helion is not installed")
+needs_helion = pytest.mark.skipif(
+    importlib.util.find_spec("helion") is None, reason="helion is not installed"
+)
+
+
+@needs_helion
 @pytest.mark.parametrize("way", ["op", "configurations", "direct"])
 def test_what_is_around_a_helion_kernel_is_computed_in_it(way):
     import helion_softmax
@@ -155,3 +160,12 @@ def test_what_is_around_a_helion_kernel_is_computed_in_it(way):
     (graph,) = compiled.graphs
     assert (graph.launches_after, graph.externs, graph.fallbacks) == (1, 0, [])
     assert ("fuse.configs" in str(graph.module)) == (way == "configurations")
+
+
+@needs_helion
+def test_a_helion_kernel_with_a_tensor_of_its_own_is_run_by_torch():
+    import helion_softmax
+
+    with triton_without_a_gpu():
+        graph = imported(graph_of(helion_softmax.SCRATCH._opoverload, (torch.randn(8, 16),)))
+    assert [fallback.reason for fallback in graph.fallbacks] == ["its template declines"]

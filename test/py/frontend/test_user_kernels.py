@@ -178,6 +178,27 @@ def test_one_kernel_for_equal_launches():
     assert str(compiled.graphs[0].module).count('"tt.func"') == 1
 
 
+@pytest.mark.parametrize("cooperative", [False, True])
+def test_an_option_that_says_what_holds_anyway_is_no_reason_against_a_kernel(cooperative):
+    """Generators of kernels pass all options to all launches."""
+
+    def launched(x):
+        y = torch.empty_like(x)
+        add_kernel[(1,)](x, x, y, 64, block=64, launch_cooperative_grid=cooperative)
+        return y
+
+    compiled = Compiled(launched)
+    if cooperative:
+        with pytest.raises(AttributeError, match="_Driver"):  # torch asks for a stream
+            compiled(X)
+        assert "the launch has the option 'launch_cooperative_grid'" in compiled.graphs[0].remarks.render(
+            "text"
+        )
+    else:
+        torch.testing.assert_close(compiled(X), X * 2)
+        assert compiled.graphs[0].externs == 0
+
+
 def test_a_nested_region_launches_a_kernel():
     """The rewrite that writes in place does not look into sub-graphs: the kernel writes to a copy."""
     region = torch.compiler.nested_compile_region(lambda x, y: added(x, y) * 2)

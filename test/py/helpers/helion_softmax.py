@@ -20,11 +20,24 @@ def softmax(x: torch.Tensor) -> torch.Tensor:
     return out
 
 
+@helion.kernel(config=helion.Config(block_sizes=[1]))
+def with_scratch(x: torch.Tensor) -> torch.Tensor:
+    """It writes to a tensor that it does not return."""
+    out, scratch = torch.empty_like(x), torch.empty_like(x)
+    for row in hl.tile(x.size(0)):
+        scratch[row, :] = x[row, :] * 2
+        out[row, :] = x[row, :] + 1
+    return out
+
+
 CONFIGS = [helion.Config(block_sizes=[rows], num_warps=warps) for rows, warps in ((1, 4), (2, 4), (4, 8))]
 OPS = {
     "op": helion_op("template_tests::helion_softmax", softmax, torch.empty_like),
     "configurations": helion_op("template_tests::helion_softmax_tuned", softmax, torch.empty_like, CONFIGS),
 }
+
+
+SCRATCH = helion_op("template_tests::helion_scratch", with_scratch, torch.empty_like)
 
 
 def way(name: str, x: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
