@@ -1,5 +1,5 @@
 """Templates of higher-order ops, as which newer torch captures calls of other generators' kernels: Helion's
-own, where it is installed, and a stand-in of the same form.
+own, where it is installed, and a stand-in of the same form (``template_answers.py``).
 """
 
 import importlib.util

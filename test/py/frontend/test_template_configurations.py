@@ -1,4 +1,6 @@
-"""Templates that answer several kernels: each is a configuration, and what fuses is in all of them."""
+"""Templates that answer several kernels: each is a configuration, and what fuses is in all of them
+(``configurations.py``, ``template_answers.py``).
+"""
 
 from math import prod
 

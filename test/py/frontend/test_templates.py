@@ -1,6 +1,7 @@
 """Templates: the kernel of a custom op is the template's, and what is around the op is computed in it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -258,6 +259,10 @@ def forgetful(call):
         (
             {"arguments": lambda c: {**answer(c), "w": torch.ones(100)}},
             "expected the argument 'w' to be a tensor of the call, got a torch.Tensor",
+        ),
+        (
+            {"arguments": lambda c: {**answer(c), "w": replace(c["w"])}},
+            "the argument 'w' is the tensor 'w' of another call",
         ),
         ({"grid": ()}, r"expected a grid of one to three extents, got \(\)"),
         ({"grid": 5}, "expected a grid of one to three extents, got 5"),

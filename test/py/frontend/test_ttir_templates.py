@@ -1,4 +1,6 @@
-"""Templates that answer with TTIR: it becomes a kernel of the module as a function of Triton's does."""
+"""Templates that answer with TTIR: it becomes a kernel of the module as a function of Triton's does
+(``given_ttir.py``, ``ttir_arguments.py``, ``ttir_function.py``).
+"""
 
 import re
 
