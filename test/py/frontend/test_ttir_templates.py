@@ -89,12 +89,13 @@ def test_the_key_of_a_program_has_the_text():
             template(n=1.5),
             "'scaled' at its TTIR: its argument 3 is of type i32, and 'n' of type f32 or f64",
         ),
+        (template(n=True), "'scaled' at its TTIR: its argument 3 is of type i32, and 'n' of type i1"),
         (
             template(TEXT.replace("ptr<f32>", "ptr<f16>").replace("64xf32", "64xf16").replace("f32", "f16")),
             "'scaled' at its TTIR: its argument 0 is of type !tt.ptr<f16>, and 'x' of type !tt.ptr<f32>",
         ),
     ],
-    ids=["verifier", "parser", "empty", "missing", "number", "elements"],
+    ids=["verifier", "parser", "empty", "missing", "number", "bool", "elements"],
 )
 def test_a_wrong_text_is_one_located_sentence(answer, said, capfd):
     with registered(SCALED, answer), pytest.raises(TemplateError) as raised:
