@@ -147,7 +147,7 @@ needs_helion = pytest.mark.skipif(
 
 
 @needs_helion
-@pytest.mark.parametrize("way", ["op", "configurations", "direct"])
+@pytest.mark.parametrize("way", ["op", "configurations", "default", "direct"])
 def test_what_is_around_a_helion_kernel_is_computed_in_it(way):
     import helion_softmax
 

@@ -30,10 +30,19 @@ def with_scratch(x: torch.Tensor) -> torch.Tensor:
     return out
 
 
+@helion.kernel()
+def without_configurations(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    for row in hl.tile(x.size(0)):
+        out[row, :] = torch.softmax(x[row, :], dim=1)
+    return out
+
+
 CONFIGS = [helion.Config(block_sizes=[rows], num_warps=warps) for rows, warps in ((1, 4), (2, 4), (4, 8))]
 OPS = {
     "op": helion_op("template_tests::helion_softmax", softmax, torch.empty_like),
     "configurations": helion_op("template_tests::helion_softmax_tuned", softmax, torch.empty_like, CONFIGS),
+    "default": helion_op("template_tests::helion_default", without_configurations, torch.empty_like),
 }
 
 
