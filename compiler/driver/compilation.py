@@ -23,6 +23,7 @@ from ..fx.saved_strides import result_strides
 from ..ir.context import make_context
 from ..ir.storage import functions_of
 from ..mlir import ir
+from ..report.dependences_svg import draw_dependences
 from ..report.schedule import schedule_of
 from ..report.schedule_svg import draw_schedule
 from ..rewrites.layouts.choose import choose_layouts
@@ -121,6 +122,7 @@ def _compile_rewritten(request: Request) -> Compilation:
         program.dump(dump)
         hardware = hardware_named(hardware_model_of(request))
         (dump / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, request.name))
+        (dump / "dependences.svg").write_text(draw_dependences(module, request.name))
         describe(dump, _about(launches_before, ran))
     return Compilation(
         _interface(request, imported),

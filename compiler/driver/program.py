@@ -154,6 +154,12 @@ class CompiledGraph:
 
         return draw_schedule(schedule_of(self.module), hardware_named(hardware), self.name)
 
+    def dependences_svg(self) -> str:
+        """A picture of why the calls run in their order, as SVG: which call has to follow which, and why."""
+        from ..report.dependences_svg import draw_dependences
+
+        return draw_dependences(self.module, self.name)
+
     @property
     def launches_after(self) -> int:
         return sum(launch.kind == "kernel" for launch in self.launches)

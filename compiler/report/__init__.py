@@ -1,4 +1,4 @@
-"""Reports about a compiled program: dependences as text, the schedule as data and as a drawing.
+"""Reports about a compiled program: dependences and users' kernels as text, the schedule as data; drawings.
 
 Imports ``analysis``; ``driver`` and ``tools`` import it.
 """

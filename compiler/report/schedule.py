@@ -104,18 +104,23 @@ class _Reader:
         ):
             for value in values:
                 if isinstance(value.type, ir.RankedTensorType):
-                    buffer = self.buffer(value, next(iter(node_names(op.location)), launch.name), graph)
+                    buffer = self.buffer(value, launch, graph)
                     buffer.last = len(self.rows)
                     if buffer not in touched:
                         touched.append(buffer)
         self.rows.append(row)
 
-    def buffer(self, value: ir.Value, made_by: str, graph: _Graph) -> Buffer:
-        """The buffer behind a value; a new one starts at the current row."""
+    def buffer(self, value: ir.Value, launch: Launch, graph: _Graph) -> Buffer:
+        """The buffer behind a value; a new one starts at the current row, with the name of the FX node that
+        it was made for.
+        """
         root = graph.storage.root(value)
         if root not in self.buffers:
             argument = isinstance(root, ir.BlockArgument)
-            name = f"argument {ir.BlockArgument(root).arg_number}" if argument else made_by
+            if argument:
+                name = f"argument {ir.BlockArgument(root).arg_number}"
+            else:
+                name = next(iter(node_names(root.owner.location)), launch.name)
             row = len(self.rows)
             self.buffers[root] = Buffer(
                 name, "argument" if argument else "temporary", _bytes(root, graph.hints), row, row

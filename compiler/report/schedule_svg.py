@@ -2,20 +2,33 @@
 
 A row is a launch; time goes from top to bottom.  The bar of a row is its share of the estimated time, its
 text the bytes that it moves.  A column is memory: a bar reaches from the first launch that accesses a buffer
-to the last one.  A full dot marks a write, a ring a read.  Buffers that are never alive together share a
-column.  The strip beside the columns shows what the program has allocated while the row runs.  Pointing at a
-part shows its description.
+to the last one, and bears the number of the buffer.  A full dot marks a write, a ring a read.  Buffers that
+are never alive together share a column; a list below the rows says what each is.  The strip beside the
+columns shows what the program has allocated while the row runs.  Pointing at a part shows its description.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
 from ..base.hardware import Hardware
 from ..base.launch import line_text
 from .schedule import Buffer, Row, Schedule
+from .svg_rows import (
+    COLUMN,
+    ROW,
+    TOP,
+    clipped,
+    columns,
+    dot,
+    heads,
+    legend,
+    legend_width,
+    middle,
+    page,
+    square,
+)
 
-ROW, COLUMN, TOP = 18, 11, 56
-NAMES, TIMES, HELD = 330, 150, 90
+NAMES, TIMES, HELD, GAP = 330, 190, 90, 12
 
 COLORS = {
     "kernel": "#4c78a8",
@@ -26,51 +39,57 @@ COLORS = {
     "result": "#54a24b",
     "held": "#e45756",
 }
+WRITTEN, READ = "#222", "#fff"
+SIGNS = (
+    (square(COLORS["kernel"]), "kernel"),
+    (square(COLORS["torch"]), "torch op"),
+    (square(COLORS["group"]), "ordered group"),
+    (square(COLORS["argument"]), "memory of the caller"),
+    (square(COLORS["temporary"]), "memory of the program"),
+    (square(COLORS["result"]), "memory that is returned"),
+    (dot(0, 0, WRITTEN), "written"),
+    (dot(0, 0, READ), "read"),
+)
 
 
 def draw_schedule(schedule: Schedule, hardware: Hardware, title: str = "schedule") -> str:
     """The picture as SVG.  Times are roofline estimates on ``hardware``."""
     seconds = [_seconds(row, hardware) for row in schedule.rows]
     held = [schedule.held(number) for number in range(len(schedule.rows))]
-    columns = _columns(schedule.buffers)
-    left = NAMES + TIMES + HELD + 3 * COLUMN
-    width = left + COLUMN * (max(columns, default=0) + 2)
-    height = TOP + ROW * len(schedule.rows) + ROW
+    placed = columns([(b.first, b.last) for b in schedule.buffers])
+    left = NAMES + TIMES + HELD + 3 * GAP
+    numbers = {id(b): number for number, b in enumerate(schedule.buffers)}
+    x = {id(b): left + COLUMN * c for c, b in zip(placed, schedule.buffers, strict=True)}
     moved = sum(row.launch.estimate.bytes for row in schedule.rows if row.launch.estimate)
     summary = (
-        f"{len(schedule.rows)} launches, {amount(moved)} moved, at least {sum(seconds) * 1e6:.1f} us on "
+        f"{len(schedule.rows)} launches, {amount(moved)} moved, at least {duration(sum(seconds))} on "
         f"{hardware.name}, at most {amount(max(held, default=0))} allocated"
     )
     body = [
-        f'<text x="8" y="18" class="title">{escape(title)}</text>',
-        f'<text x="8" y="34">{escape(summary)}</text>',
-        *_heads(left),
-        *_legend(),
-        *(_stripe(number) for number in range(1, len(schedule.rows), 2)),
+        *heads(
+            (
+                (8, "launch"),
+                (NAMES, "bytes moved, least time"),
+                (NAMES + TIMES + GAP, "allocated"),
+                (left - 2, "memory"),
+            )
+        ),
+        *legend(SIGNS),
+        *(part for b in schedule.buffers for part in _bar(numbers[id(b)], b, x[id(b)])),
     ]
-    for number, buffer in zip(columns, schedule.buffers, strict=True):
-        body.append(_bar(buffer, left + COLUMN * number))
-    x = {id(b): left + COLUMN * number for number, b in zip(columns, schedule.buffers, strict=True)}
+    most, longest = max(held, default=0) or 1, max(seconds, default=0) or 1.0
     for number, row in enumerate(schedule.rows):
-        share = seconds[number] / max(seconds, default=0) if any(seconds) else 0.0
-        most = max(held) or 1
         body.append(f'<g class="row" id="launch{number}">')
-        body += _row(number, row, share, seconds[number], held[number], held[number] / most)
-        y = _middle(number)
-        body += [_dot(x[id(b)], y, "#222", b) for b in row.writes]
-        body += [_dot(x[id(b)], y, "#fff", b) for b in row.reads if b not in row.writes]
+        body += _row(
+            number, row, seconds[number] / longest, seconds[number], held[number], held[number] / most
+        )
+        y = middle(number)
+        for touched, fill in ((row.writes, WRITTEN), ([b for b in row.reads if b not in row.writes], READ)):
+            body += [dot(x[id(b)] + 0.5, y, fill, _told(numbers[id(b)], b)) for b in touched]
         body.append("</g>")
-    style = "text{font:11px sans-serif;fill:#222}.title{font-weight:bold;font-size:13px}.small{fill:#666}"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{max(width, 700)}" height="{height}">',
-            f"<style>{style}</style>",
-            '<rect width="100%" height="100%" fill="#fff"/>',
-            *body,
-            "</svg>",
-            "",
-        ]
-    )
+    notes = [_told(numbers[id(b)], b) for b in schedule.buffers]
+    width = max(left + COLUMN * (max(placed, default=0) + 1), legend_width(SIGNS))
+    return page(title, summary, body, width, len(schedule.rows), notes)
 
 
 def amount(count: int) -> str:
@@ -83,78 +102,55 @@ def amount(count: int) -> str:
     return f"{value:.3g} {unit}"
 
 
+def duration(seconds: float) -> str:
+    """A time in readable form: three digits and a unit."""
+    value, unit = seconds * 1e9, "ns"
+    for unit in ("ns", "us", "ms", "s"):
+        if value < 999.5 or unit == "s":
+            break
+        value /= 1000
+    return f"{value:.3g} {unit}"
+
+
 def _seconds(row: Row, hardware: Hardware) -> float:
     return row.launch.estimate.seconds(hardware) if row.launch.estimate else 0.0
 
 
-def _columns(buffers: Sequence[Buffer]) -> list[int]:
-    """A column for each buffer: the first that is free when its life begins."""
-    free_from: list[int] = []
-    found = [0] * len(buffers)
-    for number in sorted(range(len(buffers)), key=lambda n: (buffers[n].first, n)):
-        buffer = buffers[number]
-        column = next((c for c, row in enumerate(free_from) if row <= buffer.first), len(free_from))
-        if column == len(free_from):
-            free_from.append(0)
-        free_from[column] = buffer.last + 1
-        found[number] = column
-    return found
-
-
-def _middle(row: int) -> float:
-    return TOP + ROW * row + ROW / 2
-
-
 def _row(number: int, row: Row, share: float, seconds: float, held: int, held_share: float) -> Iterator[str]:
-    launch, y = row.launch, _middle(number)
-    cost = f"{amount(launch.estimate.bytes)}, {seconds * 1e6:.2f} us" if launch.estimate else "not estimated"
+    launch, y = row.launch, middle(number)
+    cost = f"{amount(launch.estimate.bytes)}, {duration(seconds)}" if launch.estimate else "not estimated"
     where = "\n".join(map(line_text, launch.lines)) or "no line of the program"
-    tip = f"{launch.name}\n{', '.join(launch.nodes)}\n{where}\n{cost}"
-    name = launch.name if len(launch.name) <= 44 else launch.name[:43] + "…"
-    yield f'<text x="8" y="{y + 4}">{number} {escape(name)}<title>{escape(tip)}</title></text>'
+    told = f"{launch.name}\n{', '.join(launch.nodes)}\n{where}\n{cost}"
+    tip = f"<title>{escape(told)}</title>"
+    yield f'<text x="8" y="{y + 4}">{escape(clipped(f"{number} {launch.name}", NAMES - 12))}{tip}</text>'
     color = COLORS.get(launch.kind, COLORS["group"])
     bar = f'x="{NAMES}" y="{y - 6}" width="{max(1.0, share * TIMES):.1f}" height="12"'
     yield f'<rect {bar} fill="{color}" fill-opacity="0.5"/>'
-    yield f'<text x="{NAMES + 4}" y="{y + 4}">{escape(cost)}<title>{escape(tip)}</title></text>'
-    x = NAMES + TIMES + COLUMN
+    yield f'<text x="{NAMES + 4}" y="{y + 4}">{escape(cost)}{tip}</text>'
+    x = NAMES + TIMES + GAP
     yield (
         f'<rect x="{x}" y="{y - 6}" width="{held_share * HELD:.1f}" height="12" fill="{COLORS["held"]}" '
         f'fill-opacity="0.35"><title>{amount(held)} allocated</title></rect>'
     )
 
 
-def _bar(buffer: Buffer, x: float) -> str:
+def _bar(number: int, buffer: Buffer, x: float) -> Iterator[str]:
     y, height = TOP + ROW * buffer.first + 3, ROW * (buffer.last - buffer.first + 1) - 6
-    return (
+    told = f"<title>{escape(_told(number, buffer))}</title>"
+    yield (
         f'<rect class="buffer" x="{x - 2}" y="{y}" width="5" height="{max(height, 4)}" rx="2" '
-        f'fill="{COLORS[buffer.kind]}"><title>{escape(_told(buffer))}</title></rect>'
+        f'fill="{COLORS[buffer.kind]}">{told}</rect>'
     )
+    yield f'<text x="{x + 6}" y="{y + 9}" class="mark">{_name(number)}{told}</text>'
 
 
-def _dot(x: float, y: float, fill: str, buffer: Buffer) -> str:
-    return (
-        f'<circle cx="{x + 0.5}" cy="{y}" r="3.2" fill="{fill}" stroke="#222"><title>{escape(_told(buffer))}'
-        "</title></circle>"
-    )
+def _name(number: int) -> str:
+    """What a buffer is called beside its bar."""
+    return f"m{number}"
 
 
-def _told(buffer: Buffer) -> str:
-    return f"{buffer.name}: {buffer.kind}, {amount(buffer.bytes)}, launches {buffer.first} to {buffer.last}"
-
-
-def _heads(left: float) -> Iterator[str]:
-    heads = ((8, "launch"), (NAMES, "bytes moved, estimated time"), (NAMES + TIMES + COLUMN, "allocated"))
-    for x, text in (*heads, (left, "memory")):
-        yield f'<text x="{x}" y="{TOP - 6}" class="small">{text}</text>'
-
-
-def _stripe(row: int) -> str:
-    return f'<rect x="0" y="{TOP + ROW * row}" width="100%" height="{ROW}" fill="#f4f4f4"/>'
-
-
-def _legend() -> Iterator[str]:
-    x = 8.0 + NAMES
-    for name in ("kernel", "torch", "argument", "temporary", "result"):
-        yield f'<rect x="{x}" y="9" width="9" height="9" fill="{COLORS[name]}"/>'
-        yield f'<text x="{x + 12}" y="18" class="small">{name}</text>'
-        x += 74
+def _told(number: int, buffer: Buffer) -> str:
+    what = {"argument": "of the caller", "temporary": "of the program", "result": "returned"}[buffer.kind]
+    first, last = buffer.first, buffer.last
+    used = f"launch {first}" if first == last else f"launches {first} to {last}"
+    return f"{_name(number)}: {buffer.name}, {what}, {amount(buffer.bytes)}, {used}"

@@ -1,6 +1,7 @@
 """The schedule as data, and its picture: every launch once, every buffer from its first touch to its last."""
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -9,7 +10,7 @@ from compiling import Compiled
 
 from fuse_mlir.compiler.base.hardware import PRESETS
 from fuse_mlir.compiler.report.schedule import schedule_of
-from fuse_mlir.compiler.report.schedule_svg import amount, draw_schedule
+from fuse_mlir.compiler.report.schedule_svg import SIGNS, amount, draw_schedule, duration
 
 
 def two_products(x, w, v):
@@ -64,14 +65,47 @@ def test_the_picture_has_every_launch_and_buffer():
     assert text == draw_schedule(schedule, PRESETS["h200"], graph.name)
     root = ElementTree.fromstring(text)
     space = "{http://www.w3.org/2000/svg}"
-    rows = [g.get("id") for g in root.iter(f"{space}g")]
-    assert rows == [f"launch{n}" for n in range(len(schedule.rows))]
+    rows = [g for g in root.iter(f"{space}g") if g.get("class") == "row"]
+    assert [g.get("id") for g in rows] == [f"launch{n}" for n in range(len(schedule.rows))]
     assert len(re.findall('class="buffer"', text)) == len(schedule.buffers)
     dots = sum(len({*row.reads, *row.writes}) for row in schedule.rows)
-    assert len(list(root.iter(f"{space}circle"))) == dots
+    assert sum(len(list(g.iter(f"{space}circle"))) for g in rows) == dots
     moved = sum(row.launch.estimate.bytes for row in schedule.rows)
     assert f"{len(rows)} launches, {amount(moved)} moved" in text
     assert "test_schedule.py" in text, "pointing at a launch names the user's lines"
+
+
+def test_what_is_drawn_has_a_name():
+    """A bar of memory has the number of its buffer, a list says what that is, the legend has all signs."""
+    graph = graph_of(two_products, (8, 4), (4, 6), (6, 2))
+    buffers = schedule_of(graph.module).buffers
+    text = graph.schedule_svg("h200")
+    said = [t.text or "" for t in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")]
+    for number, buffer in enumerate(buffers):
+        assert any(t.startswith(f"m{number}<") for t in re.findall('class="mark">(.*)', text))
+        [line] = [t for t in said if t.startswith(f"m{number}: ")]
+        assert line.startswith(f"m{number}: {buffer.name}, ") and amount(buffer.bytes) in line
+    assert {b.name for b in buffers if b.kind == "result"} == {"sum_1", "sin"}
+    assert {meaning for _, meaning in SIGNS} <= set(said)
+
+
+def test_the_head_of_a_column_ends_where_the_next_begins():
+    text = graph_of(two_products, (8, 4), (4, 6), (6, 2)).schedule_svg("h200")
+    heads = re.findall(r'<text x="([\d.]+)" y="70" class="small">([^<]+)<', text)
+    assert len(heads) == 4
+    for (x, head), (following, _) in pairwise(heads):
+        assert float(x) + 6.7 * len(head) < float(following)
+
+
+def test_no_time_is_rounded_to_nothing():
+    assert [duration(t) for t in (0.0, 3.14159e-11, 9.996e-7, 2.5e-6, 1.25e-2, 1500.0)] == [
+        "0 ns",
+        "0.0314 ns",
+        "1 us",
+        "2.5 us",
+        "12.5 ms",
+        "1.5e+03 s",
+    ]
 
 
 def test_buffers_that_live_at_once_have_columns_of_their_own():
