@@ -175,3 +175,29 @@ module attributes {fuse.device = "cpu"} {
     return %out : tensor<8x64xf32>
   }
 }
+
+// -----
+
+// A tile names the dims that the kernel had, so it goes with them.
+// CHECK-LABEL: func.func private @tiled_by_hand
+// CHECK-NOT: fuse.tile
+// CHECK: fuse.dims = {d0 = "512"}
+// CHECK-NOT: fuse.tile
+// CHECK: "fuse.load"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x64xf32>
+    %y = call @tiled_by_hand(%x, %o) : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+    return %y : tensor<8x64xf32>
+  }
+  func.func private @tiled_by_hand(%x: tensor<8x64xf32>, %o: tensor<8x64xf32>) -> tensor<8x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>,
+                  fuse.tile = {axes = [{block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 64 : i64, dims = ["d1"], kind = "grid"}], num_stages = 1 : i64, num_warps = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+    %r = arith.negf %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1) -> tensor<8x64xf32>
+    return %out : tensor<8x64xf32>
+  }
+}

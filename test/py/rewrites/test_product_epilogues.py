@@ -211,6 +211,10 @@ def silu_spelled_out(x):
     return x / (1 + torch.exp(0.0 - x))
 
 
+def sigmoid_spelled_out(x):
+    return 1 / (1 + torch.exp(-x))
+
+
 def half_more(x):
     return 0.5 * x * (1.5 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0))))
 
@@ -250,6 +254,7 @@ def biased_by_rows(b, x, w):
     [
         *((behind(a), {}) for a in (F.gelu, F.silu, wrong_slope, wrong_power, of_two_values, read_inside)),
         *((behind(a), {}) for a in (by_sigmoid, silu_spelled_out, half_more, torch.tanh, torch.sigmoid)),
+        (behind(sigmoid_spelled_out), {}),
         *((behind(a), {}) for a in (read_in_float32, left_in_float32, clamped_on_both_sides)),
         (behind(read_before), {}),
         (scaled, {}),
