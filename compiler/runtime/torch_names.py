@@ -125,7 +125,8 @@ def torch_object(
     if kind == "object":
         if name not in objects:
             raise RunError(
-                f"the module names the object {name!r}, which was not handed over with it", location
+                f"the module names the object {name!r}, which only the process that compiled the graph has",
+                location,
             )
         return objects[name]
     if kind in ("dtype", "layout", "memory_format"):

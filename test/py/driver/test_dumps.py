@@ -10,6 +10,7 @@ import fuse_mlir
 from fuse_mlir.compiler.base.options import OptionError
 from fuse_mlir.compiler.driver import dumps
 from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.tools import fuse_opt, fuse_run
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 X = torch.ones(4, 6)
@@ -161,3 +162,22 @@ def test_what_is_no_folder_is_an_error_of_the_option(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OptionError, match=r"option 'dump': cannot write to folder '.*file': File exists"):
         dumps.new_folder(tmp_path / "file", "forward")
+
+
+def test_a_dump_with_an_object_of_the_host_replays_and_says_why_it_does_not_run(tmp_path, capsys):
+    """Its branches are sub-graphs that this process holds, as torch runs a predicate of another type."""
+
+    def chosen(x):
+        return torch.cond(x.sum(), lambda x: x.sin(), lambda x: x.cos(), (x,)) + 1
+
+    dump(tmp_path, chosen)
+    first, *others = sorted((tmp_path / "inference-0").glob("*.mlir"))
+    assert '#fuse.torch<"object:' in first.read_text()
+    pipeline = "--default-pipeline=scheduled"
+    assert fuse_opt.main([str(first), pipeline, "--mlir-print-debuginfo"]) == 0
+    assert capsys.readouterr().out == others[-1].read_text()
+    for file in (first, others[-1]):
+        assert fuse_run.main([str(file)]) == 1
+        error = capsys.readouterr().err
+        assert "names the object 'true_graph_0', which only the process that compiled the graph has" in error
+        assert f"{Path(__file__).name}:{chosen.__code__.co_firstlineno + 1}" in error

@@ -49,6 +49,11 @@ CASES = {
     "GELU of a bias": (lambda x, w, b: F.gelu(x @ w + b), (X, W, of(N)), 1),
     "a transposed residual": (lambda x, w, r: x @ w + r.t(), (X, W, of(N, M)), 1),
     "a residual of another rank": (lambda x, w, r: (x @ w).view(2, 16, N) + r, (X, W, of(2, 16, N)), 1),
+    "residuals in strided views": (
+        lambda x, w, r: x @ w + r[:, ::2] * r[:1, N:] + r.flip(0)[:, 1 : N + 1],
+        (X, W, of(M, 2 * N)),
+        1,
+    ),
     "row and column scales": (lambda x, w, s, c: (x @ w) * s * c, (X, W, of(M, 1), of(N)), 1),
     "heads": (lambda x, w: (x @ w).view(2, 16, 3, 16).permute(0, 2, 1, 3).contiguous(), (X, W), 1),
     "two products and a gate": (lambda x, w, v: gated(x @ w, x @ v), (X, W, of(K, N)), 1),

@@ -116,6 +116,31 @@ def test_an_argument_that_is_written_must_be_static():
     assert reasons(module, static={0}) == [] and recorded(module, static={0}) == 1
 
 
+@torch.library.impl("fuse_graphs_test::fill_", "Meta", lib=LIBRARY)
+def fill_meta(x):
+    """It gives nothing."""
+
+
+def test_a_custom_op_that_only_writes_runs_between():
+    """It writes in place: between two recorded parts, whether its memory is of the program or a parameter."""
+
+    def filled(state, x):
+        own = x + 1
+        torch.ops.fuse_graphs_test.fill_(own)
+        torch.ops.fuse_graphs_test.fill_(state)
+        return own * state
+
+    module = planned(filled, torch.randn(6), torch.randn(6))
+    found = [(op, why) for op, why in reasons(module, static={0}) if not op.startswith("@")]
+    assert found == [("fuse_graphs_test.fill_.default", "it has an effect on the host")] * 2
+    cut = partitioned_plan(module, (0,))
+    assert recorded(module, static={0}) == len(cut.partitions) == 2
+    run = python_source(cut).partition("def run(")[2]
+    calls = ("partition_0(", "extern_fill__default(", "extern_fill__default_1(", "partition_1(")
+    assert [run.count(call) for call in calls] == [1] * 4
+    assert sorted(calls, key=run.index) == list(calls)
+
+
 def test_a_mask_as_an_index_waits():
     module = planned(
         lambda x, m: x.index_put((m,), torch.tensor(0.0)).cos(), torch.randn(6), torch.ones(6) > 0

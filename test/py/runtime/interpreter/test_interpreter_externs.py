@@ -113,7 +113,7 @@ def test_host_objects_by_name():
     objects = {"yes": lambda x: x + 1, "no": lambda x: x - 1}
     program = InterpretedProgram(module, objects=objects)
     assert torch.equal(program([True, X])[0], X + 1) and torch.equal(program([False, X])[0], X - 1)
-    with pytest.raises(RunError, match="names the object 'yes', which was not handed over"):
+    with pytest.raises(RunError, match="names the object 'yes', which only the process that"):
         InterpretedProgram(module)
 
 
