@@ -140,6 +140,19 @@ def test_products_that_stay(small_products, args):
     assert not values(chosen(torch.mm, *args), aten.constant_pad_nd.default)
 
 
+def test_a_padded_product_may_be_a_kernel(small_products):
+    """Layouts are chosen before a pass chooses who computes a product, which may still be a kernel."""
+
+    def head(x, w, b):
+        return (F.linear(x, w) + b).relu()
+
+    graphs = check(
+        head, *(drawn(*s, grad=False) for s in ((12, 16), (131, 16), (131,))), products="generated"
+    )
+    assert [(graph.externs, graph.fallbacks) for graph in graphs] == [(0, [])]
+    assert calls(graphs, "constant_pad_nd")
+
+
 def test_small_products_stay():
     assert not values(chosen(torch.mm, drawn(16, 131), drawn(131, 8)), aten.constant_pad_nd.default)
 
