@@ -313,26 +313,3 @@ def written(module: ir.Module, folder: Path, passes: list[Pass]) -> dict[str, by
     observer = DumpIR(folder)
     PassManager(passes or [Upstream("")], observers=[observer]).run(module)
     return {path.stem: path.read_bytes() for path in observer.written[: len(passes) + 1]}
-
-
-DETERMINISM = """
-import torch
-from compiling import Compiled
-from small_models import MLP, block
-def f(x, w):
-    return block(x, w), x.sum(0), (x * 2).amax(1)
-torch.manual_seed(0)
-runs = Compiled(f, dynamic=True), Compiled(MLP())
-runs[0](torch.randn(5, 16), torch.randn(16, 24))
-runs[1](torch.randn(3, 16)).sum().backward()
-for run in runs:
-    for graph in run.graphs:
-        print(graph.name, graph.remarks.render("yaml"))
-        print(graph.module.operation.get_asm(enable_debug_info=True))
-"""
-
-
-def test_two_processes_write_the_same_ir():
-    first, second = (python(DETERMINISM, PYTHONHASHSEED=seed, OMP_NUM_THREADS="1") for seed in ("1", "2"))
-    assert first.count("func.func @main") == 3
-    assert first == second

@@ -120,16 +120,17 @@ def without_places(text: str) -> str:
     return _PLACE.sub("PLACE", _LOCATION.sub("", text))
 
 
-def lines(names: Iterable[str]) -> Iterator[str]:
-    """The ledger's lines of some entries."""
-    every = entries()
-    for name in names:
-        for dynamic in (False, True):
-            for hardware in HARDWARE:
-                sizes = "dynamic" if dynamic else "static"
-                for graph, texts in artifacts(every[name], dynamic, hardware).items():
-                    hashes = (hashlib.sha256(texts[a].encode()).hexdigest()[:DIGITS] for a in ARTIFACTS)
-                    yield " ".join((name, sizes, hardware, graph, *hashes))
+#: What each entry is compiled for: its sizes, and a hardware model.
+TARGETS = tuple((sizes, hardware) for sizes in ("static", "dynamic") for hardware in HARDWARE)
+
+
+def lines(name: str, targets: Iterable[tuple[str, str]] = TARGETS) -> Iterator[str]:
+    """The ledger's lines of an entry."""
+    call = entries()[name]
+    for sizes, hardware in targets:
+        for graph, texts in artifacts(call, sizes == "dynamic", hardware).items():
+            hashes = (hashlib.sha256(texts[a].encode()).hexdigest()[:DIGITS] for a in ARTIFACTS)
+            yield " ".join((name, sizes, hardware, graph, *hashes))
 
 
 def header() -> str:
@@ -142,13 +143,14 @@ def committed() -> list[str]:
     return LEDGER.read_text().splitlines()
 
 
-def of(name: str) -> list[str]:
+def of(name: str, targets: Iterable[tuple[str, str]] = TARGETS) -> list[str]:
     """The committed lines of an entry."""
-    return [line for line in committed() if line.split(" ", 1)[0] == name]
+    wanted = [[name, *target] for target in targets]
+    return [line for line in committed() if line.split(" ")[:3] in wanted]
 
 
 def _lines(name: str) -> list[str]:
-    return list(lines([name]))
+    return list(lines(name))
 
 
 def main() -> int:

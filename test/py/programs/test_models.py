@@ -17,8 +17,15 @@ from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.bench.tolerance import judge, judge_all
 
 TINY = list(select(size="tiny"))
+#: Weights alone, a model of transformers with several inputs, buffers that are written, arguments that are.
+QUICK = ("mlp", "hf_bert_tiny", "resnet_bottleneck", "adam_step")
 COMPARABLE = [
-    pytest.param(case, mode == "training", id=f"{case.name}-{mode}")
+    pytest.param(
+        case,
+        mode == "training",
+        id=f"{case.name}-{mode}",
+        marks=() if case.name in QUICK else (pytest.mark.slow,),
+    )
     for case in TINY
     for mode in case.modes
     if not (case.random and mode == "training")
@@ -143,6 +150,7 @@ def test_adam_is_torch_adam(name):
 
 @pytest.mark.parametrize(("case", "training"), COMPARABLE)
 def test_matches_eager(case, training):
+    """`test_model_accuracy.py` has all cases in each run, by the same comparison."""
     report = compare(available(case), "aot_eager", training=training)
     assert report.passed, report.explain()
     assert (report.graphs, report.graph_breaks) == (1, 0)
