@@ -99,13 +99,13 @@ def test_without_a_message_in_training_and_in_a_branch(dynamic):
 @pytest.mark.parametrize("where", ("planned", "launch plan"))
 @pytest.mark.parametrize("dynamic", (False, True))
 def test_lanes_beyond_the_end_assert_nothing(where, dynamic):
-    """What those lanes read instead of `x` is 0, which is not positive."""
+    """What those lanes read instead of `x` is 0, which is not positive, and of `i` a place behind the end."""
 
     def function(x, i):
         positive(x)
-        return x[i] + 1
+        return x[i] + x[torch.where(i == 0, 7, i)]
 
-    index = torch.tensor([6, 0, -7])
+    index = torch.tensor([6, 1, -7])
     compiled = check(function, (GOOD, index), dynamic=dynamic, where=where)
     fails(compiled, BAD, index)
     line = function.__code__.co_firstlineno + 2
