@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from fuse_mlir.compiler.analysis.program.dependences import Dependences
-from fuse_mlir.compiler.analysis.program.overlap import Span, overlap_order
+from fuse_mlir.compiler.analysis.program.overlap import overlap_order
+from fuse_mlir.compiler.analysis.program.streams import Span
 from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.ir.context import make_context
@@ -49,8 +50,9 @@ def program() -> str:
 
 def spans(module: ir.Module) -> list[Span]:
     """What runs when, by the model."""
-    order = overlap_order(module, Dependences.of(module), hardware_named("h200"))
-    return order.spans(order.given.order)
+    deps = Dependences.of(module)
+    order = overlap_order(module, deps, hardware_named("h200"))
+    return order.spans(order.given.order, {node.index: node.name for node in deps.nodes})
 
 
 def picture() -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..compiler.analysis.cost.collectives import COALESCED
 from ..compiler.analysis.program.buckets import Buckets, name_of, written
 from ..compiler.analysis.program.dependences import Dependences, extern_name
-from ..compiler.analysis.program.peak_order import PeakOrder
+from ..compiler.analysis.program.peak_order import PeakOrder, StorageUses
 from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
@@ -138,7 +138,7 @@ class BucketCollectives(AnalysisPass):
                 ops=(first.name,), locations=(first.location,), collectives=len(buckets.kinds),
             )  # fmt: skip
             return order, given
-        memory = PeakOrder(buckets.deps, {}, without="wait")
+        memory = PeakOrder(StorageUses.of(buckets.deps, {}, without="wait"))
         limits = [peak + peak * self.memory // 100 for peak in memory.peaks(memory.program)]
         accepted, refused = list(given), 0
         for bucket in buckets.chosen(module, hardware, self.share, given):

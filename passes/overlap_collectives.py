@@ -39,7 +39,7 @@ class OverlapCollectives(AnalysisPass):
         %e = call @wait_1(%d, %v) : (tensor<64xf32>, tensor<8xf32>) -> tensor<64xf32>
         %f = call @second(%c, %e, %e1) : (..) -> tensor<8xf32>
 
-    ``compiler/analysis/program/overlap.py`` has the model of time and finds the order;
+    ``compiler/analysis/program/overlap_walk.py`` finds the order, by the model of time of ``streams.py``;
     ``compiler/base/transfers.py`` has the time of a collective.  ``memory``: how many percent the peak of
     memory may rise.  Dependences, tokens and effects hold, and collectives keep their order.
 
@@ -79,7 +79,7 @@ class OverlapCollectives(AnalysisPass):
             )  # fmt: skip
             return
         orders = overlap_order(module, deps, hardware)
-        before, after = orders.given, orders.best(self.memory)
+        before, after = orders.given, orders.best(orders.limits(self.memory))
         saved = before.timeline.seconds - after.timeline.seconds
         if saved <= 0 or 100 * saved < self.least * before.timeline.seconds:
             return

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.analysis.program.peak_order import PeakOrder
+from ..compiler.analysis.program.peak_order import PeakOrder, StorageUses
 from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.sizes import hints_of
@@ -51,7 +51,7 @@ class ReorderForPeak(AnalysisPass):
         program = analyses.get(Program)
         deps = Dependences.of(module)
         require_unplanned(deps, self.name)
-        orders = PeakOrder(deps, hints_of(program.main))
+        orders = PeakOrder(StorageUses.of(deps, hints_of(program.main)))
         before = orders.peaks(orders.program)
         order, after = orders.best()
         gains = [100 * (old - new) / max(old, 1) for old, new in zip(before, after, strict=True)]

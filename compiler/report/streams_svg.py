@@ -2,13 +2,13 @@
 
 The upper lane of an order has the calls, one after the other, and the waits that hold them up; the lower one
 has the collectives.  All orders have one scale of time, which is that of the model in
-``analysis/program/overlap.py``.
+``analysis/program/streams.py``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from ..analysis.program.overlap import Span
+from ..analysis.program.streams import Span
 
 LEFT, WIDTH, LANE, HEAD, GAP = 90, 800, 26, 24, 12
 #: Pixels that a letter takes.

@@ -77,9 +77,9 @@ class StorageUses:
 class PeakOrder:
     """Orders of the nodes of ``@main``, and their peaks of memory."""
 
-    def __init__(self, deps: Dependences, hints: Mapping[str, int], without: Reason | None = None) -> None:
-        self.uses = StorageUses.of(deps, hints, without)
-        self.program = list(self.uses.nodes)
+    def __init__(self, uses: StorageUses) -> None:
+        self.uses = uses
+        self.program = list(uses.nodes)
 
     def peaks(self, order: Sequence[int]) -> Peaks:
         """The peaks of an order of all nodes."""
@@ -88,14 +88,15 @@ class PeakOrder:
             kept=LiveBytes(len(order) + 1, own).peak, given=LiveBytes(len(order) + 1, own + arguments).peak
         )
 
-    def live_bytes(self, order: Sequence[int]) -> LiveBytes:
-        """Bytes alive while each node of an order runs, and the return after them; arguments left out."""
-        return LiveBytes(len(order) + 1, self._lifetimes(order)[0])
+    def live_bytes(self, order: Sequence[int], *, arguments: bool) -> LiveBytes:
+        """Bytes alive while each node of an order runs, and the return after them; of arguments too, or not."""
+        own, given = self._lifetimes(order)
+        return LiveBytes(len(order) + 1, own + given if arguments else own)
 
     def _lifetimes(self, order: Sequence[int]) -> tuple[list[Lifetime], list[Lifetime]]:
         """Of storage that the program takes, and of arguments."""
         end = len(order)  # where the return stands, which uses what it hands out
-        place = [end] * (self.program[-1] + 2 if self.program else 1)
+        place = [end] * (max(self.program, default=-1) + 2)
         for i, n in enumerate(order):
             place[n] = i
         own: list[Lifetime] = []

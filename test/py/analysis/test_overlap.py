@@ -7,7 +7,9 @@ import pytest
 
 from fuse_mlir.compiler.analysis.program.collective_order import Flights, raised, sunk
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, check_order
-from fuse_mlir.compiler.analysis.program.overlap import AHEAD, OverlapOrder, overlap_order
+from fuse_mlir.compiler.analysis.program.overlap import OverlapOrder, overlap_order
+from fuse_mlir.compiler.analysis.program.overlap_walk import AHEAD
+from fuse_mlir.compiler.analysis.program.peak_order import StorageUses
 from fuse_mlir.compiler.analysis.program.program_order import direct_dependences
 from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.base.remarks import Remarks
@@ -96,6 +98,11 @@ def drawn(seed: int) -> ir.Module:
     return module(body, [v for v in values if v not in written][-3:])
 
 
+def timed(deps: Dependences, seconds: dict[int, float]) -> OverlapOrder:
+    """Orders of nodes that take so long."""
+    return OverlapOrder(StorageUses.of(deps, {}, without="wait"), Flights.of(deps), seconds)
+
+
 def names(deps: Dependences, order: list[int]) -> list[str]:
     return [deps.nodes[n].name for n in order]
 
@@ -118,10 +125,10 @@ def test_orders_keep_dependences_memory_and_the_order_of_starts(seed: int) -> No
     assert_allowed(deps, raised(deps))
     orders = overlap_order(program, deps, H200)
     for percent in (0, 20, 1000):
-        best = orders.best(percent)
+        best = orders.best(orders.limits(percent))
         assert_allowed(deps, best.order)
         assert best.timeline.seconds <= orders.given.timeline.seconds
-        limits = [peak + peak * percent // 100 for peak in orders.given.peaks]
+        limits = orders.limits(percent)
         assert all(peak <= limit for peak, limit in zip(best.peaks, limits, strict=True))
 
 
@@ -180,7 +187,7 @@ def test_a_collective_runs_after_what_was_launched_before_it_and_after_the_one_b
     ]
     program = module(body, ["%p", "%q", "%z", "%w"])
     deps = Dependences.of(program)
-    given = OverlapOrder(deps, {}, {0: 1.0, 1: 10.0, 2: 20.0, 3: 4.0}).given.timeline
+    given = timed(deps, {0: 1.0, 1: 10.0, 2: 20.0, 3: 4.0}).given.timeline
     assert (given.seconds, given.exposed) == (31.0, 26.0)  # 1 + 10 + 20; beside them 4
 
 
@@ -193,8 +200,8 @@ def test_a_call_that_needs_no_wait_runs_first_and_one_far_behind_does_not() -> N
     body.append(f"%f = call @add(%b, %b) : ({T}, {T}) -> {T}")
     long, short = module(body, [before, "%f"]), module([*body[:3], body[-1]], ["%c0", "%f"])
     deps = Dependences.of(long)
-    orders = OverlapOrder(deps, {}, {n.index: 1.0 for n in deps.nodes})
-    assert orders.best(100) is orders.given
+    orders = timed(deps, {n.index: 1.0 for n in deps.nodes})
+    assert orders.best(orders.limits(100)) is orders.given
     near = Dependences.of(short)
-    orders = OverlapOrder(near, {}, {n.index: 1.0 for n in near.nodes})
-    assert names(near, orders.best(100).order) == ["start", "add", "wait", "add"]
+    orders = timed(near, {n.index: 1.0 for n in near.nodes})
+    assert names(near, orders.best(orders.limits(100)).order) == ["start", "add", "wait", "add"]

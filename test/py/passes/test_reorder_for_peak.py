@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, check_order
-from fuse_mlir.compiler.analysis.program.peak_order import PeakOrder
+from fuse_mlir.compiler.analysis.program.peak_order import PeakOrder, StorageUses
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
@@ -79,7 +79,7 @@ def test_dependences_hold_and_no_peak_rises(steps, returned):
         ReorderForPeak(least=0).run(after, Remarks())
         verify(after)
         assert check_order(after) is None
-        old, new = (PeakOrder(Dependences.of(m), {}) for m in (before, after))
+        old, new = (PeakOrder(StorageUses.of(Dependences.of(m), {})) for m in (before, after))
         pairs = list(zip(new.peaks(new.program), old.peaks(old.program), strict=True))
         assert all(now <= was for now, was in pairs)
         given_ = [torch.arange(4.0), torch.arange(1024.0)]

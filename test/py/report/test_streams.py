@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fuse_mlir.compiler.analysis.program.overlap import Span
+from fuse_mlir.compiler.analysis.program.streams import Span
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.report.streams_svg import draw_streams
