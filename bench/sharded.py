@@ -4,14 +4,13 @@ Two cases (`sharded_models.py`): a Llama of 8 layers whose parameters are sharde
 of tensor parallelism (`tensor`), in bfloat16. A step is a forward and a backward. Each way to run it is timed
 in all processes at once; the record holds, of rank 0:
 
-    {"case": "fsdp", "way": "fuse", "ms": .., "p10": .., "p90": .., "peak_mb": ..,
-     "communication_ms": .., "exposed_ms": .., "backward_communication_ms": .., "backward_exposed_ms": ..,
-     "error": ..}
+    {"case": "fsdp", "way": "fuse", "ms": .., "p10": .., "p90": .., "host_ms": .., "peak_mb": ..,
+     "error": .., what `sharded_profile.py` measures}
 
-`ms` is the median of the device time of a step. Communication is the union of the times of NCCL's kernels, by
-the profiler; what of it runs while no other kernel does is exposed. `error` is the distance of the gradients
-from those of float32, relative to their norm. `--small` tries the machinery on the CPU, with gloo, and
-profiles nothing.
+`ms` is the median of the device time of a step, among steps that follow each other; `host_ms` what the host
+takes to issue one. `error` is the distance of the gradients from those of float32, relative to their norm.
+Besides, the record has the times of single collectives (`sharded_links.py`). `--small` tries the machinery on
+the CPU, with gloo, and profiles nothing.
 """
 
 import argparse
@@ -34,7 +33,12 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.multiprocessing.spawn import spawn
 
+from .sharded_links import links
 from .sharded_models import SMALL, Sharded, Sizes, Split, Whole, drawn
+from .sharded_profile import profiled
+
+#: Steps that follow each other without waiting for the device.
+STEPS = 4
 
 #: Where Inductor reorders and buckets collectives.
 REORDER = {"reorder_for_compute_comm_overlap": True}
@@ -126,72 +130,47 @@ def distance(found: Sequence[Tensor], reference: Sequence[Tensor]) -> float:
     return (apart / sum(float(b.double().square().sum()) for b in reference)) ** 0.5
 
 
-def covered(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The union of spans of time, in order."""
-    found: list[tuple[float, float]] = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((start, end))
-    return found
-
-
-def exposed(
-    communication: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]
-) -> tuple[float, float]:
-    """The time of the first spans, and how much of it the second leave uncovered."""
-    total = sum(end - start for start, end in covered(communication))
-    both = sum(end - start for start, end in covered([*communication, *other]))
-    return total, both - sum(end - start for start, end in covered(other))
-
-
-def profiled(run: Callable[[], object]) -> tuple[float, float]:
-    """Milliseconds of communication while `run` runs, and how many of them are exposed."""
-    dist.barrier()
-    torch.cuda.synchronize()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        run()
-        torch.cuda.synchronize()
-    spans: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
-    for event in profile.events():
-        if event.device_type == torch.autograd.DeviceType.CUDA and not event.name.startswith("Mem"):
-            spans["nccl" in event.name].append((event.time_range.start, event.time_range.end))
-    total, left = exposed(spans[True], spans[False])
-    return total / 1e3, left / 1e3
-
-
 def timed(step: Callable[[], object], device: torch.device, seconds: float) -> dict[str, float]:
-    """The device time of steps, one after the other, in milliseconds. Every process takes as many."""
+    """The device time of steps, one after the other, and what the host takes to issue one, in milliseconds.
+    Every process takes as many.
+    """
     cuda = device.type == "cuda"
     times: list[float] = []
-    for turn in range(2, 2 + (20 if cuda else 2)):
+    issued: list[float] = []
+    for turn in range(20 if cuda else 2):
         dist.barrier()
         if cuda:
             first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             torch.cuda.synchronize()
             first.record()
+        began = time.perf_counter()
+        for _ in range(STEPS):
             step()
-            step()
+        issued.append((time.perf_counter() - began) * 1e3 / STEPS)
+        if cuda:
             last.record()
             torch.cuda.synchronize()
-            times.append(first.elapsed_time(last) / 2)
+            times.append(first.elapsed_time(last) / STEPS)
         else:
-            began = time.perf_counter()
-            step()
-            times.append((time.perf_counter() - began) * 1e3)
-        stop = torch.tensor(float(turn > 7 and sum(times) > seconds * 1e3), device=device)
+            times.append(issued[-1])
+        stop = torch.tensor(float(turn > 5 and sum(times) * STEPS > seconds * 1e3), device=device)
         dist.broadcast(stop, 0)
         if stop.item():
             break
     tenths = quantiles(times, n=10)
-    return {"ms": median(times), "p10": tenths[0], "p90": tenths[-1]}
+    return {"ms": median(times), "p10": tenths[0], "p90": tenths[-1], "host_ms": median(issued)}
 
 
-def measured(
-    case: str, way: Way, sizes: Sizes, device: torch.device, reference: Sequence[Tensor], seconds: float
-) -> dict[str, float]:
-    """One way to run a case."""
+def measure(
+    found: dict[str, Any],
+    case: str,
+    way: Way,
+    sizes: Sizes,
+    device: torch.device,
+    reference: Sequence[Tensor],
+    seconds: float,
+) -> None:
+    """One way to run a case; enters into `found` what it finds."""
     with contextlib.ExitStack() as stack:
         if way.config:
             from torch._inductor import config
@@ -202,16 +181,16 @@ def measured(
         model = built(case, way, sizes, device, torch.bfloat16)
         x = given(case, sizes, device, torch.bfloat16)
 
-        def step() -> None:
+        def step(between: Callable[[], None] = lambda: None) -> None:
             model.zero_grad(set_to_none=True)
-            loss_of(model, x).backward()
+            loss = loss_of(model, x)
+            between()
+            loss.backward()
 
         step()
         scale = dist.get_world_size() if way.wrapped else 1  # fully_shard averages
-        found: dict[str, float] = {
-            "first_seconds": time.perf_counter() - began,
-            "error": distance([g * scale for g in gradients(model)], reference),
-        }
+        found["first_seconds"] = time.perf_counter() - began
+        found["error"] = distance([g * scale for g in gradients(model)], reference)
         step()
         if device.type == "cuda":
             torch.cuda.synchronize()
@@ -219,13 +198,7 @@ def measured(
         found |= timed(step, device, seconds)
         if device.type == "cuda":
             found["peak_mb"] = torch.cuda.max_memory_allocated() / 2**20
-            names = ("communication_ms", "exposed_ms")
-            found |= dict(zip(names, profiled(step), strict=True))
-            model.zero_grad(set_to_none=True)
-            loss = loss_of(model, x)
-            backward = profiled(loss.backward)
-            found |= dict(zip((f"backward_{name}" for name in names), backward, strict=True))
-        return found
+            found |= profiled(step)
 
 
 def reference_of(case: str, sizes: Sizes, device: torch.device) -> list[Tensor]:
@@ -250,7 +223,8 @@ def process(rank: int, arguments: argparse.Namespace, store: str) -> None:
     sizes, began = SMALL if arguments.small else Sizes(), time.perf_counter()
     record: dict[str, Any] = {
         "command": sys.argv[1:], "torch": torch.__version__, "processes": arguments.processes,
-        "device": torch.cuda.get_device_name() if cuda else "cpu", "cases": [],
+        "device": torch.cuda.get_device_name() if cuda else "cpu", "commit": arguments.commit,
+        "links": links(device), "cases": [],
     }  # fmt: skip
     for case in arguments.cases.split(","):
         reference = reference_of(case, sizes, device)
@@ -265,7 +239,7 @@ def process(rank: int, arguments: argparse.Namespace, store: str) -> None:
                 entry["skipped"] = "the time limit"
             else:
                 try:
-                    entry |= measured(case, way, sizes, device, reference, arguments.seconds)
+                    measure(entry, case, way, sizes, device, reference, arguments.seconds)
                 except Exception as error:  # the others are worth having
                     entry["failed"] = f"{type(error).__name__}: {error}"[:2000]
             gc.collect()
@@ -280,8 +254,9 @@ def process(rank: int, arguments: argparse.Namespace, store: str) -> None:
 
 def line(entry: Mapping[str, Any]) -> str:
     """An entry as one line of text."""
+    told = [entry[key] for key in ("failed", "skipped") if key in entry]
     numbers = " ".join(f"{k}={v:.4g}" for k, v in entry.items() if isinstance(v, float))
-    return f"{entry['case']:7} {entry['way']:18} {numbers or entry.get('failed') or entry.get('skipped')}"
+    return f"{entry['case']:7} {entry['way']:18} {' '.join([numbers, *told])}"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -291,7 +266,8 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--cases", default=",".join(CASES))
     found.add_argument("--ways", default=",".join(WAYS))
     found.add_argument("--seconds", type=float, default=2.0, help="of timing, for each way")
-    found.add_argument("--time-limit", type=float, default=200.0, help="starts nothing after so many seconds")
+    found.add_argument("--time-limit", type=float, default=400.0, help="starts nothing after so many seconds")
+    found.add_argument("--commit", default="", help="what is measured, for the record")
     found.add_argument("--small", action="store_true", help="tiny sizes, on the CPU")
     return found
 
