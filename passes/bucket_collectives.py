@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.cost.collectives import COALESCED
+from ..compiler.analysis.program.bucket_trial import REFUSED, Trial
 from ..compiler.analysis.program.buckets import Buckets, name_of, written
 from ..compiler.analysis.program.dependences import Dependences, extern_name
-from ..compiler.analysis.program.peak_order import PeakOrder, StorageUses
 from ..compiler.analysis.program.program_order import sequence
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import func, ir
@@ -41,9 +40,12 @@ class BucketCollectives(AnalysisPass):
         %e = call @wait_1(%a#1, %v) : (tensor<128xf32>, tensor<16xf32>) -> tensor<128xf32>
 
     The call is torch's ``all_gather_into_tensor_coalesced`` or its like, which takes the latency of the links
-    once and copies nothing.  A bucket takes in starts, in program order, while the latency is more than
-    ``share`` percent of its time by the model of ``compiler/base/transfers.py``.  The rest of the program
-    keeps its order, except that what depends on a bucket comes behind it.
+    once and copies nothing.  A bucket takes in starts, in program order, while what a start costs, latency
+    and the host's time, is more than ``share`` percent of its time by the model of
+    ``compiler/base/transfers.py``.  It is kept if the schedule of the whole program says so
+    (``compiler/analysis/program/bucket_trial.py``): calls may wait no longer for it than the host saves; else
+    its halves are tried.  The rest of the program keeps its order, except that what depends on a bucket comes
+    behind it.
 
     Calls with one number ``fuse.bucket`` become one bucket, whatever the model says.
 
@@ -54,21 +56,23 @@ class BucketCollectives(AnalysisPass):
        a token, reads a tensor with gaps, or is used by anything but waits.  So what torch's own passes have
        bucketed or ordered stays;
     3. where a size of ``@main`` is symbolic: hints may differ between the processes that run it;
-    4. where the peak of memory would rise by more than ``memory`` percent, bucket by bucket.
+    4. where the peak of memory would rise by more than ``memory`` percent;
+    5. where calls would wait longer for a bucket than its starts cost one by one.
 
     Buckets may change the order of starts.  All processes of the group have to run the same graph, so the
     default pipeline leaves this pass out; the option ``collectives="bucket"`` puts it in.
 
-    Remarks: ``passed: bucketed`` for each bucket; ``missed: symbolic-sizes`` and ``missed: memory``.  Raises
-    PassError where memory is planned, and where calls with one ``fuse.bucket`` cannot start as one, for
-    instance ``bucket-collectives: bucket 0 is over two groups: "0" and "1"``.
+    Remarks: ``passed: bucketed`` for each bucket; ``missed: symbolic-sizes``, ``missed: memory`` and
+    ``missed: slower``, with how many collectives stay by themselves.  Raises PassError where memory is
+    planned, and where calls with one ``fuse.bucket`` cannot start as one, for instance ``bucket-collectives:
+    bucket 0 is over two groups: "0" and "1"``.
     """
 
     name: ClassVar[str] = "bucket-collectives"
     numerics: ClassVar[Numerics] = "reassociates"
     hardware: str = "generic"
     share: Count = 25
-    memory: Count = 5
+    memory: Count = 0
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -77,9 +81,9 @@ class BucketCollectives(AnalysisPass):
         program = analyses.get(Program)
         deps = Dependences.of(module)
         require_unplanned(deps, self.name)
-        buckets = Buckets(deps)
+        buckets = Buckets(module, deps, hardware)
         given = self._given(buckets)
-        order, chosen = self._chosen(module, program, buckets, given, hardware, remarks)
+        order, chosen = self._chosen(program, buckets, given, remarks)
         if order is None:
             first = deps.nodes[given[0][0]]
             raise PassError(
@@ -118,13 +122,7 @@ class BucketCollectives(AnalysisPass):
         return [members for members in found.values() if len(members) > 1]
 
     def _chosen(
-        self,
-        module: ir.Module,
-        program: Program,
-        buckets: Buckets,
-        given: list[list[int]],
-        hardware: Hardware,
-        remarks: Remarks,
+        self, program: Program, buckets: Buckets, given: list[list[int]], remarks: Remarks
     ) -> tuple[list[int] | None, list[list[int]]]:
         """An order of the nodes with a place, and the buckets in it; no order where the given buckets
         allow none."""
@@ -138,23 +136,16 @@ class BucketCollectives(AnalysisPass):
                 ops=(first.name,), locations=(first.location,), collectives=len(buckets.kinds),
             )  # fmt: skip
             return order, given
-        memory = PeakOrder(StorageUses.of(buckets.deps, {}, without="wait"))
-        limits = [peak + peak * self.memory // 100 for peak in memory.peaks(memory.program)]
-        accepted, refused = list(given), 0
-        for bucket in buckets.chosen(module, hardware, self.share, given):
-            tried = buckets.order([*accepted, bucket])
-            if tried is not None and all(
-                peak <= limit for peak, limit in zip(memory.peaks(tried), limits, strict=True)
-            ):
-                order, accepted = tried, [*accepted, bucket]
-            else:
-                refused += len(bucket)
-        if refused:
-            remarks.add(
-                self.name, "missed", "memory", "buckets would raise the peak of memory", ops=(first.name,),
-                locations=(first.location,), collectives=refused, limit=limits[0],
-            )  # fmt: skip
-        return order, accepted
+        trial = Trial(buckets, given, self.memory)
+        for bucket in buckets.chosen(self.share, given):
+            trial.add(bucket)
+        for rule, message in REFUSED.items():
+            if rule in trial.refused:
+                remarks.add(
+                    self.name, "missed", rule, message, ops=(first.name,), locations=(first.location,),
+                    collectives=trial.refused[rule],
+                )  # fmt: skip
+        return buckets.order(trial.accepted), trial.accepted
 
 
 def _start_as_one(program: Program, calls: Sequence[ir.Operation]) -> None:

@@ -39,6 +39,7 @@ class Hardware:
     bandwidth: int = 1500
     clock: float = 1.5  #: GHz under load
     launch: float = 2.0  #: microseconds that a kernel costs beside its work; a round figure for all GPUs
+    start: float = 20.0  #: microseconds that the start of a collective costs the host; a round figure
     tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
     link: Link = _NVLINK3
 

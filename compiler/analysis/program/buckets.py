@@ -14,7 +14,7 @@ as before.
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...base.hardware import Hardware
@@ -25,7 +25,8 @@ from ..cost.collectives import COALESCED
 from ..cost.estimate import estimates
 from .collective_order import Flights
 from .dependences import Dependences, Node, extern_name
-from .program_order import FLOATING, direct_dependences
+from .overlap import OverlapOrder, seconds_of
+from .peak_order import StorageUses
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ class Kind:
 class Buckets:
     """The collectives of ``@main`` that buckets may hold, and the order that buckets ask for."""
 
-    def __init__(self, deps: Dependences) -> None:
-        self.deps = deps
+    def __init__(self, module: ir.Module, deps: Dependences, hardware: Hardware) -> None:
+        self.module, self.deps, self.hardware = module, deps, hardware
         self.flights = Flights.of(deps)
         waited = {start for start in self.flights.start_of.values() if start is not None}
         waits = {deps.nodes[w].op for w in self.flights.start_of}
@@ -78,16 +79,31 @@ class Buckets:
         self.kinds: Mapping[int, Kind] = kinds
 
     @cached_property
-    def _before(self) -> list[frozenset[int]]:
-        return direct_dependences(self.deps, without="wait", free=frozenset(self.flights.starts))
+    def _uses(self) -> StorageUses:
+        """Without an order of starts among themselves."""
+        return StorageUses.of(self.deps, {}, without="wait", free=frozenset(self.flights.starts))
 
-    def chosen(
-        self, module: ir.Module, hardware: Hardware, share: int, given: Sequence[Sequence[int]] = ()
-    ) -> list[list[int]]:
-        """Buckets besides the ``given`` ones: starts in program order, as long as latency takes more than
-        ``share`` percent of a bucket's time.  Sizes count as their hints.
+    @cached_property
+    def _seconds(self) -> dict[int, float]:
+        return seconds_of(self.module, self.deps, self.hardware)
+
+    @cached_property
+    def _moved(self) -> dict[int, Transfer]:
+        """What each start of a known kind moves."""
+        counted = estimates(self.module)
+        moved = {n: counted[self.deps.nodes[n].op].transfer for n in self.kinds}
+        return {n: transfer for n, transfer in moved.items() if transfer is not None}
+
+    def _whole(self, bucket: Sequence[int]) -> Transfer:
+        """What a bucket moves.  Sizes count as their hints."""
+        moved = [self._moved[n] for n in bucket]
+        return replace(moved[0], bytes=sum(transfer.bytes for transfer in moved))
+
+    def chosen(self, share: int, given: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+        """Buckets besides the ``given`` ones: starts in program order, as long as what a start costs takes
+        more than ``share`` percent of a bucket's time.
         """
-        moved = estimates(module)
+        link, start = self.hardware.link, self.hardware.start * 1e-6
         taken = {n for bucket in given for n in bucket}
         open_: dict[Kind, list[int]] = {}
         found: list[list[int]] = []
@@ -99,12 +115,31 @@ class Buckets:
                 bucket = open_[kind] = []
                 found.append(bucket)
             bucket.append(n)
-            transfers = [t for m in bucket if (t := moved[self.deps.nodes[m].op].transfer) is not None]
-            whole = Transfer(transfers[0].pattern, sum(t.bytes for t in transfers), transfers[0].ranks)
-            latency = Transfer(whole.pattern, 0, whole.ranks).seconds(hardware.link)
-            if 100 * latency <= share * whole.seconds(hardware.link):
+            whole = self._whole(bucket)
+            fixed = start + replace(whole, bytes=0).seconds(link)
+            if 100 * fixed <= share * (start + whole.seconds(link)):
                 del open_[kind]
         return [bucket for bucket in found if len(bucket) > 1]
+
+    def overlap(self, buckets: Sequence[Sequence[int]]) -> OverlapOrder | None:
+        """The orders around collectives where buckets start as one, of which the first member stands for
+        all; None where a member has to follow another.
+        """
+        order = self.order(buckets)
+        if order is None:
+            return None
+        head = {n: bucket[0] for bucket in buckets for n in bucket}
+        seconds = dict(self._seconds)
+        for bucket in buckets:
+            seconds[bucket[0]] = self._whole(bucket).seconds(self.hardware.link)
+        first = set(self.flights.starts) - {n for n, one in head.items() if n != one}
+        starts = tuple(n for n in order if n in first)
+        start_of = {w: s if s is None else head.get(s, s) for w, s in self.flights.start_of.items()}
+        return OverlapOrder(self._uses.joined(order, head, starts), Flights(starts, start_of), seconds)
+
+    def saved(self, bucket: Sequence[int]) -> float:
+        """Seconds of the host that a bucket saves."""
+        return (len(bucket) - 1) * self.hardware.start * 1e-6
 
     def _joins(self, buckets: Sequence[Sequence[int]], bucket: Sequence[int], n: int) -> bool:
         """Whether a bucket may hold ``n`` too, beside the other buckets."""
@@ -116,7 +151,7 @@ class Buckets:
         seen: set[int] = set()
         stack = list(late)
         while stack:
-            for n in self._before[stack.pop()]:
+            for n in self._uses.before[stack.pop()]:
                 if n in early:
                     return True
                 if n not in seen:
@@ -131,11 +166,11 @@ class Buckets:
         """
         members = {bucket[0]: bucket for bucket in buckets}
         head = {n: bucket[0] for bucket in buckets for n in bucket}
-        placed = [n.index for n in self.deps.nodes if n.kind not in FLOATING and n.kind != "func.return"]
+        placed = self._uses.nodes
         waiting = {head.get(n, n): 0 for n in placed}
         following: dict[int, set[int]] = {n: set() for n in waiting}
         for n in placed:
-            for b in self._before[n]:
+            for b in self._uses.before[n]:
                 following[head.get(b, b)].add(head.get(n, n))
         for later in following.values():
             for n in later:

@@ -13,7 +13,7 @@ higher peak.
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from .dependences import Dependences, Reason
@@ -50,8 +50,13 @@ class StorageUses:
     after: Mapping[int, Sequence[int]]
 
     @staticmethod
-    def of(deps: Dependences, hints: Mapping[str, int], without: Reason | None = None) -> "StorageUses":
-        """``without``: as ``direct_dependences`` has it."""
+    def of(
+        deps: Dependences,
+        hints: Mapping[str, int],
+        without: Reason | None = None,
+        free: frozenset[int] = frozenset(),
+    ) -> "StorageUses":
+        """``without``, ``free``: as ``direct_dependences`` has them."""
         placed = [n.index for n in deps.nodes if n.kind not in FLOATING]
         nodes = tuple(n for n in placed if deps.nodes[n].kind != "func.return")
         bytes_ = root_bytes(deps, hints)
@@ -64,14 +69,42 @@ class StorageUses:
             for root in roots:
                 users[root].append(n)
         inside = set(nodes)
-        direct = direct_dependences(deps, without=without)
+        direct = direct_dependences(deps, without=without, free=free)
         before = {n: sorted(direct[n] & inside) for n in nodes}
-        after: dict[int, list[int]] = {n: [] for n in nodes}
-        for n, earlier in before.items():
-            for b in earlier:
-                after[b].append(n)
+        after = _reversed(before)
         arguments = frozenset(root for root in bytes_ if root < deps.arguments)
         return StorageUses(nodes, bytes_, arguments, touched, users, before, after)
+
+    def joined(self, order: Sequence[int], head: Mapping[int, int], ordered: Sequence[int]) -> "StorageUses":
+        """With nodes that run as one: ``head`` has, for each of these, the one that stands for all.
+
+        order: of the nodes, in which those that run as one stand together.  ordered: heads, and nodes
+        besides, that keep this order among themselves.
+        """
+        nodes = tuple(dict.fromkeys(head.get(n, n) for n in order))
+        touched: dict[int, tuple[int, ...]] = {}
+        for n, roots in self.touched.items():
+            one = head.get(n, n)
+            touched[one] = tuple(dict.fromkeys((*touched.get(one, ()), *roots)))
+        users = {r: list(dict.fromkeys(head.get(n, n) for n in ns)) for r, ns in self.users.items()}
+        needed: dict[int, set[int]] = {n: set() for n in nodes}
+        for n, earlier in self.before.items():
+            one = head.get(n, n)
+            needed[one].update(head.get(b, b) for b in earlier)
+            needed[one].discard(one)
+        for first, second in pairwise(ordered):
+            needed[second].add(first)
+        before = {n: sorted(earlier) for n, earlier in needed.items()}
+        return StorageUses(nodes, self.bytes, self.arguments, touched, users, before, _reversed(before))
+
+
+def _reversed(before: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """For each node those that have it before them."""
+    after: dict[int, list[int]] = {n: [] for n in before}
+    for n, earlier in before.items():
+        for b in earlier:
+            after[b].append(n)
+    return after
 
 
 class PeakOrder:
@@ -89,7 +122,7 @@ class PeakOrder:
         )
 
     def live_bytes(self, order: Sequence[int], *, arguments: bool) -> LiveBytes:
-        """Bytes alive while each node of an order runs, and the return after them; of arguments too, or not."""
+        """Bytes alive while each node of an order runs, and the return after them; arguments count or not."""
         own, given = self._lifetimes(order)
         return LiveBytes(len(order) + 1, own + given if arguments else own)
 

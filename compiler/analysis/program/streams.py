@@ -60,7 +60,7 @@ class Clock:
         return Timeline(self.now, self.exposed)
 
     def spans(self, order: Iterable[int], names: Mapping[int, str]) -> list[Span]:
-        """Runs all nodes of an order: what runs when on both streams, and the waits that hold the calls up."""
+        """Runs all nodes of an order: what runs when, and the waits that hold the calls up."""
         found: list[Span] = []
         for n in order:
             began = self.now
