@@ -2,10 +2,12 @@
 split over processes, compiled and by eager.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as collectives
 from compiling import assert_no_worse
+from made_up_gpu import made_up_gpu
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -39,6 +42,8 @@ def start(rank: int, store: str, device_type: str) -> None:
         functional_collectives(device)
         buckets(device)
         compared_schedules(device)
+        one_from_the_cache(device, Path(store).parent / f"cache-{rank}")
+        other_hints(device)
         training(device)
         if device.type == "cpu":
             a_process_that_is_gone(device)
@@ -128,6 +133,59 @@ def compared_schedules(device: torch.device) -> None:
         with pytest.raises(SchedulesDiffer, match=told) as raised:
             checked(gathered if rank else reduced)(x)
         assert raised.value.rank == 1 - rank
+
+
+def one_from_the_cache(device: torch.device, folder: Path) -> None:
+    """One process finds the program in its cache, the other compiles it: they start the same collectives."""
+    group, found = dist.group.WORLD, []
+
+    def gathered(x: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:
+        for w in weights:
+            x = x @ collectives.all_gather_tensor(w, 0, group)
+        return x, collectives.all_reduce(x, "max", group)
+
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    x, *weights = (torch.randn(s, 64, generator=generator).to(device) / 8 for s in (64, 32, 32))
+    reference = gathered(x.double(), *(w.double() for w in weights))
+    for run in range(2):
+        cache = folder if run == 0 or dist.get_rank() == 0 else folder / "empty"
+        graphs: list[CompiledGraph] = []
+        options = {"on_compiled": graphs.append, "cache_dir": str(cache), "check_schedules": 60.0}
+        torch._dynamo.reset()
+        with torch.no_grad(), made_up_gpu() if device.type == "cpu" else contextlib.nullcontext():
+            call = torch.compile(
+                gathered,
+                backend=fuse_mlir.backend,
+                fullgraph=True,
+                options={**options, "collectives": "bucket"},
+            )
+            for mine, wide in zip(call(x, *weights), reference, strict=True):
+                torch.testing.assert_close(mine.double(), wide, rtol=1e-4, atol=1e-4)
+        found += [graph.cached for graph in graphs]
+    assert found == [False, dist.get_rank() == 0]
+
+
+def other_hints(device: torch.device) -> None:
+    """Processes whose symbolic sizes have other hints: nothing is decided by them that others wait for."""
+    group, rank = dist.group.WORLD, dist.get_rank()
+
+    def statistics(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+        mean = collectives.all_reduce(x.sum(0), "sum", group)
+        square = collectives.all_reduce((x * x).sum(0), "sum", group)
+        return (x - mean) @ collectives.all_gather_tensor(w, 0, group), square
+
+    generator = torch.Generator().manual_seed(rank)
+    x, w = (torch.randn(s, 64, generator=generator).to(device) for s in (16 if rank else 4096, 32))
+    torch._dynamo.mark_dynamic(x, 0)
+    graphs: list[CompiledGraph] = []
+    options = {"on_compiled": graphs.append, "collectives": "bucket", "check_schedules": 60.0}
+    with torch.no_grad():
+        reference, eager = statistics(x.double(), w.double()), statistics(x, w)
+        found = torch.compile(statistics, backend=fuse_mlir.backend, fullgraph=True, options=options)(x, w)
+    assert_no_worse(*map(named_tensors, (reference, eager, found)))
+    (graph,) = graphs
+    rules = {r.pass_name: r.rule for r in graph.remarks.items if "collectives" in r.pass_name}
+    assert rules == dict.fromkeys(("bucket-collectives", "overlap-collectives"), "symbolic-sizes")
 
 
 def a_process_that_is_gone(device: torch.device) -> None:
