@@ -224,6 +224,7 @@ def process(rank: int, arguments: argparse.Namespace, store: str) -> None:
     record: dict[str, Any] = {
         "command": sys.argv[1:], "torch": torch.__version__, "processes": arguments.processes,
         "device": torch.cuda.get_device_name() if cuda else "cpu", "commit": arguments.commit,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "links": links(device), "cases": [],
     }  # fmt: skip
     for case in arguments.cases.split(","):

@@ -45,7 +45,7 @@ class _Held:
         self.alive = given if arguments else set[int]()
         self.held = sum(self.bytes[root] for root in self.alive)
         #: Bytes alive while each node of the program's own order runs.
-        self.at = memory.live_bytes(memory.program, arguments=arguments).at
+        self.at = memory.alive[arguments]
 
     def fits(self, n: int, here: int, there: int) -> bool:
         """Whether a node may run now: its place is ``there``, that of the first one left is ``here``."""

@@ -13,6 +13,7 @@ higher peak.
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -121,10 +122,14 @@ class PeakOrder:
             kept=LiveBytes(len(order) + 1, own).peak, given=LiveBytes(len(order) + 1, own + arguments).peak
         )
 
-    def live_bytes(self, order: Sequence[int], *, arguments: bool) -> LiveBytes:
-        """Bytes alive while each node of an order runs, and the return after them; arguments count or not."""
-        own, given = self._lifetimes(order)
-        return LiveBytes(len(order) + 1, own + given if arguments else own)
+    @cached_property
+    def alive(self) -> tuple[list[int], list[int]]:
+        """Bytes alive while each node of the program runs, and the return after them: where the caller keeps
+        all arguments, which do not count, and where it keeps none.
+        """
+        own, arguments = self._lifetimes(self.program)
+        end = len(self.program) + 1
+        return LiveBytes(end, own).at, LiveBytes(end, own + arguments).at
 
     def _lifetimes(self, order: Sequence[int]) -> tuple[list[Lifetime], list[Lifetime]]:
         """Of storage that the program takes, and of arguments."""
