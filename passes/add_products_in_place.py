@@ -319,7 +319,6 @@ def _replace(program: Program, found: _Sum) -> list[ir.Value]:
     declared.attributes["fuse.kwargs"] = ir.DictAttr.get({})
     declared.attributes["fuse.mutated"] = ir.DenseI64ArrayAttr.get([0])
     declared.attributes["fuse.aliases"] = ir.DictAttr.get({"0": ir.IntegerAttr.get(number, 0)})
-    declared.attributes["fuse.effect"] = ir.UnitAttr.get()
     program.functions[name] = declared
     call = program.recall(total, declared, arguments, [matrix.type])
     result = _shaped(call.results[0], total.results[0].type, total)

@@ -13,7 +13,7 @@
 // CHECK-NEXT: %[[S:.*]] = call @addmm__default(%[[M]], %arg0, %arg2)
 // CHECK-NEXT: %[[R:.*]] = "fuse.view"(%[[S]]) {map = ["v0*8 + v1", "v2"], syms = []} : (tensor<16x16xbf16>) -> tensor<2x8x16xbf16>
 // CHECK-NEXT: return %[[R]]
-// CHECK: func.func private @addmm__default({{.*}} attributes {fuse.aliases = {"0" = 0 : i64}, fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.effect, fuse.extern = "aten.addmm_.default", fuse.kwargs = {}, fuse.mutated = array<i64: 0>
+// CHECK: func.func private @addmm__default({{.*}} attributes {fuse.aliases = {"0" = 0 : i64}, fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.extern = "aten.addmm_.default", fuse.kwargs = {}, fuse.mutated = array<i64: 0>
 // CHECK-NOT: @add(
 // SAID: passed: add-products-in-place: summed: @mm adds to a value that nothing reads afterwards [mm]
 // SAID-NOT: passed
