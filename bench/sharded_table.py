@@ -82,7 +82,11 @@ def section(record: Mapping[str, Any], hardware: str) -> str:
         entries = [entry for entry in record["cases"] if entry["case"] == case]
         rows = [list(_HEADER), *map(row, entries)]
         lines += [f"{title[0].upper()}{title[1:]}:", "", markdown_table(rows), ""]
-    lines += ["Single collectives, in microseconds:", "", markdown_table(link_rows(record["links"], hardware))]
+    lines += [
+        "Single collectives, in microseconds:",
+        "",
+        markdown_table(link_rows(record["links"], hardware)),
+    ]
     return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ from fuse_mlir.passes.bucket_collectives import BucketCollectives
 from fuse_mlir.passes.overlap_collectives import OverlapCollectives
 
 LAYERS = 4
-SHARD, WEIGHT, ROWS = "tensor<1024x2048xbf16>", "tensor<2048x2048xbf16>", "tensor<4096x2048xbf16>"
+SHARD, WEIGHT, ROWS = "tensor<1024x2048xbf16>", "tensor<2048x2048xbf16>", "tensor<8192x2048xbf16>"
 LAYER = """
     %a{n} = call @gather(%w{n}) : (SHARD) -> WEIGHT
     %b{n} = call @wait(%a{n}, %w{n}) : (WEIGHT, SHARD) -> WEIGHT

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Link:
-    """What connects GPUs, in GB/s of one direction.  ``host``: of a GPU to the others of its host, as far as
-    NCCL uses it; ``network``: of a GPU to other hosts; ``flagged``, ``flagged_network``: what NCCL's protocol
+    """What connects GPUs, in GB/s of one direction.  ``host``: what NCCL reaches from a GPU to the others of its
+    host; ``network``: of a GPU to other hosts; ``flagged``, ``flagged_network``: what NCCL's protocol
     LL, which sends a flag with every word, reaches at most in a host and between hosts; ``host_gpus``: GPUs
     of a host.
     """
@@ -20,9 +20,10 @@ class Link:
     host_gpus: int = 8
 
 
-#: NVLink 4 has 18 links of 20.6 GB/s, NVLink 3 has 12 of 20.  These and the limits of LL are those of NCCL's
-#: tuning model; networks have 400 and 200 Gbit/s for each GPU.
-_NVLINK4, _NVLINK3 = Link(18 * 20.6, 50.0, 141.0, 45.0), Link(12 * 20.0, 25.0, 87.7, 22.5)
+#: NVLink 4: as measured with all-gathers of 370 MB between two H200, of 18 links of 20.6 GB/s.  NVLink 3: 12
+#: links of 20.  These and the limits of LL are those of NCCL's tuning model; networks have 400 and 200 Gbit/s
+#: for each GPU.
+_NVLINK4, _NVLINK3 = Link(256.0, 50.0, 141.0, 45.0), Link(12 * 20.0, 25.0, 87.7, 22.5)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class Hardware:
     bandwidth: int = 1500
     clock: float = 1.5  #: GHz under load
     launch: float = 2.0  #: microseconds that a kernel costs beside its work; a round figure for all GPUs
-    start: float = 20.0  #: microseconds that the start of a collective costs the host; a round figure
+    start: float = (
+        30.0  #: microseconds that the start of a collective costs the host; as measured beside H200
+    )
     tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
     link: Link = _NVLINK3
 

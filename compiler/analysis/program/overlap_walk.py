@@ -132,7 +132,7 @@ class Walk:
     def _land(self) -> None:
         """Runs the waits that give memory back and whose collectives have been done for long enough."""
         for start in list(self.flying):
-            if self.clock.done[start] + self.clock.seconds.get(start, 0.0) > self.clock.now:
+            if self.clock.done(start) + self.clock.seconds.get(start, 0.0) > self.clock.now:
                 break  # collectives are done in the order of their starts
             self._wait_for(start)
 

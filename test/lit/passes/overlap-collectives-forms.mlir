@@ -14,22 +14,22 @@
 // CHECK-NEXT: %[[NEW:.*]] = call @mm(%[[W]], %arg0)
 // CHECK-NEXT: call @mm(%[[OLD]], %[[NEW]])
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<2048x2048xf32>, %y: tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>) {
-    %p = call @mm(%x, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %o = call @mm(%p, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %s = call @start_in_place(%p) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %w = call @wait_in_place(%s) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %n = call @mm(%w, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %r = call @mm(%o, %n) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %q = call @mm(%x, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %v = call @mm(%x, %q) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    return %r, %v : tensor<2048x2048xf32>, tensor<2048x2048xf32>
+  func.func @main(%x: tensor<4096x4096xf32>, %y: tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) {
+    %p = call @mm(%x, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %o = call @mm(%p, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %s = call @start_in_place(%p) : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %w = call @wait_in_place(%s) : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %n = call @mm(%w, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %r = call @mm(%o, %n) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %q = call @mm(%x, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %v = call @mm(%x, %q) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %r, %v : tensor<4096x4096xf32>, tensor<4096x4096xf32>
   }
-  func.func private @mm(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.extern = "aten.mm.default",
+  func.func private @mm(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.extern = "aten.mm.default",
       fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
-  func.func private @start_in_place(tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.extern = "_c10d_functional.all_reduce_.default",
+  func.func private @start_in_place(tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.extern = "_c10d_functional.all_reduce_.default",
       fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.kwargs = {}}
-  func.func private @wait_in_place(tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.extern = "_c10d_functional.wait_tensor.default",
+  func.func private @wait_in_place(tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.extern = "_c10d_functional.wait_tensor.default",
       fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
 }
 
@@ -44,20 +44,20 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-NEXT: %[[W:.*]] = call @wait(%[[S]], %arg1)
 // CHECK-NEXT: call @mm(%[[OLD]], %[[W]])
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<2048x2048xf32>, %y: tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>) {
-    %p = call @mm(%x, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %o = call @mm(%p, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %s = call @start_out(%y, %p) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %w = call @wait(%s, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %r = call @mm(%o, %w) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %q = call @mm(%x, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    return %r, %q : tensor<2048x2048xf32>, tensor<2048x2048xf32>
+  func.func @main(%x: tensor<4096x4096xf32>, %y: tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) {
+    %p = call @mm(%x, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %o = call @mm(%p, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %s = call @start_out(%y, %p) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %w = call @wait(%s, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %r = call @mm(%o, %w) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %q = call @mm(%x, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %r, %q : tensor<4096x4096xf32>, tensor<4096x4096xf32>
   }
-  func.func private @mm(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.extern = "aten.mm.default",
+  func.func private @mm(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.extern = "aten.mm.default",
       fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
-  func.func private @start_out(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.effect, fuse.ranks = 1 : i64, fuse.mutated = array<i64: 1>, fuse.aliases = {"0" = 1 : i64}, fuse.extern = "_c10d_functional.all_gather_into_tensor_out.default",
+  func.func private @start_out(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.effect, fuse.ranks = 1 : i64, fuse.mutated = array<i64: 1>, fuse.aliases = {"0" = 1 : i64}, fuse.extern = "_c10d_functional.all_gather_into_tensor_out.default",
       fuse.args = [#fuse.arg<0 : i64>, 1, "0"], fuse.kwargs = {out = #fuse.arg<1 : i64>}}
-  func.func private @wait(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
+  func.func private @wait(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
       fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
 }
 
@@ -72,20 +72,20 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-NEXT: %[[W:.*]] = call @wait(%[[V]], %arg0)
 // CHECK-NEXT: call @mm(%[[W]], %arg1)
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<2048x2048xf32>, %y: tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>) {
-    %s = call @start(%x) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %v = "fuse.view"(%s) {map = ["v0", "v1"], syms = []} : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %w = call @wait(%v, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %r = call @mm(%w, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %q = call @mm(%y, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %z = call @mm(%y, %q) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    return %r, %z : tensor<2048x2048xf32>, tensor<2048x2048xf32>
+  func.func @main(%x: tensor<4096x4096xf32>, %y: tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) {
+    %s = call @start(%x) : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %v = "fuse.view"(%s) {map = ["v0", "v1"], syms = []} : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %w = call @wait(%v, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %r = call @mm(%w, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %q = call @mm(%y, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %z = call @mm(%y, %q) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %r, %z : tensor<4096x4096xf32>, tensor<4096x4096xf32>
   }
-  func.func private @start(tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce.default",
+  func.func private @start(tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce.default",
       fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.kwargs = {}}
-  func.func private @wait(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
+  func.func private @wait(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
       fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
-  func.func private @mm(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.extern = "aten.mm.default",
+  func.func private @mm(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.extern = "aten.mm.default",
       fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
@@ -102,22 +102,22 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-NEXT: %[[U:.*]] = call @wait_two(%[[S]]#1, %arg0, %arg1)
 // CHECK-NEXT: call @mm(%[[R]], %[[U]])
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<2048x2048xf32>, %y: tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>) {
-    %s:2 = call @start_two(%x, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>)
-    %w = call @wait_two(%s#0, %x, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %u = call @wait_two(%s#1, %x, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %r = call @mm(%w, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %t = call @mm(%r, %u) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %q = call @mm(%x, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %z = call @mm(%x, %q) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %m = call @mm(%x, %z) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    return %t, %m : tensor<2048x2048xf32>, tensor<2048x2048xf32>
+  func.func @main(%x: tensor<4096x4096xf32>, %y: tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) {
+    %s:2 = call @start_two(%x, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>)
+    %w = call @wait_two(%s#0, %x, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %u = call @wait_two(%s#1, %x, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %r = call @mm(%w, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %t = call @mm(%r, %u) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %q = call @mm(%x, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %z = call @mm(%x, %q) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %m = call @mm(%x, %z) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %t, %m : tensor<4096x4096xf32>, tensor<4096x4096xf32>
   }
-  func.func private @start_two(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>) attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce_coalesced.default",
+  func.func private @start_two(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce_coalesced.default",
       fuse.args = [[#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], "sum", "0"], fuse.kwargs = {}}
-  func.func private @wait_two(tensor<2048x2048xf32>, tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1, 2>, fuse.extern = "_c10d_functional.wait_tensor.default",
+  func.func private @wait_two(tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1, 2>, fuse.extern = "_c10d_functional.wait_tensor.default",
       fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
-  func.func private @mm(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.extern = "aten.mm.default",
+  func.func private @mm(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.extern = "aten.mm.default",
       fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
@@ -136,24 +136,24 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-NEXT: %[[B:.*]] = call @wait(%[[A]], %[[N]])
 // CHECK-NEXT: call @mm(%[[B]], %arg1)
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<2048x2048xf32>, %y: tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>) {
-    %s = call @start(%x) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %q = call @mm(%y, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %z = call @mm(%y, %q) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %m = call @mm(%y, %z) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %k = call @mm(%y, %m) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %w = call @wait(%s, %x) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %n = call @mm(%w, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %a = call @start(%n) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %b = call @wait(%a, %n) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %r = call @mm(%b, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    return %r, %k : tensor<2048x2048xf32>, tensor<2048x2048xf32>
+  func.func @main(%x: tensor<4096x4096xf32>, %y: tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) {
+    %s = call @start(%x) : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %q = call @mm(%y, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %z = call @mm(%y, %q) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %m = call @mm(%y, %z) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %k = call @mm(%y, %m) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %w = call @wait(%s, %x) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %n = call @mm(%w, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %a = call @start(%n) : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %b = call @wait(%a, %n) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %r = call @mm(%b, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %r, %k : tensor<4096x4096xf32>, tensor<4096x4096xf32>
   }
-  func.func private @start(tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce.default",
+  func.func private @start(tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce.default",
       fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.kwargs = {}}
-  func.func private @mm(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.extern = "aten.mm.default",
+  func.func private @mm(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.extern = "aten.mm.default",
       fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
-  func.func private @wait(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
+  func.func private @wait(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
       fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
 }
 
@@ -167,18 +167,18 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-NEXT: %[[W:.*]] = call @wait_late(%[[S]], %arg0, %[[T]])
 // CHECK-NEXT: call @mm(%[[W]], %arg1)
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<2048x2048xf32>, %y: tensor<2048x2048xf32>) -> (tensor<2048x2048xf32>, tensor<2048x2048xf32>) {
-    %s = call @start(%x) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %q = call @mm(%y, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    %t_ = "fuse.after"(%q) : (tensor<2048x2048xf32>) -> !fuse.token
-    %w = call @wait_late(%s, %x, %t_) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>, !fuse.token) -> tensor<2048x2048xf32>
-    %r = call @mm(%w, %y) : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    return %r, %q : tensor<2048x2048xf32>, tensor<2048x2048xf32>
+  func.func @main(%x: tensor<4096x4096xf32>, %y: tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) {
+    %s = call @start(%x) : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %q = call @mm(%y, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %t_ = "fuse.after"(%q) : (tensor<4096x4096xf32>) -> !fuse.token
+    %w = call @wait_late(%s, %x, %t_) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>, !fuse.token) -> tensor<4096x4096xf32>
+    %r = call @mm(%w, %y) : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    return %r, %q : tensor<4096x4096xf32>, tensor<4096x4096xf32>
   }
-  func.func private @start(tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce.default",
+  func.func private @start(tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.effect, fuse.ranks = 2 : i64, fuse.extern = "_c10d_functional.all_reduce.default",
       fuse.args = [#fuse.arg<0 : i64>, "sum", "0"], fuse.kwargs = {}}
-  func.func private @mm(tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32> attributes {fuse.extern = "aten.mm.default",
+  func.func private @mm(tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {fuse.extern = "aten.mm.default",
       fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
-  func.func private @wait_late(tensor<2048x2048xf32>, tensor<2048x2048xf32>, !fuse.token) -> tensor<2048x2048xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
+  func.func private @wait_late(tensor<4096x4096xf32>, tensor<4096x4096xf32>, !fuse.token) -> tensor<4096x4096xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64}, fuse.held = array<i64: 1>, fuse.extern = "_c10d_functional.wait_tensor.default",
       fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
 }

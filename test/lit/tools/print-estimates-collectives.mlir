@@ -1,8 +1,8 @@
 // A collective takes the time of its link; a wait takes none; what is exposed follows from the order.
 // RUN: fuse-opt %s --fuse-print-estimates --hardware=h200 -o %t 2>&1 | FileCheck %s
 // RUN: fuse-opt %s --sink-waits --fuse-print-estimates --hardware=h200 -o %t 2>&1 | FileCheck %s --check-prefix=SUNK
-// 4194304 bytes * 7/8 at 141 GB/s, with a start and 7 steps of NCCL's protocol LL.
-// CHECK: 0: @gather: reads 524288, writes 4194304 bytes, 0 slots, 0 flops, all-gather sends 3670016 bytes among 8 ranks, 36.828 us
+// 4194304 bytes * 7/8 at 128 GB/s, half of the link's, with a start and 7 steps of NCCL's protocol LL.
+// CHECK: 0: @gather: reads 524288, writes 4194304 bytes, 0 slots, 0 flops, all-gather sends 3670016 bytes among 8 ranks, 39.472 us
 // CHECK-NEXT: 1: @wait: reads 0, writes 0 bytes, 0 slots, 0 flops, 0.000 us
 // CHECK-NEXT: 2: @mm: {{.*}} 4.338 us
 // CHECK-NEXT: 3: @reduce: {{.*}} all-reduce sends 7340032 bytes among 8 ranks,

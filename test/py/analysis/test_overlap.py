@@ -11,6 +11,7 @@ from fuse_mlir.compiler.analysis.program.overlap import OverlapOrder, overlap_or
 from fuse_mlir.compiler.analysis.program.overlap_walk import AHEAD
 from fuse_mlir.compiler.analysis.program.peak_order import StorageUses
 from fuse_mlir.compiler.analysis.program.program_order import direct_dependences
+from fuse_mlir.compiler.analysis.program.streams import BESIDE
 from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.base.transfers import Transfer
@@ -164,9 +165,9 @@ def test_the_time_of_a_collective_is_that_of_the_ring() -> None:
     link = H200.link
     gathered = Transfer("all-gather", GIB, 8)
     assert gathered.sent == GIB * 7 // 8
-    assert gathered.seconds(link) == pytest.approx(GIB * 7 / 8 / 370.8e9 + (8.4 + 7 * 3.4) * 1e-6)
+    assert gathered.seconds(link) == pytest.approx(GIB * 7 / 8 / 256e9 + (8.4 + 7 * 3.4) * 1e-6)
     reduced = Transfer("all-reduce", GIB, 8)
-    assert reduced.seconds(link) == pytest.approx(2 * GIB * 7 / 8 / 370.8e9 + (8.4 + 14 * 3.4) * 1e-6)
+    assert reduced.seconds(link) == pytest.approx(2 * GIB * 7 / 8 / 256e9 + (8.4 + 14 * 3.4) * 1e-6)
     assert Transfer("broadcast", GIB, 8).sent == GIB
     assert Transfer("all-reduce", 8, 8).seconds(link) == pytest.approx(6.6e-6 + 14 * 0.6e-6, rel=1e-3)  # LL
     assert Transfer("all-to-all", GIB, 1).sent == Transfer("broadcast", GIB, 1).sent == 0
@@ -188,7 +189,36 @@ def test_a_collective_runs_after_what_was_launched_before_it_and_after_the_one_b
     program = module(body, ["%p", "%q", "%z", "%w"])
     deps = Dependences.of(program)
     given = timed(deps, {0: 1.0, 1: 10.0, 2: 20.0, 3: 4.0}).given.timeline
-    assert (given.seconds, given.exposed) == (31.0, 26.0)  # 1 + 10 + 20; beside them 4
+    beside = 4.0 / BESIDE  # what is done of the first while a call runs
+    assert given.exposed == pytest.approx(10.0 - beside + 20.0)
+    assert given.seconds == pytest.approx(1.0 + 4.0 + given.exposed)
+
+
+def test_spans_say_when_both_streams_run() -> None:
+    """Of two collectives, the second runs beside nothing, and the first beside one call and then alone."""
+    body = [
+        f"%y = call @start(%a) : ({T}) -> {T}",
+        f"%q = call @add(%a, %b) : ({T}, {T}) -> {T}",
+        f"%x = call @start(%b) : ({T}) -> {T}",
+        f"%z = call @wait(%y, %a) : ({T}, {T}) -> {T}",
+        f"%w = call @wait(%x, %b) : ({T}, {T}) -> {T}",
+    ]
+    program = module(body, ["%q", "%z", "%w"])
+    deps = Dependences.of(program)
+    orders = timed(deps, {0: 10.0, 1: 1.7, 2: 20.0})
+    names = {node.index: f"{node.name} {node.index}" for node in deps.nodes}
+    spans = orders.spans(orders.given.order, names)
+    assert [(s.stream, s.name) for s in spans] == [
+        ("calls", "add 1"),
+        ("wait", "wait 3"),
+        ("collectives", "start 0"),
+        ("wait", "wait 4"),
+        ("collectives", "start 2"),
+    ]
+    times = [(s.begin, s.end) for s in spans]
+    alone = 1.7 + 10.0 - 1.7 / BESIDE
+    expected = [(0.0, 1.7), (1.7, alone), (0.0, alone), (alone, alone + 20.0), (alone, alone + 20.0)]
+    assert times == [pytest.approx(span) for span in expected]
 
 
 def test_a_call_that_needs_no_wait_runs_first_and_one_far_behind_does_not() -> None:
