@@ -20,11 +20,11 @@ TITLES = {
     "tensor": "two of these layers, products and sequence split over two processes",
 }
 LEGEND = (
-    "A step is forward and backward, bfloat16, in milliseconds: device time (10% to 90%), what the host takes to "
-    "issue it, the times of NCCL's kernels and what of them runs while nothing else does, as NCCL waits for the "
-    "other process too. `backward`: the exposed share of the backward's communication. `idle`: no kernel runs. "
-    "`calls`: kernels of NCCL in a step. `peak`: of allocated memory, in megabytes. `error`: of the gradients, "
-    "against float32."
+    "A step is forward and backward, bfloat16, in milliseconds: device time (10% to 90%), what the host "
+    "takes to issue it, the times of NCCL's kernels, which also wait for the other process, and what of them runs "
+    "while no other kernel does. `backward`: the exposed share of the backward's communication. `idle`: no "
+    "kernel runs. `calls`: kernels of NCCL in a step. From communication to calls, the profiler has slowed "
+    "the host. `peak`: of allocated memory, in megabytes. `error`: of the gradients, against float32."
 )
 _HEADER = (
     "way", "step", "host", "communication", "exposed", "backward", "idle", "calls", "peak", "error",
@@ -57,10 +57,15 @@ def link_rows(links: Sequence[Mapping[str, Any]], hardware: str) -> list[list[st
         modelled = Transfer(entry["pattern"], entry["bytes"], entry["ranks"]).seconds(link) * 1e6
         rows.append(
             [
-                entry["pattern"], f"{entry['tensors']}", f"{entry['bytes'] / 2**20:.3g}", f"{entry['us']:.0f}",
-                f"{modelled:.0f}", f"{entry['start_us']:.0f}", f"{entry['wait_us']:.0f}",
+                entry["pattern"],
+                f"{entry['tensors']}",
+                f"{entry['bytes'] / 2**20:.3g}",
+                f"{entry['us']:.0f}",
+                f"{modelled:.0f}",
+                f"{entry['start_us']:.0f}",
+                f"{entry['wait_us']:.0f}",
             ]
-        )  # fmt: skip
+        )
     return rows
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Link:
-    """What connects GPUs, in GB/s of one direction.  ``host``: what NCCL reaches from a GPU to the others of its
-    host; ``network``: of a GPU to other hosts; ``flagged``, ``flagged_network``: what NCCL's protocol
+    """What connects GPUs, in GB/s of one direction.  ``host``: what NCCL reaches from a GPU to the others of
+    its host; ``network``: of a GPU to other hosts; ``flagged``, ``flagged_network``: what NCCL's protocol
     LL, which sends a flag with every word, reaches at most in a host and between hosts; ``host_gpus``: GPUs
     of a host.
     """

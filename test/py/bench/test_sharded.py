@@ -52,16 +52,41 @@ def test_the_command_knows_all_ways():
 
 
 RECORD = {
-    "device": "GPU", "torch": "2.11", "processes": 2, "commit": "abc",
-    "links": [{"pattern": "all-gather", "tensors": 1, "bytes": 1 << 30, "ranks": 2, "us": 2000.0, "start_us": 9.6,
-               "wait_us": 2.2}],
+    "device": "GPU",
+    "torch": "2.11",
+    "processes": 2,
+    "commit": "abc",
+    "links": [
+        {
+            "pattern": "all-gather",
+            "tensors": 1,
+            "bytes": 1 << 30,
+            "ranks": 2,
+            "us": 2000.0,
+            "start_us": 9.6,
+            "wait_us": 2.2,
+        }
+    ],
     "cases": [
-        {"case": "fsdp", "way": "fuse", "ms": 2.0, "p10": 1.0, "p90": 3.0, "host_ms": 0.5, "peak_mb": 100.0,
-         "error": 0.25, "communication_ms": 1.0, "exposed_ms": 0.5, "idle_ms": 0.1, "collectives": 3.0,
-         "backward_communication_ms": 0.4, "backward_exposed_ms": 0.1},
+        {
+            "case": "fsdp",
+            "way": "fuse",
+            "ms": 2.0,
+            "p10": 1.0,
+            "p90": 3.0,
+            "host_ms": 0.5,
+            "peak_mb": 100.0,
+            "error": 0.25,
+            "communication_ms": 1.0,
+            "exposed_ms": 0.5,
+            "idle_ms": 0.1,
+            "collectives": 3.0,
+            "backward_communication_ms": 0.4,
+            "backward_exposed_ms": 0.1,
+        },
         {"case": "tensor", "way": "inductor", "skipped": "the time limit"},
     ],
-}  # fmt: skip
+}
 
 
 def test_a_record_becomes_tables(tmp_path):
@@ -72,7 +97,7 @@ def test_a_record_becomes_tables(tmp_path):
     text = page.read_text()
     assert "| `fuse` | 2.0 (1.0 to 3.0) | 0.5 | 1.0 | 0.5 | 25% | 0.1 | 3 | 100 | 0.2500 |" in text
     assert "| `inductor` | the time limit |" in text
-    assert "| all-gather | 1 | 1.02e+03 | 2000 | 1460 | 10 | 2 |" in text
+    assert "| all-gather | 1 | 1.02e+03 | 2000 | 2109 | 10 | 2 |" in text
     assert text.startswith("before") and text.endswith("after\n")
     with pytest.raises(ValueError, match="times of the CPU"):
         section({**RECORD, "device": "cpu"}, "h200")
