@@ -21,10 +21,11 @@ TITLES = {
 }
 LEGEND = (
     "A step is forward and backward, bfloat16, in milliseconds: device time (10% to 90%), what the host "
-    "takes to issue it, the times of NCCL's kernels, which also wait for the other process, and what of them runs "
-    "while no other kernel does. `backward`: the exposed share of the backward's communication. `idle`: no "
-    "kernel runs. `calls`: kernels of NCCL in a step. From communication to calls, the profiler has slowed "
-    "the host. `peak`: of allocated memory, in megabytes. `error`: of the gradients, against float32."
+    "takes to issue it, the times of NCCL's kernels, which also wait for the other process, and what of "
+    "them runs while no other kernel does. `backward`: the exposed share of the backward's communication. "
+    "`idle`: no kernel runs. `calls`: kernels of NCCL in a step. From communication to calls, the "
+    "profiler has slowed the host. `peak`: of allocated memory, in megabytes. `error`: of the gradients, "
+    "against float32."
 )
 _HEADER = (
     "way", "step", "host", "communication", "exposed", "backward", "idle", "calls", "peak", "error",

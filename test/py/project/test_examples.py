@@ -113,6 +113,22 @@ def test_helion_gives_a_template(capsys):
     assert capsys.readouterr().out.startswith("3 -> 1 launches\n")
 
 
+@pytest.mark.skipif(not torch.distributed.is_gloo_available(), reason="torch without gloo")
+def test_tensor_parallel_gives_the_loss_of_the_whole_layer(monkeypatch, capsys, tmp_path):
+    """As one process; ``test_two_processes.py`` has such layers over two."""
+    init = torch.distributed.init_process_group
+    store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
+    monkeypatch.setattr(
+        torch.distributed,
+        "init_process_group",
+        lambda backend: init("gloo", store=store, rank=0, world_size=1),
+    )
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    load(EXAMPLES / "tensor_parallel.py").main()
+    told = re.fullmatch(r"1 processes, loss 1\.\d+, off by (.*)\n", capsys.readouterr().out)
+    assert told is not None and float(told[1]) < 1e-6
+
+
 # ---- a pass in a package of its own ------------------------------------------------------------------------
 
 
