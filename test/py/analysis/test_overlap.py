@@ -176,6 +176,14 @@ def test_spans_say_when_both_streams_run() -> None:
     assert times == [pytest.approx(span) for span in expected]
 
 
+def test_a_collective_that_takes_no_time_has_a_span() -> None:
+    program = module(
+        [f"%y = call @start(%a) : ({T}) -> {T}", f"%z = call @wait(%y, %a) : ({T}, {T}) -> {T}"], ["%z"]
+    )
+    orders = timed(Dependences.of(program), {})
+    assert orders.spans([0, 1], {0: "start", 1: "wait"}) == [("collectives", "start", 0.0, 0.0)]
+
+
 def test_a_call_that_needs_no_wait_runs_first_and_one_far_behind_does_not() -> None:
     body = [f"%y = call @start(%a) : ({T}) -> {T}", f"%z = call @wait(%y, %a) : ({T}, {T}) -> {T}"]
     before = "%z"
