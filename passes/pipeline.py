@@ -11,6 +11,7 @@ from .choose_libraries import ChooseLibraries
 from .choose_tiling import ChooseTiling
 from .combine_launches import CombineLaunches
 from .combine_reductions import CombineReductions
+from .concat_products_in_place import ConcatProductsInPlace
 from .deduplicate_calls import DeduplicateCalls
 from .deduplicate_kernels import DeduplicateKernels
 from .deduplicate_results import DeduplicateResults
@@ -82,12 +83,14 @@ def default_pipeline(
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
+    calls = "nowhere" if products == "generated" else "everywhere"
     early = "nowhere" if products == "generated" else sums
     stages: dict[str, Sequence[Pass]] = {
         "graph": (),
         "scheduled": (
             LowerControlDeps(),  # tokens first: every later pass must see them
             EliminateDead(),  # do not analyse what nobody needs
+            ConcatProductsInPlace(calls),  # a result in two pieces needs no copy: no kernel saves it
             AddProductsInPlace(early, "left"),  # a sum in place costs nothing: no kernel saves it
             ChooseLibraries(hardware=hardware, products=products),  # a product that is a kernel can fuse
             AddProductsInPlace(sums),  # a product that stays a call can still save its sum

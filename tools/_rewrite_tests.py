@@ -105,11 +105,6 @@ TESTS = {
         "test_a_batch_norm_is_spelled_out",
         "test_other_ops_are_not_spelled_out",
     ),
-    "concat-products": RewriteTests(
-        "rewrites/test_concat_products.py",
-        "test_products_are_written_where_they_lie",
-        "test_concatenations_that_stay",
-    ),
     "mutating-calls": RewriteTests(
         "rewrites/test_mutating_calls.py", "test_in_place", "test_calls_that_stay_functional"
     ),

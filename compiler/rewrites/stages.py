@@ -19,7 +19,6 @@ from .captured.attention_mask_layout import lay_out_masks
 from .captured.attention_masks import simplify_masks
 from .captured.batch_norms import keep_batch_norms
 from .graph.collective_waits import wait_for_all
-from .graph.concat_products import write_products_into_concats
 from .graph.effect_tokens import drop_tokens
 from .graph.embedding_gradients import compact_embedding_gradients
 from .graph.flex_attention import compile_flex_attention
@@ -51,7 +50,6 @@ class Switch(Enum):
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
     FLEX = "option `flex_attention`"
-    CALLS = "where option `products` is not `generated`"
 
 
 def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switch]:
@@ -64,7 +62,6 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
         Switch.FLEX: options.inductor_flex_attention(on_gpu),
-        Switch.CALLS: options.products != "generated",
     }
     return frozenset(switch for switch, on in holds.items() if on)
 
@@ -156,7 +153,6 @@ IMPORTED = Stage(
     "The same graph, when its strides are final, before the import (`driver/compilation.py`).",
     (
         Step(spell_out_batch_norms, Switch.ALWAYS, "their strides are chosen now"),
-        Step(write_products_into_concats, Switch.CALLS, "the strides of the products are final"),
         Step(compile_flex_attention, Switch.FLEX, "Inductor generates code for strides that are final"),
         Step(write_calls_in_place, Switch.ALWAYS, "last: the graph is not functional afterwards"),
     ),
