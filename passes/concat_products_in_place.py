@@ -12,8 +12,9 @@ from ..compiler.base.products import ProductOp
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, const, sym
 from ..compiler.ir.defining import defining_op
-from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled, kernel_ties, string
+from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled, kernel_ties
 from ..compiler.ir.layout import TensorSpec, contiguous_strides
+from ..compiler.ir.storage import callee_name
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import text_list
@@ -79,7 +80,7 @@ class ConcatProductsInPlace(AnalysisPass):
         uses = StorageUses.of(Dependences.of(module))
         refused = {id(concat): concat.refusal(uses) for concat in found}  # of the program as it was
         for concat in found:
-            names = [string(program.callee(p).attributes["sym_name"]) for p in concat.products]
+            names = [callee_name(p) for p in concat.products]
             said, reason = ", ".join(f"@{n}" for n in names), refused[id(concat)]
             rule, message = reason or ("written", "are written where their concatenation has them")
             remarks.add(
@@ -164,7 +165,7 @@ def _concats(program: Program) -> list[_Concat]:
     }
     found = []
     for call in program.calls() if kernels else ():
-        cut = kernels.get(string(program.callee(call).attributes["sym_name"]))
+        cut = kernels.get(callee_name(call))
         concat = None if cut is None else _concat(program, products, call, cut)
         if concat is not None:
             found.append(concat)
@@ -188,7 +189,7 @@ def _concat(
         return None
     if not whole.is_contiguous or whole.numel.constant == 0 or not all(s.is_row_major for s in specs):
         return None
-    ops = tuple(products[string(program.callee(c).attributes["sym_name"])] for c in calls)
+    ops = tuple(products[callee_name(c)] for c in calls)
     return _Concat(call, calls, ops, _own_dim(cut.dim, whole.rank, parts, calls))
 
 
@@ -203,7 +204,7 @@ def _product(program: Program, products: dict[str, ProductOp], value: ir.Value) 
             continue
         if op.name != "func.call" or not all(isinstance(v.type, ir.RankedTensorType) for v in op.operands):
             return None
-        return op if string(program.callee(op).attributes["sym_name"]) in products else None
+        return op if callee_name(op) in products else None
     return None
 
 

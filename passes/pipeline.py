@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..compiler.base.options import DEFAULT_ROUNDING, Collectives, Products, Rounding, UserKernels
+from .activate_products import ActivateProducts
 from .add_products_in_place import AddProductsInPlace
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
@@ -69,6 +70,7 @@ def default_pipeline(
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
+    activations: str = "gpu",
     sums: str = "gpu",
     user_kernels: UserKernels = "fused",
     collectives: Collectives = "overlap",
@@ -78,8 +80,10 @@ def default_pipeline(
 
     ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
     kernel), ``products`` (who computes them), ``user_kernels`` (whether they fuse) and ``collectives`` are
-    options, see ``Options``.  ``sums``: the option ``where`` of ``add-products-in-place``.  ``spilled``:
-    kernels whose tiles took too many registers.  Raises ValueError on an unknown level.
+    options, see ``Options``.  ``activations``, ``sums``: the options ``where`` of ``activate-products`` and
+    ``add-products-in-place``.  ``spilled``: kernels whose tiles took too many registers.
+
+    Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
@@ -90,6 +94,7 @@ def default_pipeline(
         "scheduled": (
             LowerControlDeps(),  # tokens first: every later pass must see them
             EliminateDead(),  # do not analyse what nobody needs
+            ActivateProducts(activations),  # the library's functor is free: no kernel saves as much
             ConcatProductsInPlace(calls),  # a result in two pieces needs no copy: no kernel saves it
             AddProductsInPlace(early, "left"),  # a sum in place costs nothing: no kernel saves it
             ChooseLibraries(hardware=hardware, products=products),  # a product that is a kernel can fuse

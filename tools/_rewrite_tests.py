@@ -48,7 +48,7 @@ TESTS = {
     "relu-masks": RewriteTests("rewrites/test_relu_masks.py", "test_masks", "test_another_threshold_stays"),
     "product-epilogues": RewriteTests(
         "rewrites/test_product_epilogues.py",
-        "test_a_product_computes_the_activation_behind_it",
+        "test_a_product_computes_the_relu_behind_it",
         "test_left_alone",
     ),
     "saved-shapes": RewriteTests(

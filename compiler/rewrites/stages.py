@@ -25,11 +25,11 @@ from .graph.flex_attention import compile_flex_attention
 from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
-from .graph.product_epilogues import fuse_epilogues
 from .graph.repeats import repeat_elements
 from .graph.spelled_out_batch_norms import spell_out_batch_norms
 from .joint.equal_nodes import merge_equal_nodes
 from .joint.pool_offsets import save_offsets
+from .joint.product_epilogues import fuse_epilogues
 from .joint.relu_masks import recompute_relu_masks
 from .joint.saved_shapes import save_one_shape
 from .layouts.convolution_biases import split_bias
@@ -133,7 +133,6 @@ GRAPH = Stage(
         Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),
         Step(compact_embedding_gradients, Switch.ALWAYS, "while the table and its rounding are two ops"),
-        Step(fuse_epilogues, Switch.EPILOGUES, "GELU as well, in inference"),
     ),
 )
 LAYOUTS = Stage(
