@@ -15,7 +15,15 @@ from ..compiler.ir.storage import callee_name, operand_number
 from ..compiler.mlir import arith, func, ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import dims_attribute, text_list
-from .helpers.library_products import argument_of, declare, is_reshape, library_product, reshaped, runs
+from .helpers.library_products import (
+    argument_of,
+    declare,
+    erase_unread,
+    is_reshape,
+    library_product,
+    reshaped,
+    runs,
+)
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics
 
@@ -90,12 +98,10 @@ class ActivateProducts(AnalysisPass):
 
 @dataclass(frozen=True)
 class _Activation:
-    """``call`` gives the activation ``name`` of a product; ``inside``, in order: the views, and the kernels
-    that lie between, ``call`` the last of them."""
+    """``call`` gives the activation ``name`` of a product."""
 
     name: str
     call: ir.Operation
-    inside: tuple[ir.Operation, ...]
 
 
 @dataclass
@@ -103,25 +109,22 @@ class _Behind:
     """What scalar kernels compute of a product.
 
     x:     its result, or a view of it.
-    views: from the product to x.
     known: x, and what is computed of it alone.
     calls: the kernels that do, in an order in which each reads what is known.
     """
 
     program: Program
     x: ir.Value
-    views: list[ir.Operation]
     known: dict[ir.Value, Polynomial] = field(default_factory=dict)
     calls: list[ir.Operation] = field(default_factory=list)
 
     @staticmethod
     def of(program: Program, product: ir.Operation) -> "_Behind":
         """Of a call with one result."""
-        x, views = product.results[0], list[ir.Operation]()
+        x = product.results[0]
         while len(uses := list(_users(x))) == 1 and uses[0].name == "fuse.view" and is_reshape(uses[0]):
-            views.append(uses[0])
             x = uses[0].results[0]
-        found = _Behind(program, x, views, {x: X})
+        found = _Behind(program, x, {x: X})
         pending = [x]
         while pending:
             for op in _users(pending.pop(0)):
@@ -160,7 +163,7 @@ class _Behind:
             inside = self._made_of(call)
             between = [self.x, *(op.results[0] for op in inside[:-1])]
             if all(user in inside for v in between for user in _users(v)):
-                return _Activation(name, call, (*self.views, *inside))
+                return _Activation(name, call)
         return None
 
     def _made_of(self, call: ir.Operation) -> list[ir.Operation]:
@@ -255,12 +258,4 @@ def _replace(
     new = program.recall(product, declared, operands, [result.type])
     made = found.call.results[0]
     made.replace_all_uses_with(reshaped(new.results[0], made.type, product))
-    for dead in reversed(found.inside):
-        if dead.name == "fuse.view":
-            dead.erase()
-            continue
-        destination = dead.operands[kernel_ties(program.callee(dead))[0]]
-        program.erase_call(dead)
-        if not list(destination.uses):
-            destination.owner.operation.erase()
-    program.erase_call(product)
+    erase_unread(program, made)

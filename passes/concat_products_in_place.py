@@ -18,7 +18,15 @@ from ..compiler.ir.storage import callee_name
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import text_list
-from .helpers.library_products import argument_of, declare, is_reshape, library_product, reshaped, runs
+from .helpers.library_products import (
+    argument_of,
+    declare,
+    erase_unread,
+    is_reshape,
+    library_product,
+    reshaped,
+    runs,
+)
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics
 
@@ -239,12 +247,7 @@ def _write(program: Program, concat: _Concat, last: ir.Operation) -> None:
         start += _static(part)[dim]
     result = reshaped(buffer, call.results[0].type, call)
     call.results[0].replace_all_uses_with(result)
-    destination = call.operands[kernel_ties(program.callee(call))[0]]
-    read = [v for v in call.operands if v != destination]
-    program.erase_call(call)
-    destination.owner.operation.erase()
-    for value in read:
-        _erase(program, value)
+    erase_unread(program, call.results[0])
 
 
 def _write_part(
@@ -281,15 +284,3 @@ def _write_part(
     )
     new = program.recall(product, declared, operands, [out.type])
     new.move_before(last)
-
-
-def _erase(program: Program, value: ir.Value) -> None:
-    """Erases what makes a value that nothing reads any more: views, and the product behind them."""
-    while not isinstance(value.owner, ir.Block) and not list(value.uses):
-        op = value.owner.operation
-        if op.name == "fuse.view":
-            value = op.operands[0]
-            op.erase()
-            continue
-        program.erase_call(op)
-        return

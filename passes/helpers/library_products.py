@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from ...compiler.analysis.program.dependences import has_effect
 from ...compiler.base.products import ProductOp, product_op
 from ...compiler.index import reshape
+from ...compiler.ir.defining import defining_op
 from ...compiler.ir.dialects import fuse
-from ...compiler.ir.kernel import string
+from ...compiler.ir.kernel import is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec, contiguous_strides
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import func, ir
@@ -93,6 +95,39 @@ def declare(
         declared.attributes["fuse.effect"] = ir.UnitAttr.get()
     program.functions[name] = declared
     return declared
+
+
+def erase_unread(program: Program, value: ir.Value) -> None:
+    """Erases what makes a value that nothing reads any more: views, kernels that write fresh tensors, and
+    products of the library; and so on for what these read."""
+    pending = [] if isinstance(value.owner, ir.Block) else [value.owner.operation]
+    while pending:
+        op = pending.pop()
+        if any(list(result.uses) for result in op.results) or not _makes_alone(program, op):
+            continue
+        owners = [v.owner for v in op.operands]
+        made = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
+        if op.name == "func.call":
+            program.erase_call(op)
+        else:
+            op.erase()
+        for other in made:
+            if other not in pending:
+                pending.append(other)
+
+
+def _makes_alone(program: Program, op: ir.Operation) -> bool:
+    """Whether an operation does nothing but make its results."""
+    if op.name != "func.call":
+        return op.name in ("fuse.view", "fuse.empty")
+    callee = program.callee(op)
+    if has_effect(op, callee):
+        return False
+    product = library_product(callee)
+    if product is not None:
+        return not product.writes
+    written = [op.operands[n] for n in kernel_ties(callee)] if is_kernel(callee) else [None]
+    return all(v is not None and defining_op(v, "fuse.empty") is not None for v in written)
 
 
 def argument_of(operand: int) -> ir.Attribute:
