@@ -8,7 +8,7 @@ from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.analysis.kernel.plain import added, copied
 from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.analysis.program.storage_uses import StorageUses
+from ..compiler.analysis.program.storage_accesses import StorageAccesses
 from ..compiler.base.products import product_op
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
@@ -184,7 +184,7 @@ def _is_widened(program: Program, call: ir.Operation, around: Surroundings) -> b
 
 
 @dataclass
-class _Storages(StorageUses):
+class _Storages(StorageAccesses):
     """Kept current while products move behind others.
 
     made: roots that a product made.  new: the roots of values that were not there before.

@@ -9,7 +9,7 @@ from ..compiler.analysis.contraction.roofline import MARGIN, pointwise_microseco
 from ..compiler.analysis.contraction.row_scales import ScaledRows, scaled_rows
 from ..compiler.analysis.contraction.surroundings import Moved, Surroundings
 from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.analysis.program.storage_uses import StorageUses
+from ..compiler.analysis.program.storage_accesses import StorageAccesses
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import const
@@ -73,7 +73,7 @@ class CommuteRowScales(AnalysisPass):
         if not scaled:
             return
         around = Surroundings(program.functions, hints_of(program.main))
-        symbols, uses = program.symbols(), StorageUses.of(Dependences.of(module))
+        symbols, uses = program.symbols(), StorageAccesses.of(Dependences.of(module))
         for call in [c for c in scaled if _is_kept(program, uses, c)]:
             callee, now = program.callee(call), _scaled_product(program, call)
             assert now is not None, "another product has taken the place of one of its operands at most"
@@ -105,7 +105,7 @@ def _scaled_product(program: Program, call: ir.Operation) -> tuple[Product, Scal
     return None if product is None or found is None else (product, found)
 
 
-def _is_kept(program: Program, uses: StorageUses, call: ir.Operation) -> bool:
+def _is_kept(program: Program, uses: StorageAccesses, call: ir.Operation) -> bool:
     """Whether a product can read what the scaled rows are made of, which nothing overwrites before it."""
     now = _scaled_product(program, call)
     assert now is not None, "it is one"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..compiler.analysis.kernel.concatenation import Concatenation, concatenation
 from ..compiler.analysis.program.dependences import Dependences
-from ..compiler.analysis.program.storage_uses import StorageUses
+from ..compiler.analysis.program.storage_accesses import StorageAccesses
 from ..compiler.base.products import ProductOp
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, const, sym
@@ -85,7 +85,7 @@ class ConcatProductsInPlace(AnalysisPass):
         found = _concats(program)
         if not found:
             return
-        uses = StorageUses.of(Dependences.of(module))
+        uses = StorageAccesses.of(Dependences.of(module))
         refused = {id(concat): concat.refusal(uses) for concat in found}  # of the program as it was
         for concat in found:
             names = [callee_name(p) for p in concat.products]
@@ -121,7 +121,7 @@ class _Concat:
         every = [_static(spec) for spec in self.specs]
         return tuple(sum(e[n] for e in every) if n == self.dim else size for n, size in enumerate(every[0]))
 
-    def refusal(self, uses: StorageUses) -> tuple[str, str] | None:
+    def refusal(self, uses: StorageAccesses) -> tuple[str, str] | None:
         """The rule and the reason why products are not written where they will lie, or None."""
         if (
             self.dim is None

@@ -1,4 +1,4 @@
-"""Products of rows that norms scale (`row_scales.py`): which multiply first, the numbers, and what is left alone."""
+"""Products of rows that norms scale (`row_scales.py`): which fire, the numbers, and what is left alone."""
 
 import pytest
 import torch

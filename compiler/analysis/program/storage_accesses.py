@@ -8,7 +8,7 @@ from .dependences import Dependences, Node
 
 
 @dataclass
-class StorageUses:
+class StorageAccesses:
     """By root, the numbers of the operations.
 
     maker:   of each value, the number of the operation whose result it is.
