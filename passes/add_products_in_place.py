@@ -7,25 +7,23 @@ from typing import ClassVar
 from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.analysis.kernel.plain import added, copied
-from ..compiler.analysis.program.dependences import Dependences, Node
+from ..compiler.analysis.program.dependences import Dependences
+from ..compiler.analysis.program.storage_accesses import StorageAccesses
 from ..compiler.base.products import product_op
 from ..compiler.base.remarks import Remarks
-from ..compiler.index import reshape
 from ..compiler.ir.defining import defining_op
-from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_ties, string
-from ..compiler.ir.layout import TensorSpec, contiguous_strides
+from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
-from ..compiler.ir.storage import callee_name, device_of, operand_number
-from ..compiler.mlir import func, ir
+from ..compiler.ir.storage import callee_name, operand_number
+from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.kernels import text_list
+from .helpers.library_products import argument_of, declare, is_reshape, is_row_major, reshaped, runs
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, PassError
 
 #: Element types whose products were measured, and elements of 16 bytes.
 _ELEMENTS, _VECTOR = ("bf16", "f16"), 8
-_WHERE = ("gpu", "everywhere", "nowhere")
 _WIDENED = ("added", "left")
 
 
@@ -76,17 +74,12 @@ class AddProductsInPlace(AnalysisPass):
     widened: str = "added"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        if self.where not in _WHERE:
-            raise PassError(
-                f"{self.name}: unknown where '{self.where}': expected one of {', '.join(_WHERE)}",
-                module.operation.location,
-            )
         if self.widened not in _WIDENED:
             raise PassError(
                 f"{self.name}: unknown widened '{self.widened}': expected one of {', '.join(_WIDENED)}",
                 module.operation.location,
             )
-        if self.where == "nowhere" or (self.where == "gpu" and device_of(module) == "cpu"):
+        if not runs(self.where, self, module):
             return
         program = analyses.get(Program)
         totals = _totals(program)
@@ -168,10 +161,7 @@ def _product(program: Program, value: ir.Value) -> ir.Operation | None:
     while not isinstance(value.owner, ir.Block) and len(list(value.uses)) == 1:
         op = value.owner.operation
         if op.name == "fuse.view":
-            if (
-                not _row_major(value)
-                or TensorSpec.of(value.type).numel != TensorSpec.of(op.operands[0].type).numel
-            ):
+            if not is_reshape(op):
                 return None
             value = op.operands[0]
             continue
@@ -193,45 +183,22 @@ def _is_widened(program: Program, call: ir.Operation, around: Surroundings) -> b
     return product is not None and product.problem() is None and around.cost(product).widened
 
 
-def _row_major(value: ir.Value) -> bool:
-    return TensorSpec.of(value.type).is_row_major
-
-
 @dataclass
-class _Storages:
-    """Who reads and who overwrites each storage, kept current while products move behind others.
+class _Storages(StorageAccesses):
+    """Kept current while products move behind others.
 
-    read, written: by root, the numbers of the operations in ``@main``.  made: roots that a product made.
-    new:           the roots of values that were not there before.
+    made: roots that a product made.  new: the roots of values that were not there before.
     """
 
-    deps: Dependences
-    maker: dict[int, int]  #: of each value, the number of the operation whose result it is
-    read: dict[int, set[int]] = field(default_factory=dict)
-    written: dict[int, set[int]] = field(default_factory=dict)
     made: set[int] = field(default_factory=set)
     new: dict[ir.Value, int] = field(default_factory=dict)
     same: dict[int, int] = field(default_factory=dict)  #: of a sum, the storage that it is in now
 
-    @staticmethod
-    def of(deps: Dependences) -> "_Storages":
-        found = _Storages(deps, {value: node.index for node in deps.nodes for value in node.results})
-        for node in deps.nodes:
-            for value in _read(node):
-                found.read.setdefault(deps.roots[value], set()).add(node.index)
-            for value in (*node.destinations, *node.mutated):
-                found.written.setdefault(deps.roots[value], set()).add(node.index)
-        return found
-
     def root(self, value: ir.Value) -> int:
-        root = self.new[value] if value in self.new else self.deps.roots[self.deps.numbers[value]]
+        root = self.new[value] if value in self.new else super().root(value)
         while root in self.same:
             root = self.same[root]
         return root
-
-    def place(self, op: ir.Operation) -> int:
-        """The number of an operation that was there before."""
-        return self.maker[self.deps.numbers[op.results[0]]]
 
     def refusal(self, found: _Sum) -> str | None:
         """Why the product is not computed in the storage of what it is added to; None where it is."""
@@ -244,7 +211,7 @@ class _Storages:
             return "a size is unknown or no multiple of a vector"
         if len({s.sizes for s in specs}) > 1:
             return "it is broadcast"
-        if not all(map(_row_major, (found.total.results[0], found.kept, found.shaped, product))):
+        if not all(map(is_row_major, (found.total.results[0], found.kept, found.shaped, product))):
             return "its layout is another one"
         root = self.root(found.kept)
         if not self._is_fresh(root):
@@ -289,39 +256,27 @@ class _Storages:
         return op is not None and op.fresh
 
 
-def _read(node: Node) -> set[int]:
-    """The values whose contents an operation reads, the results of the graph included; a view reads nothing,
-    nor does a kernel read what it overwrites."""
-    if node.kind in ("fuse.view", "fuse.empty", "fuse.size"):
-        return set()
-    return set(node.reads) if node.ties else set(node.operands)
-
-
 def _replace(program: Program, found: _Sum) -> list[ir.Value]:
     """Puts the product into the place of the sum; the values that are new in the storage."""
     total, product = found.total, found.product
     adding = program.callee(total)
-    location = total.location
     made = TensorSpec.of(product.results[0].type)
-    matrix = _shaped(found.kept, made.type(), total)
+    matrix = reshaped(found.kept, made.type(), total)
     given = ir.ArrayAttr(program.callee(product).attributes["fuse.args"])
     arguments = [matrix, *product.operands]
     numbers = [0, *(1 + operand_number(a) for a in given)]
-    name = program.unique_name("addmm__default")
-    with ir.InsertionPoint(adding), location:
-        signature = ir.FunctionType.get([v.type for v in arguments], [matrix.type])
-        declared = func.FuncOp(name, signature, visibility="private").operation
-    number = ir.IntegerType.get_signless(64)
-    declared.attributes["fuse.extern"] = ir.StringAttr.get("aten.addmm_.default")
-    declared.attributes["fuse.args"] = ir.ArrayAttr.get(
-        [fuse.Arg.get(ir.IntegerAttr.get(number, n)) for n in numbers]
+    declared = declare(
+        program,
+        adding,
+        "addmm__default",
+        "aten.addmm_.default",
+        ([v.type for v in arguments], matrix.type),
+        [argument_of(n) for n in numbers],
+        {},
+        writes=0,
     )
-    declared.attributes["fuse.kwargs"] = ir.DictAttr.get({})
-    declared.attributes["fuse.mutated"] = ir.DenseI64ArrayAttr.get([0])
-    declared.attributes["fuse.aliases"] = ir.DictAttr.get({"0": ir.IntegerAttr.get(number, 0)})
-    program.functions[name] = declared
     call = program.recall(total, declared, arguments, [matrix.type])
-    result = _shaped(call.results[0], total.results[0].type, total)
+    result = reshaped(call.results[0], total.results[0].type, total)
     total.results[0].replace_all_uses_with(result)
     dead = [total, *_chain(program, found)]
     for op in dead:
@@ -348,14 +303,3 @@ def _chain(program: Program, found: _Sum) -> list[ir.Operation]:
         argument = 0 if op.name == "fuse.view" else copied(program.callee(op))
         assert argument is not None, "it is a copy"
         value = op.operands[argument]
-
-
-def _shaped(value: ir.Value, type_: ir.Type, before: ir.Operation) -> ir.Value:
-    """A row-major value in the shape of a row-major ``type_``."""
-    source, spec = TensorSpec.of(value.type), TensorSpec.of(type_)
-    if source.sizes == spec.sizes:
-        return value
-    seen = TensorSpec(spec.sizes, contiguous_strides(spec.sizes), source.offset, spec.element, spec.device)
-    attributes = {"map": text_list(reshape(source.sizes, spec.sizes)), "syms": text_list(())}
-    with ir.InsertionPoint(before), before.location:
-        return ir.Operation.create("fuse.view", [seen.type()], [value], attributes).results[0]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..compiler.base.options import DEFAULT_ROUNDING, Collectives, Products, Rounding, UserKernels
+from .activate_products import ActivateProducts
 from .add_products_in_place import AddProductsInPlace
 from .apply_tiling import ApplyTiling
 from .autotune_tiling import AutotuneTiling
@@ -11,6 +12,7 @@ from .choose_libraries import ChooseLibraries
 from .choose_tiling import ChooseTiling
 from .combine_launches import CombineLaunches
 from .combine_reductions import CombineReductions
+from .concat_products_in_place import ConcatProductsInPlace
 from .deduplicate_calls import DeduplicateCalls
 from .deduplicate_kernels import DeduplicateKernels
 from .deduplicate_results import DeduplicateResults
@@ -68,6 +70,7 @@ def default_pipeline(
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
+    activations: str = "gpu",
     sums: str = "gpu",
     user_kernels: UserKernels = "fused",
     collectives: Collectives = "overlap",
@@ -77,17 +80,22 @@ def default_pipeline(
 
     ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
     kernel), ``products`` (who computes them), ``user_kernels`` (whether they fuse) and ``collectives`` are
-    options, see ``Options``.  ``sums``: the option ``where`` of ``add-products-in-place``.  ``spilled``:
-    kernels whose tiles took too many registers.  Raises ValueError on an unknown level.
+    options, see ``Options``.  ``activations``, ``sums``: the options ``where`` of ``activate-products`` and
+    ``add-products-in-place``.  ``spilled``: kernels whose tiles took too many registers.
+
+    Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
+    calls = "nowhere" if products == "generated" else "everywhere"
     early = "nowhere" if products == "generated" else sums
     stages: dict[str, Sequence[Pass]] = {
         "graph": (),
         "scheduled": (
             LowerControlDeps(),  # tokens first: every later pass must see them
             EliminateDead(),  # do not analyse what nobody needs
+            ActivateProducts(activations),  # the library's functor is free: no kernel saves as much
+            ConcatProductsInPlace(calls),  # a result in two pieces needs no copy: no kernel saves it
             AddProductsInPlace(early, "left"),  # a sum in place costs nothing: no kernel saves it
             ChooseLibraries(hardware=hardware, products=products),  # a product that is a kernel can fuse
             AddProductsInPlace(sums),  # a product that stays a call can still save its sum

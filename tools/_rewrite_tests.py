@@ -48,7 +48,7 @@ TESTS = {
     "relu-masks": RewriteTests("rewrites/test_relu_masks.py", "test_masks", "test_another_threshold_stays"),
     "product-epilogues": RewriteTests(
         "rewrites/test_product_epilogues.py",
-        "test_a_product_computes_the_activation_behind_it",
+        "test_a_product_computes_the_relu_behind_it",
         "test_left_alone",
     ),
     "saved-shapes": RewriteTests(
@@ -104,11 +104,6 @@ TESTS = {
         "rewrites/test_batch_norms.py",
         "test_a_batch_norm_is_spelled_out",
         "test_other_ops_are_not_spelled_out",
-    ),
-    "concat-products": RewriteTests(
-        "rewrites/test_concat_products.py",
-        "test_products_are_written_where_they_lie",
-        "test_concatenations_that_stay",
     ),
     "mutating-calls": RewriteTests(
         "rewrites/test_mutating_calls.py", "test_in_place", "test_calls_that_stay_functional"

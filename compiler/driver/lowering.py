@@ -76,6 +76,7 @@ def _passes(request: Request, search: TilingSearch | None, spilled: tuple[str, .
         tiles=tiles,
         rounding=options.rounding,
         products=options.products,
+        activations="everywhere" if options.library_epilogues(request.on_gpu) else "nowhere",
         sums="everywhere" if options.sums_in_place(request.name, request.on_gpu) else "nowhere",
         user_kernels=options.user_kernels,
         collectives=options.collectives,

@@ -19,18 +19,17 @@ from .captured.attention_mask_layout import lay_out_masks
 from .captured.attention_masks import simplify_masks
 from .captured.batch_norms import keep_batch_norms
 from .graph.collective_waits import wait_for_all
-from .graph.concat_products import write_products_into_concats
 from .graph.effect_tokens import drop_tokens
 from .graph.embedding_gradients import compact_embedding_gradients
 from .graph.flex_attention import compile_flex_attention
 from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
-from .graph.product_epilogues import fuse_epilogues
 from .graph.repeats import repeat_elements
 from .graph.spelled_out_batch_norms import spell_out_batch_norms
 from .joint.equal_nodes import merge_equal_nodes
 from .joint.pool_offsets import save_offsets
+from .joint.product_epilogues import fuse_epilogues
 from .joint.relu_masks import recompute_relu_masks
 from .joint.saved_shapes import save_one_shape
 from .layouts.convolution_biases import split_bias
@@ -51,7 +50,6 @@ class Switch(Enum):
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
     FLEX = "option `flex_attention`"
-    CALLS = "where option `products` is not `generated`"
 
 
 def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switch]:
@@ -64,7 +62,6 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
         Switch.FLEX: options.inductor_flex_attention(on_gpu),
-        Switch.CALLS: options.products != "generated",
     }
     return frozenset(switch for switch, on in holds.items() if on)
 
@@ -136,7 +133,6 @@ GRAPH = Stage(
         Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),
         Step(compact_embedding_gradients, Switch.ALWAYS, "while the table and its rounding are two ops"),
-        Step(fuse_epilogues, Switch.EPILOGUES, "GELU as well, in inference"),
     ),
 )
 LAYOUTS = Stage(
@@ -156,7 +152,6 @@ IMPORTED = Stage(
     "The same graph, when its strides are final, before the import (`driver/compilation.py`).",
     (
         Step(spell_out_batch_norms, Switch.ALWAYS, "their strides are chosen now"),
-        Step(write_products_into_concats, Switch.CALLS, "the strides of the products are final"),
         Step(compile_flex_attention, Switch.FLEX, "Inductor generates code for strides that are final"),
         Step(write_calls_in_place, Switch.ALWAYS, "last: the graph is not functional afterwards"),
     ),

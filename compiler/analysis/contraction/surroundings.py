@@ -73,10 +73,11 @@ class Surroundings:
 
     def maker(self, value: ir.Value) -> ir.Operation | None:
         """The call of a kernel that makes ``value`` and is one with a product that reads it: a pointwise
-        kernel with no other reader, unless it is computed behind a product that is a kernel.
+        kernel with no other reader, of a view either, unless it is computed behind a product that is a
+        kernel.
         """
         root = _root(value)
-        if isinstance(root.owner, ir.Block) or len(list(root.uses)) != 1:
+        if isinstance(root.owner, ir.Block) or len(list(_users(root))) != 1:
             return None
         made = root.owner.operation
         return made if self._is_pointwise(made) and not any(map(self._of_product, self._read(made))) else None
@@ -174,7 +175,7 @@ class Surroundings:
         made = root.owner.operation
         if self._multiplies(made):
             return True
-        alone = self._is_pointwise(made) and len(list(root.uses)) == 1
+        alone = self._is_pointwise(made) and len(list(_users(root))) == 1
         return alone and any(map(self._of_product, self._read(made)))
 
     def _is_kernel(self, op: ir.Operation) -> bool:

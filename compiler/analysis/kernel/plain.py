@@ -33,7 +33,7 @@ def _stored(kernel: ir.Operation, arithmetic: int) -> ir.Value | None:
     if len(stores) != 1 or len(others) != 1 + arithmetic:
         return None
     [store] = stores
-    if not _is_plain(kernel, store) or string(store.attributes["mode"]) != "set":
+    if not is_plain(kernel, store) or string(store.attributes["mode"]) != "set":
         return None
     value = _behind_casts(store.operands[1])
     return None if isinstance(value.owner, ir.Block) else value
@@ -50,10 +50,10 @@ def _loaded(kernel: ir.Operation, value: ir.Value) -> int | None:
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "fuse.load":
         return None
     load = value.owner.operation
-    return ir.BlockArgument(load.operands[0]).arg_number if _is_plain(kernel, load) else None
+    return ir.BlockArgument(load.operands[0]).arg_number if is_plain(kernel, load) else None
 
 
-def _is_plain(kernel: ir.Operation, access: ir.Operation) -> bool:
+def is_plain(kernel: ir.Operation, access: ir.Operation) -> bool:
     """Whether each point of the kernel has an element of its own, in row-major order."""
     walked = [d for d in strings(access.attributes["at"]) if d != "0"]
     guard = access.operands[1 if access.name == "fuse.load" else 2]

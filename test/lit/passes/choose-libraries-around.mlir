@@ -149,3 +149,28 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @maximum_in_front(tensor<25088x128xbf16>, tensor<128x128xbf16>) -> tensor<25088x128xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Must not fire: both products read a view of the weights that @widen makes, which are stored for them.
+// CHECK: missed: choose-libraries: library, {{.*}}@read_by_two is the library's
+// CHECK: missed: choose-libraries: library, {{.*}}@read_by_two is the library's
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x4096xbf16>, %q: tensor<2x2048x4096xi8>) -> (tensor<64x4096xbf16>, tensor<64x4096xbf16>) {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<2x2048x4096xbf16>
+    %w = call @widen(%q, %e) : (tensor<2x2048x4096xi8>, tensor<2x2048x4096xbf16>) -> tensor<2x2048x4096xbf16>
+    %v = "fuse.view"(%w) {map = ["v0 floordiv 2048", "v0 mod 2048", "v1"], syms = []} : (tensor<2x2048x4096xbf16>) -> tensor<4096x4096xbf16>
+    %y = call @read_by_two(%x, %v) : (tensor<64x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<64x4096xbf16>
+    %z = call @read_by_two(%y, %v) : (tensor<64x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<64x4096xbf16>
+    return %y, %z : tensor<64x4096xbf16>, tensor<64x4096xbf16>
+  }
+  func.func private @widen(%q: tensor<2x2048x4096xi8>, %o: tensor<2x2048x4096xbf16>) -> tensor<2x2048x4096xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "2048", d2 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i8
+    %a = "fuse.load"(%q, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x2048x4096xi8>, i1, i8) -> i8
+    %b = arith.sitofp %a : i8 to bf16
+    %r = "fuse.store"(%o, %b, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x2048x4096xbf16>, bf16, i1) -> tensor<2x2048x4096xbf16>
+    return %r : tensor<2x2048x4096xbf16>
+  }
+  func.func private @read_by_two(tensor<64x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<64x4096xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.mm.default", fuse.kwargs = {}}
+}

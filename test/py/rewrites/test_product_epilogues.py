@@ -1,6 +1,4 @@
-"""Activations that matrix products compute: which are found, that the numbers stay, what is left alone."""
-
-import math
+"""The ReLUs that products compute in joint graphs: which, that the numbers stay, what is left alone."""
 
 import pytest
 import torch
@@ -8,24 +6,11 @@ from compiling import Compiled, check, with_exact_gradients
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.rewrites.graph.product_epilogues import fuse_epilogues
+from fuse_mlir.compiler.rewrites.joint.product_epilogues import fuse_epilogues
 
 aten = torch.ops.aten
-SLOPE = math.sqrt(2 / math.pi)
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
-
-
-def tanh_gelu(x):
-    return F.gelu(x, approximate="tanh")
-
-
-def spelled_out(x):
-    return 0.5 * x * (1.0 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0))))
-
-
-def spelled_out_by_products(x):
-    return (torch.tanh((0.044715 * (x * x * x) + x) * SLOPE) + 1) * (x * 0.5)
 
 
 def operands(m=16, k=8, n=24, dtype=torch.bfloat16):
@@ -53,13 +38,18 @@ def targets(gm):
     return [n.target for n in gm.graph.nodes if n.op == "call_function"]
 
 
-ACTIVATIONS = [F.relu, tanh_gelu, spelled_out, spelled_out_by_products]
+def in_float32(x):
+    return F.relu(x.float()).to(x.dtype)
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda f: f.__name__)
+def clamped(x):
+    return x.clamp_min(0)
+
+
+@pytest.mark.parametrize("activation", [F.relu, in_float32, clamped], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no_bias"])
 @pytest.mark.parametrize("views", [True, False], ids=["views", "no_views"])
-def test_a_product_computes_the_activation_behind_it(activation, bias, views):
+def test_a_product_computes_the_relu_behind_it(activation, bias, views):
     function, args = behind(activation, bias=bias, views=views), operands()
     count, gm = fused(function, *args)
     assert count == 1
@@ -74,49 +64,6 @@ def test_a_product_computes_the_activation_behind_it(activation, bias, views):
     got, limit = gm(*args), (function(*args).double() - exact).norm()
     assert got.dtype == torch.bfloat16 and got.shape == exact.shape
     assert (got.double() - exact).norm() <= 1.05 * limit
-    launches = [len(check(function, *args, epilogues=e).graphs[0].launches) for e in ("library", "generated")]
-    assert launches[0] == launches[1] - (1 if bias else 0)  # one more makes the zeros
-
-
-def in_float32(x):
-    return tanh_gelu(x.float()).to(x.dtype)
-
-
-def relu_in_float32(x):
-    return F.relu(x.float()).to(x.dtype)
-
-
-def spelled_out_in_float32(x):
-    return spelled_out(x.float()).to(x.dtype)
-
-
-def fast(x):
-    """As another library spells it."""
-    return 0.5 * x * (1.0 + torch.tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x)))
-
-
-def distributed(x):
-    return x / 2 - 0.5 * -torch.tanh(SLOPE * x + SLOPE * 0.044715 * x**2 * x) * x
-
-
-def clamped(x):
-    return x.clamp_min(0)
-
-
-SPELLINGS = [in_float32, relu_in_float32, spelled_out_in_float32, fast, distributed, clamped]
-
-
-@pytest.mark.parametrize("activation", SPELLINGS, ids=lambda f: f.__name__)
-def test_an_activation_is_what_it_computes(activation):
-    function, args = behind(activation), operands()
-    count, gm = fused(function, *args)
-    assert count == 1
-    assert [t for t in targets(gm) if t not in (aten.view.default, aten.t.default)] == [
-        aten._addmm_activation.default
-    ]
-    exact = function(*(a.double() for a in args))
-    limit = (function(*args).double() - exact).norm()
-    assert (gm(*args).double() - exact).norm() <= 1.05 * limit + 1e-2 * exact.norm()
 
 
 def test_a_copy_behind_the_activation_is_none():
@@ -131,7 +78,6 @@ def test_a_copy_behind_the_activation_is_none():
         aten.view.default,
         aten.t.default,
     ]
-    check(function, *operands(), epilogues="library")
 
 
 def test_a_copy_beside_another_reader_stays():
@@ -165,18 +111,8 @@ def test_products_of_one_width_share_their_zeros():
     assert targets(gm).count(aten.full.default) == 2
 
 
-def test_training_keeps_what_gelu_reads_but_not_what_relu_does():
-    def step(activation):
-        def function(b, x, w):
-            out = behind(activation)(b, x, w)
-            return out, *torch.autograd.grad(out.sum(), (b, x, w))
-
-        return function
-
+def test_training_saves_the_relu_and_its_gradient_is_right():
     args = [a.requires_grad_() for a in operands()]
-    assert fused(step(F.relu), *args)[0] == 1
-    assert fused(step(tanh_gelu), *args)[0] == 0
-    assert fused(step(spelled_out), *args)[0] == 0
     compiled = Compiled(behind(F.relu), {"epilogues": "library"})
     got = torch.autograd.grad(compiled(*args).sum(), args)
     assert "_addmm_activation" in str(compiled.graphs[0].module)
@@ -186,46 +122,9 @@ def test_training_keeps_what_gelu_reads_but_not_what_relu_does():
         torch.testing.assert_close(g.double(), w, rtol=2e-2, atol=2e-2)
 
 
-def wrong_slope(x):
-    return 0.5 * x * (1.0 + torch.tanh(0.8 * (x + 0.044715 * torch.pow(x, 3.0))))
-
-
-def wrong_power(x):
-    return 0.5 * x * (1.0 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 2.0))))
-
-
-def of_two_values(x):
-    return 0.5 * x * (1.0 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x + 1, 3.0))))
-
-
-def read_inside(x):
-    bend = torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0)))
-    return 0.5 * x * (1.0 + bend), bend
-
-
-def by_sigmoid(x):
-    return x * torch.sigmoid(1.702 * x)
-
-
-def silu_spelled_out(x):
-    return x / (1 + torch.exp(0.0 - x))
-
-
-def sigmoid_spelled_out(x):
-    return 1 / (1 + torch.exp(-x))
-
-
-def half_more(x):
-    return 0.5 * x * (1.5 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0))))
-
-
 def read_in_float32(x):
     wide = x.float()
     return F.relu(wide).to(x.dtype), wide + 1
-
-
-def left_in_float32(x):
-    return spelled_out(x.float())
 
 
 def clamped_on_both_sides(x):
@@ -252,11 +151,7 @@ def biased_by_rows(b, x, w):
 @pytest.mark.parametrize(
     ("function", "args"),
     [
-        *((behind(a), {}) for a in (F.gelu, F.silu, wrong_slope, wrong_power, of_two_values, read_inside)),
-        *((behind(a), {}) for a in (by_sigmoid, silu_spelled_out, half_more, torch.tanh, torch.sigmoid)),
-        (behind(sigmoid_spelled_out), {}),
-        *((behind(a), {}) for a in (read_in_float32, left_in_float32, clamped_on_both_sides)),
-        (behind(read_before), {}),
+        *((behind(a), {}) for a in (F.gelu, torch.tanh, read_in_float32, clamped_on_both_sides, read_before)),
         (scaled, {}),
         (read_as_a_matrix, {}),
         (biased_by_rows, {}),
@@ -276,10 +171,3 @@ def test_left_alone(function, args):
 def test_unknown_sizes_are_left_alone():
     gm = make_fx(behind(F.relu), tracing_mode="symbolic")(*operands())
     assert fuse_epilogues(gm) == 0
-
-
-def test_it_is_off_where_nobody_asks_for_it():
-    compiled = check(behind(F.relu), *operands())
-    assert "_addmm_activation" not in str(compiled.graphs[0].module)
-    compiled = check(behind(F.relu), *operands(), epilogues="library")
-    assert "_addmm_activation" in str(compiled.graphs[0].module)

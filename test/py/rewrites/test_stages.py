@@ -68,8 +68,6 @@ def test_every_rewrite_has_a_test_where_it_fires_and_one_where_it_must_not():
         (Switch.EPILOGUES, {"epilogues": "generated"}, "forward", True, False),
         (Switch.EPILOGUES, {"products": "generated"}, "forward", True, False),
         (Switch.EPILOGUES, {"products": "generated", "epilogues": "library"}, "forward", True, True),
-        (Switch.CALLS, {}, "inference", True, True),
-        (Switch.CALLS, {"products": "generated"}, "inference", True, False),
         (Switch.LAYOUTS, {}, "inference", True, True),
         (Switch.LAYOUTS, {}, "inference", False, False),
         (Switch.LAYOUTS, {"layouts": "free"}, "inference", False, True),

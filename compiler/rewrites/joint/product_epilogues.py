@@ -1,35 +1,35 @@
-"""A matrix product computes the activation behind it in its own kernel, before it writes its result.
+"""A matrix product computes the ReLU behind it in its own kernel, so that the ReLU is saved and not the
+product.
 
 Before::
 
     y = aten.addmm(bias, x, w)
-    z = aten.gelu(y, approximate="tanh")                     # or aten.relu(y), or GELU by tanh spelled out
+    z = aten.relu(y)
+    gradient = aten.threshold_backward(.., z, 0)
 
 After::
 
-    z = aten._addmm_activation(bias, x, w, use_gelu=True)
+    z = aten._addmm_activation(bias, x, w)
+    gradient = aten.threshold_backward(.., z, 0)
 
 The library's epilogue works on the float32 sums: one matrix less is written and read, and one rounding less
-is made.  A product without a bias gets a bias of zeros, which all products of its width share.  On an H200,
-with x [4096, 768] and w [768, 3072] in bfloat16, the product takes 34 us instead of 30 with GELU and 30.5
-with ReLU, and the kernels that are gone took 12 to 19.
+is made.  A product without a bias gets a bias of zeros, which all products of its width share.
 
-It fires where the activation is the only reader of the product, with views between at most, or a cast to a
-wider type that is cast back behind it.  ``activations.py`` finds activations, however they are spelled.  A
-copy of the result, as dropout that does nothing makes one, is left out.
+The pass ``activate-products`` does this in every graph; it has the figures, and GELU, whose gradient reads
+the product.  The gradient of ReLU can read the activation.  Here the partitioner saves that alone.
 
-In the joint graph of training it fires on ReLU alone, whose gradient can read the activation: that is then
-saved instead of the product.  The gradient of GELU reads the product.
+It fires where the ReLU is the only reader of the product, with views between at most, or a cast to a wider
+type that is cast back behind it.  A copy of the result, as dropout that does nothing makes one, is left out.
 
-It does not fire on GELU by erf, which the epilogue does not have; on float32 and float64, whose products run
-elsewhere; on a bias that is no contiguous vector; where a size is no multiple of 8 (a row is then no whole
-number of 16-byte vectors) or unknown while compiling.
+It does not fire on float32 and float64, whose products run elsewhere; on a bias that is no contiguous vector;
+where a size is no multiple of 8 (a row is then no whole number of 16-byte vectors) or unknown while
+compiling.
 
-Why not an MLIR pass: the result is another op of torch's libraries, and the partitioner has to know what it
-computes.
+Why not an MLIR pass: the partitioner decides what is saved before any graph reaches MLIR.
 """
 
 import logging
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -41,27 +41,26 @@ from ...fx.new_node import new_node
 from ...fx.products import overloads
 from ...fx.views import RESHAPES, may_share_storage
 from ..rewriting import rewrite
-from .activations import Activation, activation_of
 
 log = logging.getLogger(__name__)
 
 _aten = torch.ops.aten
-DTYPES = (torch.bfloat16, torch.float16)
+_DTYPES = (torch.bfloat16, torch.float16)
 
-#: Product -> the op that computes an activation of ``bias + x @ y`` as well.
+#: Product -> the op that computes the ReLU of ``bias + x @ y`` as well.
 _ACTIVATED = {p: getattr(_aten, op.activated).default for p, op in overloads(lambda op: op.activated).items()}
 
 #: Elements of 16 bytes.
-VECTOR = 8
+_VECTOR = 8
 
 
-@rewrite("product-epilogues", "a matrix product computes the activation behind it in its own kernel")
+@rewrite("product-epilogues", "a matrix product computes the ReLU behind it in its own kernel")
 def fuse_epilogues(gm: GraphModule) -> int:
-    """Rewrites a functional graph with ``meta["val"]`` in place; how many activations products took over."""
+    """Rewrites a functional graph with ``meta["val"]`` in place; how many ReLUs products took over."""
     count = 0
     zeros: dict[tuple[int, torch.dtype, torch.device], Node] = {}
     for node in list(gm.graph.nodes):
-        found = activation_of(node)
+        found = _relu(node)
         if found is None or not found.is_private():
             continue
         product, views = _behind_reshapes(found.source)
@@ -78,20 +77,69 @@ def fuse_epilogues(gm: GraphModule) -> int:
     return count
 
 
+@dataclass(frozen=True)
+class _Relu:
+    """``max(source, 0)`` as nodes, its result the last of them."""
+
+    source: Node
+    nodes: tuple[Node, ...]
+
+    @property
+    def result(self) -> Node:
+        return self.nodes[-1]
+
+    def is_private(self) -> bool:
+        """Whether the source and all that is computed from it, but the result, have no other reader."""
+        return all(user in self.nodes for n in (self.source, *self.nodes[:-1]) for user in n.users)
+
+
+def _relu(node: Node) -> _Relu | None:
+    """The ReLU whose function a node is; a cast to a wider type in front of it and one back behind it are
+    parts of it."""
+    relu = node.target is _aten.relu.default or (
+        node.target in (_aten.clamp_min.default, _aten.clamp.default)
+        and node.args[1:] == (0,)
+        and not node.kwargs
+    )
+    source, users = node.args[0] if relu else None, list(node.users)
+    if not isinstance(source, Node):
+        return None
+    if not _is_cast(source) or len(users) != 1 or not _is_cast(users[0]):
+        return _Relu(source, (node,))
+    wide, back = source, users[0]
+    source = wide.args[0]
+    if not isinstance(source, Node) or _dtype(back) != _dtype(source):
+        return _Relu(wide, (node,))
+    return _Relu(source, (wide, node, back))
+
+
+def _is_cast(node: Node) -> bool:
+    """Whether a node changes nothing but the type of floating-point numbers."""
+    if node.target is not _aten._to_copy.default or node.kwargs.keys() != {"dtype"}:
+        return False
+    before = _dtype(node.args[0]) if isinstance(node.args[0], Node) else None
+    return before is not None and before.is_floating_point and node.kwargs["dtype"].is_floating_point
+
+
+def _dtype(node: Node) -> torch.dtype | None:
+    value = node.meta.get("val")
+    return value.dtype if isinstance(value, Tensor) else None
+
+
 def _refusal(product: Node, views: tuple[Node, ...]) -> str | None:
     """Why a node does not take over what is computed from it through views, or None."""
     if product.target not in _ACTIVATED or product.kwargs:
         return "it is no product, or has factors"
     if not product.meta["val"].is_contiguous():
         return "the product has another layout"
-    if any(len(n.users) != 1 for n in (product, *views)[:-1]):  # the last one's are the activation
+    if any(len(n.users) != 1 for n in (product, *views)[:-1]):  # the last one's are the ReLU
         return "the product has other readers"
     *_, left, right = product.args
     values = [n.meta.get("val") if isinstance(n, Node) else None for n in (left, right, product)]
-    if any(not isinstance(v, Tensor) or v.dtype not in DTYPES for v in values):
+    if any(not isinstance(v, Tensor) or v.dtype not in _DTYPES for v in values):
         return "the element type has no epilogue"
     sizes = [*values[0].shape, values[1].shape[-1]]  # type: ignore[union-attr]
-    if any(type(n) is not int or n % VECTOR for n in sizes):
+    if any(type(n) is not int or n % _VECTOR for n in sizes):
         return "a size is unknown or no multiple of a vector"
     if product.target is _aten.mm.default:
         return None
@@ -101,7 +149,7 @@ def _refusal(product: Node, views: tuple[Node, ...]) -> str | None:
     return None if bias.dtype == values[2].dtype else "the bias has another dtype"  # type: ignore[union-attr]
 
 
-def _fuse(product: Node, found: Activation, zeros: dict[Any, Node]) -> None:
+def _fuse(product: Node, found: _Relu, zeros: dict[Any, Node]) -> None:
     graph, value = product.graph, product.meta["val"]
     operands = product.args
     if product.target is _aten.mm.default:
@@ -115,8 +163,7 @@ def _fuse(product: Node, found: Activation, zeros: dict[Any, Node]) -> None:
     with graph.inserting_before(found.result):
         # In the metadata the new value shares the storage of the result, to which views behind it refer.
         flat = after if list(after.shape) == sizes else after.view(sizes)
-        gelu: dict[str, Any] = {"use_gelu": True} if found.gelu else {}
-        result = call(_ACTIVATED[product.target], *operands, val=flat, **gelu)
+        result = call(_ACTIVATED[product.target], *operands, val=flat)
         if list(after.shape) != sizes:
             result = call(_aten.view.default, result, list(after.shape), val=after)
     last.replace_all_uses_with(result)
@@ -164,4 +211,4 @@ def _behind_reshapes(node: Node) -> tuple[Node, tuple[Node, ...]]:
     return node, tuple(reversed(views))
 
 
-__all__ = ["DTYPES", "VECTOR", "fuse_epilogues"]
+__all__ = ["fuse_epilogues"]

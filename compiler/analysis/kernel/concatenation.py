@@ -1,0 +1,126 @@
+"""Scalar kernels that concatenate tensors along one dim."""
+
+from dataclasses import dataclass
+
+from ...index import Expr, const, parse, sym
+from ...ir.defining import defining_op, is_true
+from ...ir.kernel import kernel_dims, string, strings
+from ...ir.layout import TensorSpec
+from ...mlir import ir
+
+#: ``arith.cmpi``: less than, greater than or equal.
+_LESS, _NOT_LESS = 2, 5
+#: All that such a kernel is made of.
+_OPS = frozenset(
+    {
+        "arith.constant", "arith.cmpi", "arith.andi", "arith.select", "fuse.index", "fuse.load", "fuse.store",
+        "func.return",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    """The result holds the tensors ``arguments`` of the kernel, one behind the other along its ``dim``."""
+
+    dim: int
+    arguments: tuple[int, ...]
+
+
+def concatenation(kernel: ir.Operation) -> Concatenation | None:
+    """What a kernel concatenates, all of each tensor; None where it does anything else."""
+    body = [op.operation for op in kernel.regions[0].blocks[0].operations]
+    stores = [op for op in body if op.name == "fuse.store"]
+    if len(stores) != 1 or any(op.name not in _OPS for op in body):
+        return None
+    [store] = stores
+    at = tuple(parse(text) for text in strings(store.attributes["at"]))
+    walked = [str(c) for c in at if c.constant is None]
+    mode = string(store.attributes["mode"])
+    if mode != "set" or walked != list(kernel_dims(kernel)) or not is_true(store.operands[2]):
+        return None
+    parts = _parts(store.operands[1])
+    if len(parts) < 2 or any(load is None for load, _ in parts):
+        return None
+    dims = {dim for _, (dim, _) in parts[:-1]}
+    if len(dims) != 1 or not dims <= set(walked):
+        return None
+    [dim] = dims
+    place = at.index(sym(dim))
+    ends = [*(end for _, (_, end) in parts[:-1]), kernel_dims(kernel)[dim].constant]
+    sizes = TensorSpec.of(store.results[0].type).sizes
+    begin, arguments = 0, []
+    for (load, _), end in zip(parts, ends, strict=True):
+        if load is None or end is None or not _is_part(load, at, place, begin, end):
+            return None
+        if TensorSpec.of(load.operands[0].type).sizes != _with(sizes, place, const(end - begin)):
+            return None
+        arguments.append(ir.BlockArgument(load.operands[0]).arg_number)
+        begin = end
+    return Concatenation(place, tuple(arguments))
+
+
+#: A load, or None for any other value; the dim and its extent below which a point gets it.
+_Part = tuple[ir.Operation | None, tuple[str, int]]
+
+
+def _parts(value: ir.Value) -> list[_Part]:
+    """What a value is where a coordinate is below the first bound, below the second, .., and elsewhere."""
+    parts: list[_Part] = []
+    select = defining_op(value, "arith.select")
+    while select is not None:
+        below = _below(select.operands[0])
+        parts.append((defining_op(select.operands[1], "fuse.load"), below or ("", 0)))
+        value = select.operands[2]
+        select = defining_op(value, "arith.select")
+    return [*parts, (defining_op(value, "fuse.load"), ("", 0))]
+
+
+def _below(condition: ir.Value) -> tuple[str, int] | None:
+    """(d, n) of the condition ``d - n < 0``; None for any other."""
+    compared = _compared(condition, _LESS)
+    if compared is None or len(compared.symbols()) != 1:
+        return None
+    [dim] = compared.symbols()
+    at_zero = compared.subs({dim: const(0)}).constant
+    return None if at_zero is None or sym(dim) + at_zero != compared else (dim, -at_zero)
+
+
+def _compared(condition: ir.Value, predicate: int) -> Expr | None:
+    """The index expression that a condition compares with 0 in this way; None for other conditions."""
+    compare = defining_op(condition, "arith.cmpi")
+    if compare is None or ir.IntegerAttr(compare.attributes["predicate"]).value != predicate:
+        return None
+    index = defining_op(compare.operands[0], "fuse.index")
+    zero = defining_op(compare.operands[1], "arith.constant")
+    if index is None or zero is None or ir.IntegerAttr(zero.attributes["value"]).value != 0:
+        return None
+    return parse(string(index.attributes["expr"]))
+
+
+def _is_part(load: ir.Operation, at: tuple[Expr, ...], place: int, begin: int, end: int) -> bool:
+    """Whether a load gives all elements of a tensor at the points of the result from ``begin`` to ``end``."""
+    loaded = tuple(parse(text) for text in strings(load.attributes["at"]))
+    inside = const(0) if end - begin == 1 else at[place] - begin
+    dim = str(at[place])
+    ends = (_holds(load.operands[1], dim, n) for n in (begin, end - 1))  # then in between as well
+    return begin < end and loaded == _with(at, place, inside) and all(ends)
+
+
+def _with(values: tuple[Expr, ...], place: int, value: Expr) -> tuple[Expr, ...]:
+    return (*values[:place], value, *values[place + 1 :])
+
+
+def _holds(condition: ir.Value, dim: str, coordinate: int) -> bool:
+    """Whether a conjunction of bounds of one dim is known to hold at a coordinate."""
+    if is_true(condition):
+        return True
+    both = defining_op(condition, "arith.andi")
+    if both is not None:
+        return all(_holds(v, dim, coordinate) for v in both.operands)
+    for predicate in (_LESS, _NOT_LESS):
+        compared = _compared(condition, predicate)
+        if compared is not None:
+            value = compared.subs({dim: const(coordinate)}).constant
+            return value is not None and (value < 0) == (predicate == _LESS)
+    return False
