@@ -43,6 +43,7 @@ from ..runtime.plans.bound_plan import LaunchPlan
 from .calling_convention import called_by_dynamo
 from .compiled_graph import GraphFacts, compiled_graph, report
 from .direct_call import needs_gradients
+from .hooks_guard import leave_out_hooks_guard
 from .program import CompiledGraph, FinalModule, GpuProgram
 from .program_cache import ProgramCache, captured_key, program_key
 from .request import Request, where_it_runs
@@ -95,6 +96,7 @@ def hit_of_captured(
     program, written = found
     compiled = load_program(program, GraphFacts("inference", key, len(example_inputs), timing), options)
     report(compiled, options)
+    leave_out_hooks_guard()
     return CapturedLookup(key, called_by_dynamo(compiled.call, written))
 
 

@@ -33,6 +33,7 @@ from .direct_call import (
     written_inputs,
 )
 from .graph_compilation import compile_graph
+from .hooks_guard import leave_out_hooks_guard
 from .program import CompiledGraph
 from .program_cache import ProgramCache, toolchain
 from .request import algorithms_of, where_it_runs
@@ -122,6 +123,7 @@ class CapturedCompilation:
     def compile_inference(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         """The one graph of a captured graph without gradients."""
         written = self._written_inputs(graph)
+        leave_out_hooks_guard()
         compiled = self._compile(graph, inputs, "inference", self._remarks)
         if written is not None:
             self._direct = called_by_dynamo(compiled.call, written)
