@@ -27,10 +27,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.fx import Node, map_arg
+from torch.utils import _pytree as pytree
 
 from ...fx.views import is_one_view
 from ..rewriting import rewrite
-from .relayout import Relayout, generated, is_static
+from .relayout import Relayout, computed, generated, is_static
 
 _aten = torch.ops.aten
 #: How many ops there may be between a copy and the reduction of it.
@@ -71,7 +72,7 @@ def _only_kernels(node: Node, value: Tensor) -> bool:
             viewed = _viewed(user, node, value)
             if viewed is None or not _only_kernels(user, viewed):
                 return False
-        elif not generated(user) or user.target is _aten.copy_.default:
+        elif not computed(user) or user.target is _aten.copy_.default:
             return False
     return True
 
@@ -89,14 +90,15 @@ def _reduced(node: Node, near: int) -> bool:
     """Whether a generated op makes fewer elements of a value, at most ``near`` ops behind it."""
     size = node.meta["val"].numel()
     return near > 0 and any(
-        (generated(user) and user.meta["val"].numel() < size)
-        or (
-            (generated(user) or is_one_view(user))
-            and user.meta["val"].numel() == size
-            and _reduced(user, near - 1)
-        )
+        (computed(user) and _elements(user) < size)
+        or ((generated(user) or is_one_view(user)) and _elements(user) == size and _reduced(user, near - 1))
         for user in node.users
     )
+
+
+def _elements(node: Node) -> int:
+    """How many elements the largest of the node's tensors has."""
+    return max((v.numel() for v in pytree.tree_leaves(node.meta["val"]) if isinstance(v, Tensor)), default=0)
 
 
 __all__ = ["keep_strides_of_copies"]

@@ -155,12 +155,17 @@ def takes_any_strides(node: Node) -> bool:
 
 def generated(node: Node) -> bool:
     """Whether a kernel of ours makes the node's one tensor, in the strides that its metadata says."""
+    return computed(node) and isinstance(node.meta.get("val"), Tensor)
+
+
+def computed(node: Node) -> bool:
+    """Whether kernels of ours make the node's tensor, or its several tensors."""
     if node.target in _SPELLED_OUT:
         return True
     lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
-    if lowering is None or lowering.view or not isinstance(node.meta.get("val"), Tensor):
+    if lowering is None or lowering.view:
         return False
-    values = (n.meta.get("val") for n in (node, *node.all_input_nodes))
+    values = _tensors([n.meta.get("val") for n in (node, *node.all_input_nodes)])
     if any(isinstance(v, Tensor) and v.is_complex() for v in values):
         return False
     return not node.target._schema.is_mutable  # type: ignore[union-attr]

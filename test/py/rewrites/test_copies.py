@@ -30,6 +30,19 @@ def test_a_copy_that_is_reduced_keeps_strides():
     assert copied == (IMAGES.stride(), (4, 1))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.var_mean(x.contiguous().view(2, 4, 2, 15), (2, 3))[0],
+        lambda x: torch.var_mean(x.contiguous().double().view(2, 4, 2, 15), (2, 3))[1],
+        lambda x: x.contiguous().max(1)[0],
+    ],
+    ids=["mean and variance", "behind a conversion", "value and index"],
+)
+def test_a_reduction_with_several_results_counts(function):
+    assert strides_of_copy(function, IMAGES)[0] == IMAGES.stride()
+
+
 def test_a_result_has_eager_s_strides():
     def centred(x):
         y = x.contiguous()
@@ -46,8 +59,9 @@ def test_a_result_has_eager_s_strides():
         lambda x: x.contiguous().view(-1, 4).sum(1),
         lambda x: x.expand(3, 2, 8, 5, 3).contiguous().sum(0),
         lambda x: x[:, 1:].contiguous().sum(1),
+        lambda x: x.contiguous().sort(1)[0] + x.contiguous().sum(1, keepdim=True),
     ],
-    ids=["pointwise", "products", "a view that cannot be", "broadcast", "part"],
+    ids=["pointwise", "products", "a view that cannot be", "broadcast", "part", "several of torch's"],
 )
 def test_copies_that_stay(function):
     copy, _ = strides_of_copy(function, IMAGES)
@@ -68,7 +82,13 @@ def standardised(x):
     )
 
 
-def test_numbers():
+def group_norm(x):
+    """As torch takes it apart on a GPU, where the input is copied first."""
+    return F.silu(F.group_norm(x.exp().contiguous(), 4))
+
+
+@pytest.mark.parametrize("function", [standardised, group_norm])
+def test_numbers(function):
     with interpreted_gpu():
-        graphs = check(standardised, IMAGES, layouts="free").graphs
+        graphs = check(function, IMAGES, layouts="free").graphs
     assert "copies" in [r.pass_name for g in graphs for r in g.remarks.items]
