@@ -7,7 +7,9 @@ these branches also keep ptxas from packing conversions.
 """
 
 import math
+import struct
 from collections.abc import Sequence
+from fractions import Fraction
 
 from ..ir.dialects import tt
 from ..mlir import ir
@@ -81,6 +83,32 @@ def quotient_by_ordinary(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.V
     """
     b = builder.elementwise("arith.minimumf", [b, builder.fill(2.0**127, b)])  # infinity times 0 is NaN
     return _corrected(builder, a, b, _reciprocal(builder, b))
+
+
+def quotient_by_constant(builder: TileBuilder, a: ir.Value, b: ir.Value, divisor: float) -> ir.Value:
+    """a / b for a constant ``b`` that is ``divisor``, far from the ends of the range, and no power of two.
+
+    The product of ``a`` with 1 / b, which is held as the sum of two float32 numbers: one multiplication, and
+    one multiplication and addition that rounds once.  The result is IEEE's, except for about one rounding in
+    a million, and for subnormal results, which may be off by a unit in the last place.
+
+    The first number is 1 / b rounded towards 0, so that the second has its sign: an infinite ``a`` gives
+    the sum of two infinities of the same sign.  Source: Brisebarre, Muller and Raina, Accelerating correctly
+    rounded floating-point division when the divisor is known in advance, 2004.
+    """
+    high, low = _inverse(divisor)
+    rest = _times(builder, a, low)
+    return builder.elementwise("math.fma", [a, builder.fill(high, b), rest])
+
+
+def _inverse(divisor: float) -> tuple[float, float]:
+    """1 / ``divisor`` as two float32 numbers of one sign: rounded towards 0, and what that leaves."""
+    exact = 1 / Fraction(divisor)
+    (bits,) = struct.unpack("<i", struct.pack("<f", 1.0 / divisor))
+    (high,) = struct.unpack("<f", struct.pack("<i", bits))
+    if abs(Fraction(high)) > abs(exact):
+        (high,) = struct.unpack("<f", struct.pack("<i", bits - 1))  # the number next to it, towards 0
+    return high, float(exact - Fraction(high))
 
 
 def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:

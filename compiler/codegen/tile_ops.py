@@ -2,8 +2,9 @@
 Triton's, and which become a libdevice function or a short sequence.
 
 ``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square
-root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``).  The exception is a quotient that is rounded to 16
-bits or fewer next (``analysis/kernel/precision.py``): there the about 10 instructions of an IEEE quotient
+root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``).  Where a divisor is a constant, or known not to be
+small, about one quotient in a million is rounded otherwise.  A quotient that is rounded to 16 bits or fewer
+next (``analysis/kernel/precision.py``) is less exact: there the about 10 instructions of an IEEE quotient
 would limit the kernel's speed.
 """
 
@@ -16,13 +17,14 @@ from ..ir.dialects import tt
 from ..mlir import ir
 from .libdevice import BY_NAME, BY_OP
 from .tile_bounds import at_most, splat_constant
-from .tile_builder import TileBuilder, exact_inverse, shape_of
+from .tile_builder import TileBuilder, exact_inverse, ordinary_constant, shape_of
 from .tile_math import (
     coarse_quotient,
     coarse_tanh,
     erf,
     exponential,
     ordinary,
+    quotient_by_constant,
     quotient_by_ordinary,
     quotient_by_row,
     tanh_beside_one,
@@ -139,6 +141,9 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
         return [builder.elementwise("arith.divf", operands)]
     if op in builder.coarse:
         return [coarse_quotient(builder, *operands)]
+    divisor = ordinary_constant(operands[1])
+    if divisor is not None:
+        return [quotient_by_constant(builder, *operands, divisor)]
     if ordinary(operands[1]):
         return [quotient_by_ordinary(builder, *operands)]
     if math.prod(shape_of(operands[1])) < math.prod(shape_of(operands[0])) and not builder.nested:

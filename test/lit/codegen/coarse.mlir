@@ -399,3 +399,58 @@ func.func private @gelu_for_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096x
   %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
   return %r : tensor<64x4096xf32>
 }
+
+// -----
+
+// A constant divisor: its reciprocal in two parts, the first rounded towards 0 (1/3 is 0x3EAAAAAA and 2**-24 / 3 more).
+// CHECK-LABEL: @by_three
+// CHECK: %[[V:.*]] = "tt.load"
+// CHECK-DAG: %[[LOW:.*]] = arith.constant dense<1.98682155E-8>
+// CHECK: %[[REST:.*]] = arith.mulf %[[V]], %[[LOW]]
+// CHECK: %[[HIGH:.*]] = arith.constant dense<0.333333313>
+// CHECK: math.fma %[[V]], %[[HIGH]], %[[REST]]
+// CHECK-NOT: fma
+func.func private @by_three(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %by = arith.constant 3.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %q = arith.divf %v, %by : f32
+  %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// Must not fire: a power of two has an exact reciprocal.
+// CHECK-LABEL: @by_eight
+// CHECK: arith.constant dense<1.250000e-01>
+// CHECK: arith.mulf
+// CHECK-NOT: fma
+func.func private @by_eight(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %by = arith.constant 8.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %q = arith.divf %v, %by : f32
+  %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// Must not fire: the second part would be subnormal.
+// CHECK-LABEL: @by_many
+// CHECK: tt.precise_divf
+func.func private @by_many(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %by = arith.constant -3.0e30 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %q = arith.divf %v, %by : f32
+  %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}

@@ -76,6 +76,10 @@ ROW_QUOTIENT = """load x[d0, d1] -> v
 load b[d0] -> d
 %q = arith.divf %v, %d : f32
 store q -> o[d0, d1]"""
+BY_CONSTANT = """load x[d0] -> v
+%d = arith.constant DIVISOR : f32
+%q = arith.divf %v, %d : f32
+store q -> o[d0]"""
 QUOTIENT = """load x[d0, d1] -> v
 load b[d0] -> d
 %w = arith.extf %v : bf16 to f32
@@ -266,3 +270,22 @@ def test_fp8_ends_at_464() -> None:
     assert torch.equal(got.isnan(), (x.abs() > 464) | x.isnan())
     inside = x.abs() <= 448
     assert torch.equal(got[inside], x[inside].to(torch.float8_e4m3fn).float())
+
+
+@pytest.mark.parametrize("divisor", [3.0, -7.0, 255.0, 0.225, 1e-29, -1e30, 1.9999999])
+def test_a_constant_float32_divisor(divisor: float) -> None:
+    """A product with two parts of the reciprocal: nearly always what IEEE has, also at both ends."""
+    values = [0.0, -0.0, 3.0, 1e-30, -2e-38, 1e-41, 1e30, 3.4e38, -3.4e38, *map(float, ("inf", "-inf", "nan"))]
+    x = torch.cat([torch.tensor(values), torch.linspace(-255, 255, 4096 - len(values))])
+    body = BY_CONSTANT.replace("DIVISOR", f"{divisor:.9e}")
+    case = Case({"d0": "4096"}, {"x": tensor(4096)}, {"o": tensor(4096)}, body)
+    module = lowered(case.text(), ChooseTiling(), ApplyTiling())
+    assert "divf" not in str(module) and str(module).count("math.fma") == 1
+    [got] = run(module, [x])
+    exact = x.double() / torch.tensor(divisor).double()
+    rounded = exact.float()
+    torch.testing.assert_close(got, rounded, rtol=2**-23, atol=2.0**-149, equal_nan=True)
+    normal = rounded.abs() >= 2.0**-126
+    assert (got != rounded)[normal].sum() <= 1
+    zeros = (got == 0) & (rounded == 0)
+    assert torch.equal(got[zeros].signbit(), rounded[zeros].signbit())
