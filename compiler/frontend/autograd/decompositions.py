@@ -56,7 +56,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "an index or a scatter of the general form": (
         "embedding_dense_backward", "index_copy", "index_fill", "index_reduce", "take", "put",
-        "_unsafe_index",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
         "max_unpool2d", "max_unpool3d",

@@ -1,7 +1,8 @@
 """Reads at loaded indices: one kernel that loads an index, checks it and loads the element.
 
-Every index is asserted on the device to be in range, with eager's wording.  The same condition guards the
-load that uses it, so no kernel reads out of bounds, even before the assertion stops the program.
+Every index is asserted on the device to be in range, with eager's wording, but for ``aten._unsafe_index``,
+with which torch says that the indices need no check.  The same condition guards the load that uses it, so no
+kernel reads out of bounds, even before the assertion stops the program.
 """
 
 from collections.abc import Sequence
@@ -43,17 +44,18 @@ def out_of_bounds(dim: int, size: Expr) -> str:
 
 
 def checked(
-    k: KernelBuilder, index: Scalar, size: Expr, message: str, wrap: bool = False
+    k: KernelBuilder, index: Scalar, size: Expr, message: str | None, wrap: bool = False
 ) -> tuple[Scalar, Scalar]:
-    """(``index`` as an int64, whether it is in range); the latter is asserted.  ``wrap``: negative indices
-    count from the end.
+    """(``index`` as an int64, whether it is in range); the latter is asserted, unless ``message`` is None.
+    ``wrap``: negative indices count from the end.
     """
     index = k.cast(index, torch.int64)
     extent = k.constant(size.constant, torch.int64) if size.constant is not None else k.index(size)
     if wrap:
         index = k.select(k.compare("lt", index, 0), k.add(index, extent), index)
     valid = k.bit_and(k.compare("ge", index, 0), k.compare("lt", index, extent))
-    k.assert_(valid, message)
+    if message is not None:
+        k.assert_(valid, message)
     return index, valid
 
 
@@ -108,8 +110,10 @@ class Advanced:
         """The index tensors."""
         return [i for i in self.indices if i is not None]
 
-    def place(self, k: KernelBuilder, at: Sequence[Expr]) -> IndexedElement:
-        """The element for the point ``at`` of the result; negative indices count from the end."""
+    def place(self, k: KernelBuilder, at: Sequence[Expr], asserted: bool = True) -> IndexedElement:
+        """The element for the point ``at`` of the result; negative indices count from the end.  ``asserted``:
+        whether the kernel asserts that each index is in range.
+        """
         common = at[self.start : self.start + self.rank]
         others = [*at[: self.start], *at[self.start + self.rank :]]
         coordinates: list[Expr] = []
@@ -121,7 +125,8 @@ class Advanced:
                 continue
             size = self.tensor.sizes[dim]
             value = k.load_raw(index, k.broadcast(index, common))
-            position, inside = checked(k, value, size, out_of_bounds(dim, size), wrap=True)
+            message = out_of_bounds(dim, size) if asserted else None
+            position, inside = checked(k, value, size, message, wrap=True)
             coordinates.append(sym(f"i{len(loaded)}"))
             loaded.append(position)
             valid = inside if valid is None else k.bit_and(valid, inside)
@@ -130,11 +135,23 @@ class Advanced:
 
 @lowers("aten.index.Tensor")
 def index(call: Call) -> Any:
+    return _indexed(call, asserted=True)
+
+
+@lowers("aten._unsafe_index.Tensor")
+def unsafe_index(call: Call) -> Any:
+    """What torch's decompositions of other ops, such as interpolation, read with: it marks indices that need
+    no check of their bounds.
+    """
+    return _indexed(call, asserted=False)
+
+
+def _indexed(call: Call, asserted: bool) -> Any:
     source = call.tensor("self")
     advanced = Advanced.of(call, source, call["indices"])
     kernel = call.kernel([source, *advanced.tensors])
     at = kernel.iterate(call.result.sizes)
-    kernel.store(0, at, advanced.place(kernel, at).load(kernel, source))
+    kernel.store(0, at, advanced.place(kernel, at, asserted).load(kernel, source))
     return call.finish(kernel)
 
 
