@@ -102,7 +102,7 @@ def default_pipeline(
             DeduplicateCalls(),  # equal work once, before fusion copies it into kernels
             FoldViews(),  # kernels read roots directly, so producers and consumers meet
             ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything
-            UnrollReductions(),  # a sum of a few reads fuses like pointwise work
+            UnrollReductions(),  # a sum or a running sum of a few reads fuses like pointwise work
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
             FuseVertical(hardware=hardware),  # keep intermediates out of memory
             FuseHorizontal(hardware=hardware),  # read shared inputs once

@@ -1,4 +1,4 @@
-"""``unroll-reductions``: a sum of a few elements becomes a few loads and additions."""
+"""``unroll-reductions``: a sum of a few elements, or a running sum, becomes a few loads and additions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +20,9 @@ JOINS = {(name, True): kind.floats for name, kind in FOLD_KINDS.items() if kind.
     (name, False): kind.integers for name, kind in FOLD_KINDS.items() if name not in ("max", "min")
 }
 
+#: ``predicate`` of arith.cmpi.
+_SLE, _SGE = 3, 5
+
 
 @dataclass(frozen=True)
 class UnrollReductions(AnalysisPass):
@@ -37,11 +40,22 @@ class UnrollReductions(AnalysisPass):
         %v1 = "fuse.load"(%x, %true, %zero) {at = ["d0", "1"]} : (tensor<8x2xf32>, i1, f32) -> f32
         %s = arith.addf %v0, %v1 : f32
 
-    Does not fire where the dim is needed for anything else: a store, an assertion, a scan, another kind of
-    reduction; nor where what is reduced has a reduction inside, nor where the copies would be more than
-    ``max_ops`` operations, nor on the largest and smallest of integers, as the operation does not say whether
-    they are signed.  Nor in a kernel that reads an argument into which something is written: as a reduction,
-    each element is read at the point that overwrites it, and both can be one kernel (``x.sub_(x.mean(0))``).
+    A ``fuse.scan`` over as few elements becomes the same copies.  An element that comes later joins where the
+    point is at it or behind it.  The dim stays::
+
+        %c = "fuse.scan"(%v) {kind = "prod", over = "d1", reverse = false} : (f32) -> f32
+
+        %i = "fuse.index"() {expr = "d1"} : () -> i64
+        %more = arith.cmpi sge, %i, %one : i64
+        %p = arith.mulf %v0, %v1 : f32
+        %c = arith.select %more, %p, %v0 : f32
+
+    Does not fire where the dim of a reduction is needed for anything else: a store, an assertion, a scan,
+    another kind of reduction; nor where what is reduced or scanned has a reduction or a scan inside, nor
+    where the copies would be more than ``max_ops`` operations, nor on the largest and smallest of integers,
+    as the operation does not say whether they are signed.  Nor in a kernel that reads an argument into which
+    something is written: as a reduction, each element is read at the point that overwrites it, and both can
+    be one kernel (``x.sub_(x.mean(0))``).
 
     Remarks: ``passed: unrolled``, with the number of elements in the text.
     """
@@ -60,7 +74,7 @@ class UnrollReductions(AnalysisPass):
         for name, func in kernels.items():
             if name in updating:
                 continue
-            if not any(op.name == "fuse.reduce" for op in kernel_body(func)):
+            if not any(op.name in ("fuse.reduce", "fuse.scan") for op in kernel_body(func)):
                 continue
             kernel = Kernel.of(func)
             groups = {frozenset(over(op)) for op in kernel.reductions}
@@ -69,21 +83,37 @@ class UnrollReductions(AnalysisPass):
                 points = list(_points(kernel, dims))
                 for op in [op for op in kernel.reductions if set(over(op)) == dims]:
                     _unroll(kernel, op, points)
-                remarks.add(
-                    self.name,
-                    "passed",
-                    "unrolled",
-                    f"@{kernel.name} joins {len(points)} elements one by one",
-                    ops=(kernel.name,),
-                    locations=(str(func.location),),
-                )
+                self._report(remarks, kernel, f"@{kernel.name} joins {len(points)} elements one by one")
             if gone:
                 dropped = frozenset().union(*gone)
                 func.attributes["fuse.dims"] = dims_attribute(
                     {d: e for d, e in kernel.dims.items() if d not in dropped}
                 )
+                kernel = Kernel.of(func)
+            scans = 0
+            while scan := next((op for op in kernel.scans if self.may_unroll_scan(kernel, op)), None):
+                points = list(_points(kernel, frozenset(over(scan))))
+                _unroll_scan(kernel, scan, points)
+                self._report(remarks, kernel, f"@{kernel.name} scans {len(points)} elements one by one")
+                kernel, scans = Kernel.of(func), scans + 1
+            if gone or scans:
                 forget_tiling(func)
                 program.clean(func)
+
+    def _report(self, remarks: Remarks, kernel: Kernel, text: str) -> None:
+        where = (str(kernel.func.location),)
+        remarks.add(self.name, "passed", "unrolled", text, ops=(kernel.name,), locations=where)
+
+    def may_unroll_scan(self, kernel: Kernel, scan: ir.Operation) -> bool:
+        """Whether what is scanned can be computed for each of its few elements."""
+        (dim,) = over(scan)
+        extent = kernel.dims[dim].constant
+        if extent is None or not 1 <= extent <= self.max_points or _join(scan) is None:
+            return False
+        inside = _behind(kernel, scan.operands[0], dim)
+        if any(op.name in REDUCTIONS or op.name == "fuse.scan" for op in inside):
+            return False
+        return len(inside) * extent <= self.max_ops
 
     def may_unroll(self, kernel: Kernel, dims: frozenset[str]) -> bool:
         """Whether every use of ``dims`` ends in a reduction over just these that can be unrolled."""
@@ -118,7 +148,7 @@ def _updating(calls: Sequence[tuple[ir.Operation, ir.Operation]]) -> set[str]:
 
 
 def _join(op: ir.Operation) -> str | None:
-    if op.name != "fuse.reduce":
+    if op.name not in ("fuse.reduce", "fuse.scan"):
         return None
     floating = isinstance(op.results[0].type, ir.FloatType)
     return JOINS.get((string(op.attributes["kind"]), floating))
@@ -148,6 +178,49 @@ def _unroll(kernel: Kernel, reduction: ir.Operation, points: list[dict[str, int]
     assert total is not None, "a reduction of no elements is not unrolled"
     reduction.results[0].replace_all_uses_with(total)
     reduction.erase()
+
+
+def _unroll_scan(kernel: Kernel, scan: ir.Operation, points: list[dict[str, int]]) -> None:
+    join = _join(scan)
+    assert join is not None, "may_unroll_scan asked"
+    (dim,) = over(scan)
+    reverse = ir.BoolAttr(scan.attributes["reverse"]).value
+    here = ir.InsertionPoint(scan)
+
+    def create(
+        name: str, type_: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute
+    ) -> ir.Value:
+        made = ir.Operation.create(
+            name, results=[type_], operands=operands, attributes=attributes, loc=scan.location, ip=here
+        )
+        return made.results[0]
+
+    with scan.context:
+        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+        index = create("fuse.index", i64, [], expr=ir.StringAttr.get(dim))
+        predicate = ir.IntegerAttr.get(i64, _SLE if reverse else _SGE)
+        first, *later = reversed(points) if reverse else points
+        total = _at(kernel, scan.operands[0], first, here, {})
+        for point in later:
+            value = _at(kernel, scan.operands[0], point, here, {})
+            place = create("arith.constant", i64, [], value=ir.IntegerAttr.get(i64, point[dim]))
+            reached = create("arith.cmpi", i1, [index, place], predicate=predicate)
+            joined = create(join, value.type, [total, value])
+            total = create("arith.select", value.type, [reached, joined, total])
+    scan.results[0].replace_all_uses_with(total)
+    scan.erase()
+
+
+def _behind(kernel: Kernel, value: ir.Value, dim: str) -> set[ir.Operation]:
+    """The ops that compute a value, as far as they depend on ``dim``."""
+    found: set[ir.Operation] = set()
+    ahead = [value]
+    while ahead:
+        value = ahead.pop()
+        if dim in kernel.value_dims.get(value, frozenset()) and value.owner.operation not in found:
+            found.add(value.owner.operation)
+            ahead += value.owner.operation.operands
+    return found
 
 
 def _at(

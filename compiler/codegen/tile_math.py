@@ -85,20 +85,20 @@ def quotient_by_ordinary(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.V
     return _corrected(builder, a, b, _reciprocal(builder, b))
 
 
-def quotient_by_constant(builder: TileBuilder, a: ir.Value, b: ir.Value, divisor: float) -> ir.Value:
-    """a / b for a constant ``b`` that is ``divisor``, far from the ends of the range, and no power of two.
+def quotient_by_constant(builder: TileBuilder, a: ir.Value, divisor: float) -> ir.Value:
+    """a / ``divisor``, a constant far from the ends of the range, and no power of two.
 
-    The product of ``a`` with 1 / b, which is held as the sum of two float32 numbers: one multiplication, and
-    one multiplication and addition that rounds once.  The result is IEEE's, except for about one rounding in
-    a million, and for subnormal results, which may be off by a unit in the last place.
+    The product of ``a`` with 1 / ``divisor``, which is held as the sum of two float32 numbers: one
+    multiplication, and one multiplication and addition that rounds once.  The result is IEEE's, except for
+    about one rounding in a million, and for subnormal results, which may be off by a unit in the last place.
 
-    The first number is 1 / b rounded towards 0, so that the second has its sign: an infinite ``a`` gives
-    the sum of two infinities of the same sign.  Source: Brisebarre, Muller and Raina, Accelerating correctly
-    rounded floating-point division when the divisor is known in advance, 2004.
+    The first number is 1 / ``divisor`` rounded towards 0, so that the second has its sign: an infinite ``a``
+    gives the sum of two infinities of the same sign.  Source: Brisebarre, Muller and Raina, Accelerating
+    correctly rounded floating-point division when the divisor is known in advance, 2004.
     """
     high, low = _inverse(divisor)
     rest = _times(builder, a, low)
-    return builder.elementwise("math.fma", [a, builder.fill(high, b), rest])
+    return builder.elementwise("math.fma", [a, builder.fill(high, a), rest])
 
 
 def _inverse(divisor: float) -> tuple[float, float]:

@@ -143,7 +143,7 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
         return [coarse_quotient(builder, *operands)]
     divisor = ordinary_constant(operands[1])
     if divisor is not None:
-        return [quotient_by_constant(builder, *operands, divisor)]
+        return [quotient_by_constant(builder, operands[0], divisor)]
     if ordinary(operands[1]):
         return [quotient_by_ordinary(builder, *operands)]
     if math.prod(shape_of(operands[1])) < math.prod(shape_of(operands[0])) and not builder.nested:

@@ -5,7 +5,7 @@ with what a forward graph saves for its backward graph.  AOTAutograd asks for an
 is differentiated, so nothing is saved and no hook is called, whatever the hooks are.  That nothing is
 differentiated is guarded apart: by the guard on grad mode and by ``requires_grad`` of each input.
 
-The guard is the only one of a plain graph that calls Python.  It takes a tenth of what torch takes for a call.
+The guard is the only one of a plain graph that calls Python.  It takes a tenth of torch's part of a call.
 """
 
 import torch

@@ -171,3 +171,120 @@ module attributes {fuse.device = "cpu"} {
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
+
+// -----
+
+// A running product of three elements: the second and third join where the point is at them or behind; the dim stays.
+// CHECK-LABEL: func.func private @running
+// CHECK-SAME: fuse.dims = {d0 = "8", d1 = "3"}
+// CHECK: %[[LAST:.*]] = arith.constant 2 : i64
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i64
+// CHECK: %[[I:.*]] = "fuse.index"() {expr = "d1"}
+// CHECK: %[[A:.*]] = "fuse.load"({{.*}}at = ["d0", "0"]
+// CHECK: %[[B:.*]] = "fuse.load"({{.*}}at = ["d0", "1"]
+// CHECK: %[[AT:.*]] = arith.cmpi sge, %[[I]], %[[ONE]]
+// CHECK: %[[AB:.*]] = arith.mulf %[[A]], %[[B]]
+// CHECK: %[[P:.*]] = arith.select %[[AT]], %[[AB]], %[[A]]
+// CHECK: %[[C:.*]] = "fuse.load"({{.*}}at = ["d0", "2"]
+// CHECK: %[[END:.*]] = arith.cmpi sge, %[[I]], %[[LAST]]
+// CHECK: %[[ABC:.*]] = arith.mulf %[[P]], %[[C]]
+// CHECK: arith.select %[[END]], %[[ABC]], %[[P]]
+// CHECK-NOT: fuse.scan
+// CHECK-LABEL: func.func private @backwards
+// CHECK: "fuse.load"({{.*}}at = ["d0", "1"]
+// CHECK: "fuse.load"({{.*}}at = ["d0", "0"]
+// CHECK: arith.cmpi sle
+// CHECK-NOT: fuse.scan
+// TWO-LABEL: func.func private @running
+// TWO: fuse.scan
+// TWO-LABEL: func.func private @backwards
+// TWO-NOT: fuse.scan
+// OPS-LABEL: func.func private @running
+// OPS: fuse.scan
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x3xf32>, %z: tensor<8x2xf32>) -> (tensor<8x3xf32>, tensor<8x2xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x3xf32>
+    %y = call @running(%x, %o) : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<8x3xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<8x2xf32>
+    %w = call @backwards(%z, %p) : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+    return %y, %w : tensor<8x3xf32>, tensor<8x2xf32>
+  }
+  func.func private @running(%x: tensor<8x3xf32>, %o: tensor<8x3xf32>) -> tensor<8x3xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "3"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x3xf32>, i1, f32) -> f32
+    %s = "fuse.scan"(%v) {kind = "prod", over = "d1", reverse = false} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x3xf32>, f32, i1) -> tensor<8x3xf32>
+    return %r : tensor<8x3xf32>
+  }
+  func.func private @backwards(%x: tensor<8x2xf32>, %o: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %s = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = true} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x2xf32>, f32, i1) -> tensor<8x2xf32>
+    return %r : tensor<8x2xf32>
+  }
+}
+
+// -----
+
+// Must not fire: too many elements (@long), the largest of integers (@tops), what is scanned needs a reduction that
+// stays (@shares), a sum of exponentials (@logs).
+// TWO-LABEL: func.func private @long
+// CHECK-LABEL: func.func private @long
+// CHECK: fuse.scan
+// CHECK-LABEL: func.func private @tops
+// CHECK: fuse.scan
+// CHECK-LABEL: func.func private @shares
+// CHECK: fuse.scan
+// CHECK-LABEL: func.func private @logs
+// CHECK: fuse.scan
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x5xf32>, %i: tensor<8x2xi32>, %y: tensor<8x2xf32>) -> (tensor<8x5xf32>, tensor<8x2xi32>, tensor<8x2xf32>, tensor<8x2xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x5xf32>
+    %a = call @long(%x, %o) : (tensor<8x5xf32>, tensor<8x5xf32>) -> tensor<8x5xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<8x2xi32>
+    %b = call @tops(%i, %p) : (tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x2xi32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<8x2xf32>
+    %c = call @shares(%y, %q) : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+    %t = "fuse.empty"() {syms = []} : () -> tensor<8x2xf32>
+    %d = call @logs(%y, %t) : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+    return %a, %b, %c, %d : tensor<8x5xf32>, tensor<8x2xi32>, tensor<8x2xf32>, tensor<8x2xf32>
+  }
+  func.func private @long(%x: tensor<8x5xf32>, %o: tensor<8x5xf32>) -> tensor<8x5xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "5"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x5xf32>, i1, f32) -> f32
+    %s = "fuse.scan"(%v) {kind = "prod", over = "d1", reverse = false} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x5xf32>, f32, i1) -> tensor<8x5xf32>
+    return %r : tensor<8x5xf32>
+  }
+  func.func private @tops(%x: tensor<8x2xi32>, %o: tensor<8x2xi32>) -> tensor<8x2xi32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xi32>, i1, i32) -> i32
+    %s = "fuse.scan"(%v) {kind = "max", over = "d1", reverse = false} : (i32) -> i32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x2xi32>, i32, i1) -> tensor<8x2xi32>
+    return %r : tensor<8x2xi32>
+  }
+  func.func private @shares(%x: tensor<8x2xf32>, %o: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2", d2 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %true, %zero) {at = ["d2", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %u = arith.mulf %v, %w : f32
+    %t = "fuse.reduce"(%u) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %s = "fuse.scan"(%t) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x2xf32>, f32, i1) -> tensor<8x2xf32>
+    return %r : tensor<8x2xf32>
+  }
+  func.func private @logs(%x: tensor<8x2xf32>, %o: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %s = "fuse.scan"(%v) {kind = "logsumexp", over = "d1", reverse = false} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x2xf32>, f32, i1) -> tensor<8x2xf32>
+    return %r : tensor<8x2xf32>
+  }
+}

@@ -275,7 +275,18 @@ def test_fp8_ends_at_464() -> None:
 @pytest.mark.parametrize("divisor", [3.0, -7.0, 255.0, 0.225, 1e-29, -1e30, 1.9999999])
 def test_a_constant_float32_divisor(divisor: float) -> None:
     """A product with two parts of the reciprocal: nearly always what IEEE has, also at both ends."""
-    values = [0.0, -0.0, 3.0, 1e-30, -2e-38, 1e-41, 1e30, 3.4e38, -3.4e38, *map(float, ("inf", "-inf", "nan"))]
+    values = [
+        0.0,
+        -0.0,
+        3.0,
+        1e-30,
+        -2e-38,
+        1e-41,
+        1e30,
+        3.4e38,
+        -3.4e38,
+        *map(float, ("inf", "-inf", "nan")),
+    ]
     x = torch.cat([torch.tensor(values), torch.linspace(-255, 255, 4096 - len(values))])
     body = BY_CONSTANT.replace("DIVISOR", f"{divisor:.9e}")
     case = Case({"d0": "4096"}, {"x": tensor(4096)}, {"o": tensor(4096)}, body)

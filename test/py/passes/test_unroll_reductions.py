@@ -63,3 +63,33 @@ def test_a_sum_over_groups_joins_its_reader():
 
 def test_dynamic_sizes():
     assert launches(check(lambda x: x.unflatten(0, (-1, 2)).sum(1) * 2, torch.randn(8, 6), dynamic=True)) == 1
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_scans_fuse_with_what_reads_other_points(name, length):
+    """A scan that stays keeps the flipped reader in another kernel."""
+    scan = getattr(torch, name)
+    assert launches(check(lambda x: scan(x * 2, 1).flip(1) + 1, torch.randn(6, length))) == 1
+
+
+def test_scans_of_integers_and_nan():
+    check(lambda x: x.cumsum(1) - x.cumprod(1), torch.randint(-9, 9, (7, 3)))
+    x = torch.tensor([[1.0, float("nan"), 2.0], [float("inf"), -float("inf"), 1.0], [0.0, float("inf"), 3.0]])
+    found = Compiled(lambda x: x.cumsum(1))(x)
+    assert torch.equal(found.nan_to_num(7.0), x.cumsum(1).nan_to_num(7.0))
+
+
+def test_a_scan_of_a_scan():
+    assert launches(check(lambda x: x.cumsum(1).cumsum(0), torch.randn(4, 3))) == 1
+
+
+def test_the_gradient_of_a_short_product_is_one_kernel():
+    """Autograd multiplies running products from both ends."""
+    x = torch.randn(8, 2, requires_grad=True)
+    found = Compiled(lambda x: (x * 2).prod(1).sin())
+    found(x).sum().backward()
+    exact = x.detach().double().requires_grad_()
+    (exact * 2).prod(1).sin().sum().backward()
+    torch.testing.assert_close(x.grad.double(), exact.grad, rtol=1e-6, atol=1e-6)
+    assert [graph.launches_after for graph in found.graphs if graph.name == "backward"] == [1]
