@@ -66,6 +66,12 @@ class UserKernelTuned(CompileError):
     )
 
 
+class MeasurementRefused(CompileError):
+    """Something would be measured where every run has to give the same bits."""
+
+    template = "{what} would be measured, and deterministic algorithms are asked for: {remedy}"
+
+
 class TemplateError(CompileError):
     """What a template answers makes no sense; ``where`` is the template's own line."""
 

@@ -213,6 +213,10 @@ class Options:
             raise OptionError(
                 "deterministic excludes autotune: measured times differ between runs, so tiles may"
             )
+        if chosen.deterministic and chosen.flex_attention == "inductor":
+            raise OptionError(
+                "deterministic excludes flex_attention='inductor': Inductor may measure the kernels that it makes"
+            )
         if chosen.cudagraphs and chosen.watched:
             raise OptionError(
                 "check_values and synchronous look at single launches, but cudagraphs replays many at once"

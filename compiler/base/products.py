@@ -44,7 +44,8 @@ class ProductOp:
         whole:       the overloads that stay calls of the library on purpose.
         flops:       counts a multiplication and an addition as two operations; of every overload.
         repeatable:  equal operands give equal results; of every overload.
-        one_stream:  on one stream equal calls give equal bits, without torch's flag for determinism.
+        one_stream:  on one stream equal calls give equal bits, without torch's flag for determinism; of every
+                     overload.
         unboxed:     torch has it as a function or method whose arguments C++ reads without boxing them.
     """
 
@@ -123,11 +124,11 @@ PRODUCTS: tuple[ProductOp, ...] = (
         activated="_addmm_activation",
     ),
     replace(_CXY, name="baddbmm"),
-    ProductOp("addbmm", factors=_ADDED, added=0),
-    replace(
-        _CXY, name="_addmm_activation", any_strides=True, fresh=True, whole=("default",), one_stream=False
+    ProductOp("addbmm", factors=_ADDED, added=0, one_stream=True),
+    replace(_CXY, name="_addmm_activation", any_strides=True, fresh=True, whole=("default",)),
+    ProductOp(
+        "addmm_", factors=_ADDED, added=0, writes=(0,), flops=_product(*_ADDED), unboxed=True, one_stream=True
     ),
-    ProductOp("addmm_", factors=_ADDED, added=0, writes=(0,), flops=_product(*_ADDED), unboxed=True),
     ProductOp("_scaled_mm", factors=_PLAIN, one_stream=True),
     ProductOp("_int_mm", factors=_PLAIN),
     ProductOp("_grouped_mm", factors=_PLAIN),

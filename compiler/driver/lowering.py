@@ -125,9 +125,14 @@ def _measured(request: Request) -> Iterator[None]:
 
 
 def _search(request: Request, dump: Path | None) -> AbstractContextManager[TilingSearch | None]:
-    """What measures tiles, where the options ask for it and there is a GPU."""
+    """What measures tiles, where the options ask for it and there is a GPU.
+
+    Raises OptionError where torch's flag asks for deterministic algorithms.
+    """
     if not (request.on_gpu and request.options.autotune):
         return nullcontext()
+    if torch.are_deterministic_algorithms_enabled():
+        raise OptionError("torch.use_deterministic_algorithms excludes autotune: measured times differ between runs")
     return _tiling_search(request.options, dump, request.device)
 
 

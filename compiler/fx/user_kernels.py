@@ -114,6 +114,19 @@ def launch_of(node: Node) -> UserLaunch:
     return replace(first, others=tuple(others), tuned_by=tuned_by, descriptors=descriptors)
 
 
+def tuned_configurations(node: Node) -> tuple[str, tuple[str, int], int]:
+    """Of the kernel that a node launches: the function's name, its file and line, and over how many
+    configurations it is tuned (1 without an autotuner).  Of opaque launches too.
+    """
+    kernel, _ = _entries(node)
+    count = 1
+    while hasattr(kernel, "fn"):  # autotuners and heuristics around a JITFunction, and the function in it
+        count = max(count, len(getattr(kernel, "configs", ())))
+        kernel = kernel.fn
+    code = kernel.__code__
+    return str(kernel.__name__), (str(code.co_filename), int(code.co_firstlineno)), count
+
+
 def _descriptors(node: Node) -> dict[str, tuple[int, ...]]:
     """The parameters that are given as descriptors.  Raises Opaque for those of Triton's older interface."""
     metadata: Any = node.kwargs["tma_descriptor_metadata"] or {}

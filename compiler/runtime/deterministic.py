@@ -11,11 +11,7 @@ from typing import Any
 
 import torch
 
-from ..base.products import default_overloads
-
-#: Matrix products: equal calls on one stream give equal bits.  torch asks for CUBLAS_WORKSPACE_CONFIG, to be
-#: set before the process starts, because of products on several streams; a launch plan uses one.
-_BLAS = default_overloads(lambda op: op.one_stream)
+from ..base.products import product_op
 
 
 @contextmanager
@@ -44,8 +40,13 @@ def deterministic_extern(name: str, function: Callable[..., Any]) -> Callable[..
     """``function``, the extern op ``name`` ("aten.index_add.default"), under ``deterministic_algorithms``.
 
     What it returns raises RuntimeError where torch has no deterministic algorithm.
+
+    Matrix products are called as they are: equal calls on one stream give equal bits, and a launch plan uses
+    one.  Because of products on several streams, torch would ask for CUBLAS_WORKSPACE_CONFIG, which has to be
+    set before the process starts.
     """
-    if name in _BLAS:
+    product = product_op(name)
+    if product is not None and product.one_stream:
         return function
 
     @wraps(function, assigned=())

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 import torch
 
+from ...base.errors import MeasurementRefused
+
 FLUSH_BYTES = 256 << 20
 #: Number of rounds over all forms, over the best of them, and over the last two.
 _FIRST, _SECOND, _DUEL = 5, 15, 30
@@ -26,8 +28,13 @@ Sample = Callable[[Callable[[], None]], float]
 
 def fastest(launches: Sequence[Callable[[], None]], sample: Sample, deadline: float) -> int | None:
     """The number of the launch that wins by the rule above; None where ``deadline`` (``time.monotonic``)
-    passes first.
+    passes first.  Everything that is measured comes here.
+
+    Raises MeasurementRefused where torch's flag asks for deterministic algorithms: times differ between runs.
     """
+    if torch.are_deterministic_algorithms_enabled():
+        what, remedy = f"{len(launches)} forms of a kernel", "leave one form, or turn autotune off"
+        raise MeasurementRefused(what=what, remedy=remedy)
     times: list[list[float]] = [[] for _ in launches]
 
     def rounds(numbers: Sequence[int], count: int) -> bool:

@@ -224,6 +224,19 @@ def test_deterministic_algorithms_refuse_to_measure():
     assert re.search(r"tuned_user_kernels.py:\d+ is tuned over 3 configurations", str(raised.value))
 
 
+def test_deterministic_algorithms_refuse_what_torch_would_measure():
+    """A kernel whose autotuner resets what it writes is launched by torch."""
+    reset = triton.autotune(configs(64, 128), key=["n"], restore_value=["out"])(scaled_kernel.fn)
+
+    def launched(x):
+        out = torch.empty_like(x)
+        reset[grid_of(x)](x, out, x.numel())
+        return out
+
+    with pytest.raises(Exception, match="scaled_kernel.* is tuned over 2 configurations"):
+        Compiled(launched, {"deterministic": True})(torch.randn(200))
+
+
 def test_equal_launches_share_kernels():
     compiled = Compiled(lambda x: scaled(scaled(x)), {"interpret_level": "planned"})
     x = torch.randn(200)

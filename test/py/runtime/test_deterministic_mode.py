@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 from compiling import Compiled, check
+from made_up_gpu import made_up_gpu
 from new_process import python
 from stored_programs import keys
 
+import fuse_mlir
+from fuse_mlir.compiler.base.errors import MeasurementRefused
+from fuse_mlir.compiler.base.options import OptionError, Options
 from fuse_mlir.compiler.runtime.deterministic import deterministic_algorithms, deterministic_extern
+from fuse_mlir.compiler.runtime.gpu.samples import fastest
 
 PLANNED = {"interpret_level": "planned"}
 
@@ -69,7 +74,23 @@ def test_extern_ops_run_under_the_flag_and_matrix_products_do_not():
         return torch.are_deterministic_algorithms_enabled()
 
     assert deterministic_extern("aten.index_add.default", state)(0) is True
-    assert deterministic_extern("aten.mm.default", state)(0) is False
+    assert deterministic_extern("aten.convolution.default", state)(0) is True
+    products = ("mm.default", "mm.dtype", "addmm_.default", "_addmm_activation.default", "addbmm.default")
+    for name in products:
+        assert deterministic_extern(f"aten.{name}", state)(0) is False, name
+
+
+def test_nothing_is_measured_under_the_flag():
+    with deterministic_algorithms(), pytest.raises(MeasurementRefused, match="2 forms of a kernel would be"):
+        fastest([lambda: None] * 2, lambda launch: 1.0, time.monotonic() + 1)
+    with pytest.raises(OptionError, match="Inductor may measure"):
+        Options.of({"deterministic": True, "flex_attention": "inductor"})
+
+
+def test_the_flag_excludes_measured_tiles():
+    compiled = torch.compile(lambda x: x + 1, backend=fuse_mlir.backend, mode="max-autotune-no-cudagraphs")
+    with made_up_gpu(), deterministic_algorithms(), pytest.raises(Exception, match="excludes autotune"):
+        compiled(torch.randn(8))
 
 
 def work(x, w, index):

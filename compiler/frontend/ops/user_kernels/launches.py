@@ -5,7 +5,7 @@ from typing import Any
 from ....base.launch import line_text
 from ....fx.frames import user_line
 from ....fx.table import lowers
-from ....fx.user_kernels import LAUNCHES, Opaque, UserLaunch, launch_of
+from ....fx.user_kernels import LAUNCHES, Opaque, UserLaunch, launch_of, tuned_configurations
 from ...importer.call import Call
 from ...importer.extern import call_extern
 from ...importer.values import Tensor
@@ -19,7 +19,14 @@ def user_kernel(call: Call) -> Any:
 
     The functional form writes to copies of the tensors that it names; ``mutating-calls`` has left it only
     where it could not write in place.
+
+    Raises UserKernelTuned for several configurations where algorithms must be deterministic, whether the
+    launch plan or torch would measure them.
     """
+    if torch.are_deterministic_algorithms_enabled():
+        name, line, count = tuned_configurations(call.node)
+        if count > 1:
+            raise UserKernelTuned(kernel=name, where="{}:{}".format(*line), count=count)
     try:
         launch = launch_of(call.node)
         return _launched(call, launch)
