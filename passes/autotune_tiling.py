@@ -24,9 +24,7 @@ Remarks: ``analysis: measured`` for each tile that changes.  Raises PassError on
 ``autotune-tiling: kernel @k: ..``.
 """
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from ..compiler.analysis.tiling.candidates import kernel_key
@@ -34,6 +32,7 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.tile import Tile
 from ..compiler.mlir import ir
+from .helpers.tables import read_table
 from .pass_base import Numerics, Pass, PassError
 
 
@@ -48,7 +47,10 @@ class AutotuneTiling(Pass):
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         if not self.table:
             return
-        table = _read(Path(self.table), module)
+        table = read_table(self.name, self.table, module)
+        if not all(isinstance(text, str) for text in table.values()):
+            problem = f"{self.table} is no table: expected an object of strings"
+            raise PassError(f"{self.name}: {problem}", module.operation.location)
         for op in module.body.operations:
             func = op.operation
             if not is_kernel(func) or is_tiled(func) or "fuse.tile" not in func.attributes:
@@ -56,7 +58,7 @@ class AutotuneTiling(Pass):
             text = table.get(kernel_key(func))
             if text is None:
                 continue
-            tile = _fitting_tile(text, func)
+            tile = _fitting_tile(str(text), func)
             if func.attributes["fuse.tile"] == tile.attribute():
                 continue
             before = Tile.of(func.attributes["fuse.tile"])
@@ -72,17 +74,6 @@ class AutotuneTiling(Pass):
                 num_warps=tile.num_warps,
                 elements=tile.elements,
             )
-
-
-def _read(path: Path, module: ir.Module) -> dict[str, str]:
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PassError(f"autotune-tiling: {path} is no table: {error}", module.operation.location) from None
-    if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
-        where = module.operation.location
-        raise PassError(f"autotune-tiling: {path} is no table: expected an object of strings", where)
-    return table
 
 
 def _fitting_tile(text: str, func: ir.Operation) -> Tile:

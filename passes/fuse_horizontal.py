@@ -13,7 +13,7 @@ from ..compiler.analysis.fusion.rules import Candidate
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.fusing import Fuser, groups_of
+from .helpers.fusing import Fuser, groups_of, measurements_of
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, hardware_of
 
@@ -39,6 +39,8 @@ class FuseHorizontal(AnalysisPass):
     Runs after ``fuse-vertical``, whose groups it starts from and only merges.  The pair that saves most
     time goes first.
 
+    ``fusions`` is a table of measured pairs, as that of ``fuse-vertical``.
+
     Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses; where one group needs what
     the other makes; under the rule ``little-shared`` where the bytes that both read are less than a 64th of
     what either moves (what is left to save is a launch, and ``combine-launches`` saves it without holding the
@@ -47,6 +49,8 @@ class FuseHorizontal(AnalysisPass):
     much as they save in traffic.
 
     Remarks: as those of ``fuse-vertical``, with the rules ``little-shared`` and ``memory`` besides.
+
+    Raises PassError on a table that cannot be read.
     """
 
     name: ClassVar[str] = "fuse-horizontal"
@@ -55,8 +59,15 @@ class FuseHorizontal(AnalysisPass):
     max_ops: Count = Limits.ops
     near: Count = 8
     hardware: str = "generic"
+    fusions: str = ""
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        fuser = self.fused(module, analyses)
+        fuser.report(sharing_pairs, remarks)
+        fuser.graph.assign()
+
+    def fused(self, module: ir.Module, analyses: AnalysisManager) -> Fuser:
+        """What has merged the groups; the calls do not say so yet."""
         limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
         graph = groups_of(analyses)
         live = GroupLiveBytes(graph)
@@ -67,10 +78,10 @@ class FuseHorizontal(AnalysisPass):
             hardware_of(self.hardware, self, module),
             lambda c: little_shared(c) or memory(c, live, self.near),
             live.merge,
+            measurements_of(self.name, self.fusions, module),
         )
         fuser.run(sharing_pairs)
-        fuser.report(sharing_pairs, remarks)
-        fuser.graph.assign()
+        return fuser
 
 
 #: Two kernels share little where one moves more than so many times the bytes that both read.

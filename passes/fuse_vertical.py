@@ -12,7 +12,7 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.fusing import Fuser, groups_of
+from .helpers.fusing import Fuser, groups_of, measurements_of
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, hardware_of
 
@@ -36,6 +36,10 @@ class FuseVertical(AnalysisPass):
     most time first (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that
     already have the same ``fuse.group`` are one group from the start.
 
+    ``fusions`` is a table of measured pairs (``compiler/analysis/fusion/measured.py``), which the search of
+    ``mode="max-autotune"`` writes: a pair that it names as better apart stays apart (rule ``measured``).
+    This pass measures nothing: the same table gives the same groups.
+
     Does not fire where a rule of ``compiler/analysis/fusion/rules.py`` refuses.  Extern ops and tile code
     (users' Triton kernels) are never grouped: ``fuse-user-epilogues`` and ``fuse-user-prologues`` fuse with
     users' kernels.
@@ -44,6 +48,8 @@ class FuseVertical(AnalysisPass):
     groups that is still apart at the end, with the name of the rule, what it compared and two locations:
     those of the last call of the first group and of the first call of the second; ``missed: extern`` for an
     extern op and a scalar kernel of which one reads what the other made.
+
+    Raises PassError on a table that cannot be read, ``fuse-vertical: FILE is no table: ..``.
     """
 
     name: ClassVar[str] = "fuse-vertical"
@@ -51,15 +57,23 @@ class FuseVertical(AnalysisPass):
     max_accesses: Count = Limits.accesses
     max_ops: Count = Limits.ops
     hardware: str = "generic"
+    fusions: str = ""
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        fuser = Fuser(self.name, groups_of(analyses), limits, hardware_of(self.hardware, self, module))
-        fuser.run(producer_consumer_pairs)
+        fuser = self.fused(module, analyses)
         for pair, refusal in pairs_with_extern_calls(fuser.graph):
             fuser.missed(pair, refusal, remarks)
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()
+
+    def fused(self, module: ir.Module, analyses: AnalysisManager) -> Fuser:
+        """What has merged the groups; the calls do not say so yet."""
+        limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
+        measured = measurements_of(self.name, self.fusions, module)
+        hardware = hardware_of(self.hardware, self, module)
+        fuser = Fuser(self.name, groups_of(analyses), limits, hardware, measured=measured)
+        fuser.run(producer_consumer_pairs)
+        return fuser
 
 
 def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -67,6 +67,7 @@ def default_pipeline(
     level: str = "planned",
     hardware: str = "generic",
     *,
+    fusions: str = "",
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
@@ -78,7 +79,7 @@ def default_pipeline(
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
-    ``tiles``: a table of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
+    ``fusions`` and ``tiles``: tables of measured pairs of kernels and of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
     kernel), ``products`` (who computes them), ``user_kernels`` (whether they fuse) and ``collectives`` are
     options, see ``Options``.  ``activations``, ``sums``: the options ``where`` of ``activate-products`` and
     ``add-products-in-place``.  ``spilled``: kernels whose tiles took too many registers.
@@ -104,9 +105,11 @@ def default_pipeline(
             ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything
             UnrollReductions(),  # a sum or a running sum of a few reads fuses like pointwise work
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
-            FuseVertical(hardware=hardware),  # keep intermediates out of memory
-            FuseHorizontal(hardware=hardware),  # read shared inputs once
-            ReviewLibraries(hardware=hardware),  # what a product fuses with is known, and not yet merged
+            FuseVertical(hardware=hardware, fusions=fusions),  # keep intermediates out of memory
+            FuseHorizontal(hardware=hardware, fusions=fusions),  # read shared inputs once
+            ReviewLibraries(
+                hardware=hardware, fusions=fusions
+            ),  # what a product fuses with is known, and not yet merged
             MaterializeFusion(),  # merge each group once
             DeduplicateResults(),  # a value stored into an argument needs no second tensor
             EliminateDead(),  # results that only fused consumers read

@@ -56,13 +56,16 @@ class ReviewLibraries(AnalysisPass):
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
     took.  ``fuse.library`` is erased from all kernels.
 
-    Raises PassError on an unknown ``hardware``.
+    ``fusions`` is the table that the fusing passes read.
+
+    Raises PassError on an unknown ``hardware``, and where a fusing pass cannot read its table.
     """
 
     name: ClassVar[str] = "review-libraries"
     preserves: ClassVar[Analyses] = (Program, GroupGraph)
     numerics: ClassVar[Numerics] = "reassociates"
     hardware: str = "generic"
+    fusions: str = ""
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -116,6 +119,7 @@ class ReviewLibraries(AnalysisPass):
     def _fuse_again(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         """What is around the calls; remarks that were made before are not made twice."""
         said, new = set(remarks.items), Remarks()
-        for fusing in (FuseVertical(hardware=self.hardware), FuseHorizontal(hardware=self.hardware)):
+        options = {"hardware": self.hardware, "fusions": self.fusions}
+        for fusing in (FuseVertical(**options), FuseHorizontal(**options)):
             fusing.run_with(module, new, analyses)
         remarks.items += [remark for remark in new.items if remark not in said]

@@ -132,7 +132,9 @@ def _search(request: Request, dump: Path | None) -> AbstractContextManager[Tilin
     if not (request.on_gpu and request.options.autotune):
         return nullcontext()
     if torch.are_deterministic_algorithms_enabled():
-        raise OptionError("torch.use_deterministic_algorithms excludes autotune: measured times differ between runs")
+        raise OptionError(
+            "torch.use_deterministic_algorithms excludes autotune: measured times differ between runs"
+        )
     return _tiling_search(request.options, dump, request.device)
 
 

@@ -7,24 +7,37 @@ Not a pass.
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
+from typing import NamedTuple
 
 from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.measured import Measurements, PairKeys, read_measurements
 from ...compiler.analysis.fusion.plan import Refusal
 from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.analysis.fusion.score import Gain, kernel_microseconds, pays
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.hardware import Hardware
 from ...compiler.base.remarks import Remarks
+from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..pass_base import PassError
+from .tables import read_table
 
 Pair = tuple[int, int]
 #: The pairs of groups that might merge, of which one is among those given; each with the first group first.
 Candidates = Callable[[GroupGraph, Iterable[int]], Iterable[Pair]]
 #: An additional rule: None, or why the pair must stay apart.
 Extra = Callable[[Candidate], Refusal | None]
+
+
+class Merge(NamedTuple):
+    """Two groups that became one: their nodes at that time, and what it saved."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    gain: Gain
 
 
 @dataclass
@@ -40,8 +53,9 @@ class Fuser:
     hardware: Hardware
     extra: Extra | None = None
     merging: Callable[[int, int], None] | None = None  #: told of each merge before it is made
+    measured: Measurements = field(default_factory=dict)  #: of pairs, by their keys
     refused: dict[tuple[int, int, int, int], Refusal] = field(default_factory=dict)
-    gains: list[tuple[int, Gain]] = field(default_factory=list)  #: a node of each merge, and what it saved
+    merges: list[Merge] = field(default_factory=list)  #: in the order in which they were made
     _microseconds: dict[int, float] = field(default_factory=dict)  #: by bytes, with a launch
     _work: dict[int, int] = field(default_factory=dict)  #: issue slots of groups that compute points again
     _again: dict[int, int] = field(default_factory=dict)  #: how many of them are spent again
@@ -106,11 +120,15 @@ class Fuser:
             refusal = self.extra(candidate)
         if refusal is None and work:
             refusal = self._slower(a, b, work)
+        if refusal is None and self.measured:
+            found = self.measured.get(self._pair_keys(self.graph.members[a], self.graph.members[b]))
+            refusal = None if found is None else found.refusal
         if refusal is None:
             if self.merging is not None:
                 self.merging(a, b)
             again = slots - self._again.pop(a, 0) - self._again.pop(b, 0)
-            self.gains.append((a, Gain(self.graph.saved_bytes(a, b), 1, again)))
+            gain, members = Gain(self.graph.saved_bytes(a, b), 1, again), self.graph.members
+            self.merges.append(Merge(members[a], members[b], gain))
             self._work.pop(b, None)
             merged = self.graph.merge(a, b)
             if work:
@@ -118,6 +136,10 @@ class Fuser:
             return True
         self.refused[key] = refusal
         return False
+
+    @cached_property
+    def _pair_keys(self) -> PairKeys:
+        return PairKeys(self.graph)
 
     def _slower(self, a: int, b: int, work: int) -> Refusal | None:
         """The rule ``slower``: a merge whose estimate is negative.  One kernel that spends ``work`` issue
@@ -153,8 +175,8 @@ class Fuser:
                 last, first = self.graph.members[a][-1], self.graph.members[b][0]
                 self.missed((nodes[last], nodes[first]), refusal, remarks)
         total: dict[int, Gain] = {}
-        for node, gain in self.gains:
-            group = self.graph.group_of[node]
+        for first, _, gain in self.merges:
+            group = self.graph.group_of[first[0]]
             total[group] = total.get(group, Gain()) + gain
         for group, gain in sorted(total.items()):
             fused = [nodes[m] for m in self.graph.members[group]]
@@ -191,3 +213,15 @@ def groups_of(analyses: AnalysisManager) -> GroupGraph:
         return analyses.get(GroupGraph)
     except ValueError as error:
         raise PassError(str(error), analyses.module.operation.location) from error
+
+
+def measurements_of(name: str, path: str, module: ir.Module) -> Measurements:
+    """The table that the option ``fusions`` of the pass ``name`` names; empty where it names none.  Raises
+    PassError for what is no table.
+    """
+    if not path:
+        return {}
+    try:
+        return read_measurements(read_table(name, path, module))
+    except ValueError as error:
+        raise PassError(f"{name}: {path} is no table: {error}", module.operation.location) from None

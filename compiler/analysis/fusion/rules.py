@@ -9,7 +9,7 @@ read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walks`` an
 ``plan.RULE_NAMES`` says what each name refuses.  Names that are raised elsewhere: ``index-mismatch``,
 ``atomic``, and in some cases ``order`` and ``reduction-dims``, in ``placement.py``, which plans;
 ``little-shared`` and ``memory`` in ``passes/fuse_horizontal.py``; ``extern`` in
-``passes/fuse_vertical.py``.
+``passes/fuse_vertical.py``; ``slower`` and ``measured`` in ``passes/helpers/fusing.py``.
 
 The first rules read groups in their graph (``OF_GROUPS``).  From ``index_mismatch`` on, rules read only the
 form of both groups (``OF_FORMS``), and their verdict is cached by the form (see ``form.py``).  Their texts
