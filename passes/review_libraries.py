@@ -119,7 +119,6 @@ class ReviewLibraries(AnalysisPass):
     def _fuse_again(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         """What is around the calls; remarks that were made before are not made twice."""
         said, new = set(remarks.items), Remarks()
-        options = {"hardware": self.hardware, "fusions": self.fusions}
-        for fusing in (FuseVertical(**options), FuseHorizontal(**options)):
-            fusing.run_with(module, new, analyses)
+        for fusing in (FuseVertical, FuseHorizontal):
+            fusing(hardware=self.hardware, fusions=self.fusions).run_with(module, new, analyses)
         remarks.items += [remark for remark in new.items if remark not in said]

@@ -19,6 +19,7 @@ from ._exit import FAILED, OK, USAGE, say
 _WHAT = {
     ".captured": "what graphs without gradients became",
     ".facts": "what users' kernels read and write",
+    ".fusion": "measured pairs of kernels",
     ".kernel": "kernels",
     ".program": "programs",
     ".tile": "measured tiles and configurations",

@@ -15,17 +15,22 @@ from ...passes.pipeline import default_pipeline, level_ends
 from ...passes.pipeline_text import parse_pipeline
 from ..base.collector import collector_paused
 from ..base.hardware import hardware_named
-from ..base.options import OptionError, Options
+from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.importer import ImportedGraph
 from ..runtime.cache.places import cache_folder
 from ..runtime.checks.numeric_check import NumericVerifier
 from ..runtime.gpu.kernel_timer import KernelTimer
 from ..runtime.gpu.load import hardware_name
+from ..runtime.gpu.program_timer import ProgramTimer
 from ..verifier.verifier import VerificationError, verify_level
+from .fusion_search import FusionSearch
 from .program_cache import toolchain
 from .request import Request
 from .tiling_search import TilingSearch
+
+#: Names of tables of measurements.
+_FUSIONS, _TILES = "fusions.json", "tiles.json"
 
 
 @dataclass(frozen=True)
@@ -50,30 +55,32 @@ def lower(
         observers.append(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
-    with _search(request, dump) as search:
-        observers += [] if search is None else [search]
-        passes = _passes(request, search, spilled)
+    with _tables(request, dump) as place:
+        passes = _passes(request, place, spilled)
+        searches = [] if place is None else _searches(request, place, passes)
+        observers += searches
         if dump is not None and not passes:
             DumpIR(dump).before_any(module)
-        manager = _manager(request, passes, observers, search)
+        manager = _manager(request, passes, observers, place)
         with _measured(request):
             manager.run(module, request.remarks)
     with _measured(request):
         if request.options.pipeline is None and request.options.verify != "off":
             verify_level(module, _level(request))
     _account(manager.times, request.timing.part("passes"))
-    return Lowered(tuple(manager.times), search is None or search.complete)
+    return Lowered(tuple(manager.times), all(search.complete for search in searches))
 
 
-def _passes(request: Request, search: TilingSearch | None, spilled: tuple[str, ...]) -> list[Pass]:
+def _passes(request: Request, place: Path | None, spilled: tuple[str, ...]) -> list[Pass]:
     options = request.options
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
-    level, hardware, tiles = _level(request), hardware_model_of(request), _table(search)
+    level, hardware = _level(request), hardware_model_of(request)
     return default_pipeline(
         level,
         hardware,
-        tiles=tiles,
+        fusions=_table(place, _FUSIONS),
+        tiles=_table(place, _TILES),
         rounding=options.rounding,
         products=options.products,
         activations="everywhere" if options.library_epilogues(request.on_gpu) else "nowhere",
@@ -85,7 +92,7 @@ def _passes(request: Request, search: TilingSearch | None, spilled: tuple[str, .
 
 
 def _manager(
-    request: Request, passes: list[Pass], observers: list[Observer], search: TilingSearch | None
+    request: Request, passes: list[Pass], observers: list[Observer], place: Path | None
 ) -> PassManager:
     """Verifies after each pass, at the end of each level, or not at all, as the options say."""
     options = request.options
@@ -93,7 +100,7 @@ def _manager(
     if options.pipeline is not None:
         ends = [len(passes) - 1]
     elif options.verify == "levels":
-        ends = level_ends(_level(request), _table(search), options.rounding, options.collectives)
+        ends = level_ends(_level(request), _table(place, _TILES), options.rounding, options.collectives)
     return PassManager(
         passes,
         options.verify in ("on", "numeric"),
@@ -124,35 +131,44 @@ def _measured(request: Request) -> Iterator[None]:
             raise
 
 
-def _search(request: Request, dump: Path | None) -> AbstractContextManager[TilingSearch | None]:
-    """What measures tiles, where the options ask for it and there is a GPU.
+def _tables(request: Request, dump: Path | None) -> AbstractContextManager[Path | None]:
+    """The folder of tables of measurements, which lasts as long as the passes, or is the dump of the graph;
+    None where nothing is measured: the options do not ask for it, there is no GPU, or the passes are the
+    user's.
 
     Raises OptionError where torch's flag asks for deterministic algorithms.
     """
-    if not (request.on_gpu and request.options.autotune):
+    options = request.options
+    if not (request.on_gpu and options.autotune) or options.pipeline is not None:
         return nullcontext()
     if torch.are_deterministic_algorithms_enabled():
         raise OptionError(
             "torch.use_deterministic_algorithms excludes autotune: measured times differ between runs"
         )
-    return _tiling_search(request.options, dump, request.device)
+    return _temporary() if dump is None else nullcontext(dump)
 
 
 @contextmanager
-def _tiling_search(options: Options, dump: Path | None, device: str) -> Iterator[TilingSearch]:
-    """Its table lasts as long as the passes, or is part of the dump of the graph."""
-    index = torch.device(device).index or 0
+def _temporary() -> Iterator[Path]:
+    with TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def _searches(request: Request, place: Path, passes: list[Pass]) -> list[FusionSearch | TilingSearch]:
+    """What measures pairs of kernels, and tiles: each has half of the time."""
+    options, index = request.options, torch.device(request.device).index or 0
     identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
-    with TemporaryDirectory() as temporary:
-        place = Path(temporary) if dump is None else dump
-        timer = KernelTimer(index, options)
-        folder = cache_folder(options, ".tile")
-        yield TilingSearch(timer, place / "tiles.json", folder, identity, options.autotune_seconds)
+    seconds = options.autotune_seconds / 2
+    fusions, tiles = (cache_folder(options, suffix) for suffix in (".fusion", ".tile"))
+    return [
+        FusionSearch(ProgramTimer(index, options), place / _FUSIONS, passes, fusions, identity, seconds),
+        TilingSearch(KernelTimer(index, options), place / _TILES, tiles, identity, seconds),
+    ]
 
 
-def _table(search: TilingSearch | None) -> str:
-    """The file with the measured tiles, "" where none are."""
-    return "" if search is None else str(search.table)
+def _table(place: Path | None, name: str) -> str:
+    """The file with a table of measurements, "" where nothing is measured."""
+    return "" if place is None else str(place / name)
 
 
 def _level(request: Request) -> str:

@@ -175,9 +175,9 @@ class Fuser:
                 last, first = self.graph.members[a][-1], self.graph.members[b][0]
                 self.missed((nodes[last], nodes[first]), refusal, remarks)
         total: dict[int, Gain] = {}
-        for first, _, gain in self.merges:
-            group = self.graph.group_of[first[0]]
-            total[group] = total.get(group, Gain()) + gain
+        for merge in self.merges:
+            group = self.graph.group_of[merge.first[0]]
+            total[group] = total.get(group, Gain()) + merge.gain
         for group, gain in sorted(total.items()):
             fused = [nodes[m] for m in self.graph.members[group]]
             names = tuple(n.name for n in fused)

@@ -3,12 +3,13 @@ has in it.
 
 The search of ``mode="max-autotune"`` writes the table (``driver/fusion_search.py``), a JSON object: the key
 of a pair -> an object with ``why`` (one of ``WHY``) and, where they are known, ``us_together`` and
-``us_apart``, the microseconds of the one kernel and of the two, and ``spilled_bytes`` of a thread.
+``us_apart``, the microseconds of the one kernel and of the two, and ``spilled_bytes`` of a thread.  "faster
+in all": two kernels were faster, but not what the passes made then of the groups around them.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.kernel import string
@@ -19,6 +20,7 @@ from .plan import Refusal
 #: What a measurement said of a pair -> why the pair stays apart; None where it merges.
 WHY: dict[str, str | None] = {
     "faster": None,
+    "faster in all": None,
     "slower": "measured, one kernel takes longer than two",
     "first spills": "measured, the first kernel spills registers, and one kernel is not faster than two",
     "second spills": "measured, the second kernel spills registers, and one kernel is not faster than two",
@@ -76,25 +78,24 @@ class PairKeys:
     graph: GroupGraph
     _texts: dict[str, str] = field(default_factory=dict)  #: by the kernel's name
 
-    def __call__(self, first: Iterable[int], second: Iterable[int]) -> str:
-        """The key of two lists of nodes in program order: 32 hexadecimal digits.
+    def __call__(self, *groups: Sequence[int]) -> str:
+        """The key of groups, two for a pair; each is its nodes in program order.  32 hexadecimal digits.
 
         Two pairs have one key where they would be the same two kernels, and the same one kernel: their
         kernels are equal but for names and locations, they pass the same values to each other, and the same
         ones are used elsewhere.  The hints of sizes are part of it.
         """
         deps, hints = self.graph.deps, self.graph.sizes.hints
-        pair = tuple(first), tuple(second)
         numbers: dict[int, int] = {}
         parts = [f"{name}={hints[name]}" for name in sorted(hints)]
-        for nodes in pair:
+        for nodes in groups:
             for n in nodes:
                 node = deps.nodes[n]
                 values = [numbers.setdefault(v, len(numbers)) for v in (*node.operands, *node.results)]
                 roots = [numbers.setdefault(deps.roots[v], len(numbers)) for v in node.operands]
                 parts.append(f"{self._text(node.name, node.callee)} {values} {roots}")
             parts.append("")
-        escaping = escaping_values(self.graph, frozenset(pair[0] + pair[1]))
+        escaping = escaping_values(self.graph, frozenset(n for nodes in groups for n in nodes))
         parts.append(str(sorted(numbers[v] for v in escaping)))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from .owned_files import Untrusted, open_folder, put_file, read_file
 
-SUFFIXES = (".captured", ".facts", ".kernel", ".program", ".tile", ".trained")
+SUFFIXES = (".captured", ".facts", ".fusion", ".kernel", ".program", ".tile", ".trained")
 
 #: Backups pass by a folder with a file of this name and first line (https://bford.info/cachedir/).
 MARKER = "CACHEDIR.TAG"

@@ -1,0 +1,307 @@
+"""The search of ``mode="max-autotune"`` for groups of kernels: measures one kernel against two.
+
+An observer of the pipeline: before ``fuse-vertical`` runs it writes the table that the fusing passes then
+read (``analysis/fusion/measured.py``).  It runs these passes on copies of the module, in rounds:
+
+1. the passes merge groups, as the table of the rounds before says;
+2. of the merges that are new, those whose estimate is near the limit are measured (``near_limit.py``): both
+   groups as one kernel, and as two, each lowered by the rest of the pipeline, with all that fused into them;
+3. where two kernels are faster, the table says so; other merges may come in the next round.
+
+One kernel is the default, and two have to be faster in two independent comparisons (``samples.fastest``).
+Where a kernel spills registers, two kernels are the default, and one has to be faster.  In the end, where
+more than a pair has changed, all kernels that changed are measured against those of the default; where they
+are not faster, its pairs merge as by default.
+"""
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from ...passes.analysis_manager import AnalysisManager
+from ...passes.fuse_horizontal import FuseHorizontal
+from ...passes.fuse_vertical import FuseVertical
+from ...passes.helpers.fusing import Merge
+from ...passes.pass_base import Pass
+from ..analysis.fusion.graph import GroupGraph
+from ..analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
+from ..analysis.fusion.near_limit import may_measure, saved_part
+from ..base.hardware import Hardware, hardware_named
+from ..mlir import ir
+from ..runtime.cache.cache_folder import CacheFolder
+from ..runtime.gpu.load import PlanKernel
+from ..runtime.gpu.program_form import ProgramForm
+from ..runtime.gpu.program_timer import Comparison, spilled_bytes
+from .graph_part import Groups
+from .part_forms import form_of, lowering_of
+
+log = logging.getLogger(__name__)
+
+#: Rounds of merges, and pairs that are measured of a graph.
+ROUNDS, MOST_PAIRS = 3, 48
+
+Kernels = Mapping[str, PlanKernel]
+#: A group: the numbers of its nodes.
+Nodes = tuple[int, ...]
+
+
+class Stopwatch(Protocol):
+    """What compiles forms and times them (``runtime/gpu/program_timer.py``)."""
+
+    def start(self, form: ProgramForm) -> Callable[[], Kernels | None]:
+        """Starts compiling a form; what it returns waits, and gives None where Triton refuses a kernel."""
+
+    def compare(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> Comparison | None:
+        """Times forms, the default first; None where it cannot."""
+
+
+#: Waits for the kernels of forms that are being compiled.
+Started = Sequence[tuple[ProgramForm, Callable[[], Kernels | None]]]
+
+
+@dataclass(frozen=True)
+class Fused:
+    """What the fusing passes made of a copy of the module: its groups, and the merges in order."""
+
+    module: ir.Module
+    graph: GroupGraph
+    merges: tuple[Merge, ...]
+
+    @property
+    def groups(self) -> set[Nodes]:
+        """Groups of kernels."""
+        return {nodes for nodes in self.graph.members.values() if nodes[0] in self.graph.summaries}
+
+    @cached_property
+    def keys(self) -> PairKeys:
+        """Names pairs of groups."""
+        return PairKeys(self.graph)
+
+
+@dataclass
+class FusionSearch:
+    """``table``: the file to write.  passes: the pipeline, whose fusing passes read it.  seconds: for the
+    graph.  identity: what a measurement depends on beside its kernels and the passes (device, versions).
+    """
+
+    stopwatch: Stopwatch
+    table: Path
+    passes: Sequence[Pass]
+    folder: CacheFolder
+    identity: str
+    seconds: float = 30.0
+    found: dict[str, Measurement] = field(default_factory=dict)
+    measured: int = 0
+    complete: bool = True  #: whether the time sufficed
+
+    def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        if p.name != "fuse-vertical":
+            return
+        deadline = time.monotonic() + self.seconds
+        text = module.operation.get_asm(enable_debug_info=False)
+        with module.context, ir.Location.unknown():
+            tried = [self._fused(text)]
+            if any(node.starts for node in tried[0].graph.deps.nodes):
+                return  # processes that measure apart might schedule collectives apart
+            while len(tried) <= ROUNDS and self._measure(tried[-1], deadline):
+                tried.append(self._fused(text))
+            while self._takes_back(tried, deadline):
+                tried.append(self._fused(text))
+
+    def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
+        """Nothing is left to do."""
+
+    def _fused(self, text: str) -> Fused:
+        """What the fusing passes of the pipeline do to a copy of the module, with what was found so far."""
+        self.table.parent.mkdir(parents=True, exist_ok=True)
+        self.table.write_text(measurements_text(self.found), encoding="utf-8")
+        module = ir.Module.parse(text)
+        analyses = AnalysisManager(module)
+        merges: list[Merge] = []
+        for p in self.passes:
+            if isinstance(p, FuseVertical | FuseHorizontal):
+                merges += p.fused(module, analyses).merges
+        return Fused(module, analyses.get(GroupGraph), tuple(merges))
+
+    @cached_property
+    def _hardware(self) -> Hardware:
+        return hardware_named(next(p.hardware for p in self.passes if isinstance(p, FuseVertical)))
+
+    @cached_property
+    def _lowering(self) -> tuple[Pass, ...]:
+        return lowering_of(self.passes)
+
+    # --- pairs ----------------------------------------------------------------------------------------------
+
+    def _measure(self, fused: Fused, deadline: float) -> bool:
+        """Measures merges; whether one of them is refused from now on."""
+        refused = len(self._refused)
+        waiting: list[tuple[str, Started]] = []
+        for key, merge in self._pairs(fused):
+            stored = self._stored(key)
+            if stored is not None:
+                self.found[key] = stored
+            elif time.monotonic() >= deadline:
+                self.complete = False
+            elif len(waiting) + self.measured < MOST_PAIRS:
+                pair = {"first": merge.first, "second": merge.second}
+                waiting.append((key, self._started(fused, (pair, True), (pair, False))))
+        for key, started in waiting:
+            found = self._judged(started, deadline) if started else None
+            if found is not None:
+                self._keep(key, found)
+        return len(self._refused) > refused
+
+    def _pairs(self, fused: Fused) -> list[tuple[str, Merge]]:
+        """The merges that may be measured and are not known yet, the one that saves least first."""
+        found: dict[str, tuple[float, Merge]] = {}
+        for merge in fused.merges:
+            first, second, gain = merge
+            if not may_measure(fused.graph, (*first, *second)):
+                continue
+            part = saved_part(fused.graph, first, second, gain, self._hardware)
+            key = None if part is None else fused.keys(first, second)
+            if part is not None and key is not None and key not in self.found:
+                found.setdefault(key, (part, merge))
+        return [(key, merge) for key, (_, merge) in sorted(found.items(), key=lambda item: item[1][0])]
+
+    def _started(self, fused: Fused, *forms: tuple[Groups, bool]) -> Started:
+        """The forms, being compiled; none where one of them cannot be compiled alone."""
+        found = [form_of(fused.module, fused.graph, *form, self._lowering) for form in forms]
+        made = [form for form in found if form is not None]
+        return [(form, self.stopwatch.start(form)) for form in made] if len(made) == len(forms) else []
+
+    def _judged(self, started: Started, deadline: float) -> Measurement | None:
+        """What is found of a pair, whose forms are one kernel and two; None where nothing is.
+
+        Where a kernel spills, two are the default.
+        """
+        (one, together), (two, apart) = [(form, wait()) for form, wait in started]
+        if apart is None:
+            return None
+        if together is None:
+            return Measurement("not compiled")
+        spilled = _spilled(together, apart)
+        forms = [(one, together), (two, apart)]
+        compared = self._compared(forms if spilled is None else forms[::-1], deadline)
+        if compared is None:
+            return None
+        us_together, us_apart = compared.microseconds if spilled is None else compared.microseconds[::-1]
+        numbers = (("us_together", round(us_together, 2)), ("us_apart", round(us_apart, 2)))
+        if spilled is None:
+            return Measurement("slower" if compared.winner else "faster", numbers)
+        why, spilled_bytes = spilled
+        return Measurement("faster" if compared.winner else why, (("spilled_bytes", spilled_bytes), *numbers))
+
+    def _compared(
+        self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float
+    ) -> Comparison | None:
+        compared = self.stopwatch.compare(forms, deadline) if time.monotonic() < deadline else None
+        self.measured += 1
+        self.complete = self.complete and (compared is not None or time.monotonic() < deadline)
+        return compared
+
+    # --- what has changed in all ----------------------------------------------------------------------------
+
+    def _takes_back(self, tried: Sequence[Fused], deadline: float) -> bool:
+        """Compares the groups that the last of ``tried`` changed with those of the first, the default's.
+        Whether pairs merge again, because the default's are not slower.
+        """
+        taken = False
+        for old, new in _changes(tried[0].groups, tried[-1].groups):
+            nodes = {n for group in old for n in group}
+            pairs = {
+                each.keys(m.first, m.second): sorted((m.first, m.second))
+                for each in tried
+                for m in each.merges
+                if nodes.issuperset(m.first) and nodes.issuperset(m.second)
+            }
+            refused = {key: pair for key, pair in pairs.items() if key in self._refused}
+            compared = len(old) == 1 and new in refused.values()  # as a pair
+            if compared or self._pays(tried[0], old, new, deadline):
+                continue
+            for key in refused or list(self._refused):
+                self.found[key] = Measurement("faster in all")
+                taken = True
+        return taken
+
+    def _pays(self, default: Fused, old: Sequence[Nodes], new: Sequence[Nodes], deadline: float) -> bool:
+        """Whether the groups ``new`` are faster than those of the default over the same nodes."""
+        key = f"{default.keys(*old)} {default.keys(*new)}"
+        stored = self._stored(key)
+        if stored is None:
+            forms = [({f"k{n}": group for n, group in enumerate(each)}, False) for each in (old, new)]
+            compiled = [(form, wait()) for form, wait in self._started(default, *forms)]
+            kernels = [(form, found) for form, found in compiled if found is not None]
+            if len(kernels) < len(forms):
+                return bool(compiled) and compiled[0][1] is None
+            compared = self._compared(kernels, deadline)
+            if compared is None:
+                return False
+            stored = Measurement("slower" if compared.winner else "faster in all")
+            self.folder.write(self._entry(key), _entry_text(stored))
+        return stored.why == "slower"
+
+    # --- what is known --------------------------------------------------------------------------------------
+
+    @property
+    def _refused(self) -> dict[str, Measurement]:
+        return {key: found for key, found in self.found.items() if found.refusal is not None}
+
+    def _entry(self, key: str) -> str:
+        """The name of what was found, in the cache."""
+        parts = (self.identity, key, *map(str, self._lowering))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def _stored(self, key: str) -> Measurement | None:
+        return self.folder.read(self._entry(key), _entry_of)
+
+    def _keep(self, key: str, found: Measurement) -> None:
+        self.found[key] = found
+        self.folder.write(self._entry(key), _entry_text(found))
+
+
+def _entry_text(found: Measurement) -> bytes:
+    return measurements_text({"pair": found}).encode()
+
+
+def _entry_of(data: bytes) -> Measurement:
+    """Raises ValueError for what the search has not stored."""
+    table = json.loads(data)
+    if not isinstance(table, dict) or table.keys() != {"pair"}:
+        raise ValueError("it holds no measurement")
+    return read_measurements(table)["pair"]
+
+
+def _spilled(together: Kernels, apart: Kernels) -> tuple[str, int] | None:
+    """Which kernel spills, as a word of ``WHY``, and how many bytes; None where none does."""
+    parts = spilled_bytes(apart)
+    for which in ("first", "second"):
+        found = [count for name, count in parts.items() if which in name]
+        if found:
+            return f"{which} spills", max(found)
+    found = list(spilled_bytes(together).values())
+    return ("fused spills", max(found)) if found else None
+
+
+def _changes(old: set[Nodes], new: set[Nodes]) -> list[tuple[list[Nodes], list[Nodes]]]:
+    """The groups that differ between two partitions of the same nodes, in the smallest parts that cover the
+    same nodes.
+    """
+    found: list[tuple[set[int], list[Nodes], list[Nodes]]] = []
+    for late, groups in ((False, old - new), (True, new - old)):
+        for group in sorted(groups):
+            nodes, before, after = set(group), [group] * (not late), [group] * late
+            for part in [p for p in found if not p[0].isdisjoint(group)]:
+                found.remove(part)
+                nodes |= part[0]
+                before += part[1]
+                after += part[2]
+            found.append((nodes, before, after))
+    return [(sorted(before), sorted(after)) for _, before, after in found]

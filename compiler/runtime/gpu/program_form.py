@@ -1,0 +1,33 @@
+"""One form of a part of a program to be timed against others: its launch plan, what Triton compiles, and what
+it takes, as plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..kernels.cubin import CompileSource
+from ..plans.plan import Plan
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """A tensor that a form takes; sizes, strides and offset in elements."""
+
+    element: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    @property
+    def elements(self) -> int:
+        """Of its storage."""
+        last = sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))
+        return self.offset + last + 1
+
+
+@dataclass(frozen=True)
+class ProgramForm:
+    """``arguments``: of ``@main``, in order; an int is the value of a size."""
+
+    plan: Plan
+    sources: Mapping[str, CompileSource]
+    arguments: tuple[TensorArgument | int, ...]
