@@ -113,7 +113,9 @@ def default_pipeline(
             MaterializeFusion(),  # merge each group once
             DeduplicateResults(),  # a value stored into an argument needs no second tensor
             EliminateDead(),  # results that only fused consumers read
-            RecomputeProducers(hardware=hardware),  # what stayed apart may be cheaper to compute again
+            RecomputeProducers(
+                hardware=hardware, fusions=fusions
+            ),  # what stayed apart may be cheaper to compute again
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
             ExpandDots(),  # what holds for sums holds for products

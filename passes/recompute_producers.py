@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ..compiler.analysis.fusion.form import Limits
 from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.measured import PairKeys
 from ..compiler.analysis.fusion.rules import Candidate, judge
 from ..compiler.analysis.fusion.score import Gain
 from ..compiler.analysis.kernel.accesses import Summary, slots
@@ -17,7 +18,7 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import kernel_ties
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.fusing import groups_of
+from .helpers.fusing import groups_of, measurements_of
 from .helpers.kernels import kernel_body
 from .helpers.program import Program
 from .helpers.results import drop_results
@@ -53,19 +54,28 @@ class RecomputeProducers(AnalysisPass):
     reduction, a scan or random numbers; on producers with asserts, or that store into anything but fresh
     empties; where something later overwrites what the producer reads, or an extern op writes to the tensor;
     where inputs would live longer by more bytes than the tensor takes; nor where a rule of
-    ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader apart.
+    ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader apart, or where ``fusions``, the table
+    that the fusing passes read, says that the producer and a reader were measured to be better apart.
 
-    Remarks: ``passed: recomputed``, with the bytes and microseconds saved.
+    Remarks: ``passed: recomputed``, with the bytes and microseconds saved.  Raises PassError on a table that
+    cannot be read.
     """
 
     name: ClassVar[str] = "recompute-producers"
     preserves: ClassVar[Analyses] = (Program,)
     hardware: str = "generic"
+    fusions: str = ""
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
         graph = groups_of(analyses)
-        found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0])
+        measured, keys = measurements_of(self.name, self.fusions, module), PairKeys(graph)
+        apart = {key for key, found in measured.items() if found.refusal is not None}
+
+        def kept(t: _Tensor) -> bool:
+            return bool(apart) and any(keys((t.producer,), (reader,)) in apart for reader in t.readers)
+
+        found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0 and not kept(t)])
         if not found:
             return
         program = analyses.get(Program)

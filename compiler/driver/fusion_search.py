@@ -20,7 +20,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -38,8 +38,7 @@ from ..runtime.cache.cache_folder import CacheFolder
 from ..runtime.gpu.load import PlanKernel
 from ..runtime.gpu.program_form import ProgramForm
 from ..runtime.gpu.program_timer import Comparison, spilled_bytes
-from .graph_part import Groups
-from .part_forms import form_of, lowering_of
+from .part_forms import Lowering, Part, form_of
 
 log = logging.getLogger(__name__)
 
@@ -134,28 +133,29 @@ class FusionSearch:
         return hardware_named(next(p.hardware for p in self.passes if isinstance(p, FuseVertical)))
 
     @cached_property
-    def _lowering(self) -> tuple[Pass, ...]:
-        return lowering_of(self.passes)
+    def _lowering(self) -> Lowering:
+        return Lowering.of(self.passes)
 
     # --- pairs ----------------------------------------------------------------------------------------------
 
     def _measure(self, fused: Fused, deadline: float) -> bool:
         """Measures merges; whether one of them is refused from now on."""
         refused = len(self._refused)
-        waiting: list[tuple[str, Started]] = []
+        waiting: list[tuple[tuple[str, ...], Started]] = []
         for key, merge in self._pairs(fused):
             stored = self._stored(key)
             if stored is not None:
-                self.found[key] = stored
+                self.found |= stored
             elif time.monotonic() >= deadline:
                 self.complete = False
             elif len(waiting) + self.measured < MOST_PAIRS:
                 pair = {"first": merge.first, "second": merge.second}
-                waiting.append((key, self._started(fused, (pair, True), (pair, False))))
-        for key, started in waiting:
+                keys, started = self._started(fused, Part(pair, together=True), Part(pair))
+                waiting.append(((key, *keys), started))
+        for keys, started in waiting:
             found = self._judged(started, deadline) if started else None
             if found is not None:
-                self._keep(key, found)
+                self.found |= self._write(keys, found)
         return len(self._refused) > refused
 
     def _pairs(self, fused: Fused) -> list[tuple[str, Merge]]:
@@ -171,11 +171,15 @@ class FusionSearch:
                 found.setdefault(key, (part, merge))
         return [(key, merge) for key, (_, merge) in sorted(found.items(), key=lambda item: item[1][0])]
 
-    def _started(self, fused: Fused, *forms: tuple[Groups, bool]) -> Started:
-        """The forms, being compiled; none where one of them cannot be compiled alone."""
-        found = [form_of(fused.module, fused.graph, *form, self._lowering) for form in forms]
-        made = [form for form in found if form is not None]
-        return [(form, self.stopwatch.start(form)) for form in made] if len(made) == len(forms) else []
+    def _started(self, fused: Fused, *parts: Part) -> tuple[tuple[str, ...], Started]:
+        """The forms, being compiled; none where one of them cannot be compiled alone.  The keys are other
+        names of the pair, as later passes see it.
+        """
+        found = [form_of(fused.module, fused.graph, part, self._lowering) for part in parts]
+        made = [each for each in found if each is not None]
+        if len(made) < len(parts):
+            return (), []
+        return tuple(key for _, key in made if key), [(form, self.stopwatch.start(form)) for form, _ in made]
 
     def _judged(self, started: Started, deadline: float) -> Measurement | None:
         """What is found of a pair, whose forms are one kernel and two; None where nothing is.
@@ -199,9 +203,7 @@ class FusionSearch:
         why, spilled_bytes = spilled
         return Measurement("faster" if compared.winner else why, (("spilled_bytes", spilled_bytes), *numbers))
 
-    def _compared(
-        self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float
-    ) -> Comparison | None:
+    def _compared(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> Comparison | None:
         compared = self.stopwatch.compare(forms, deadline) if time.monotonic() < deadline else None
         self.measured += 1
         self.complete = self.complete and (compared is not None or time.monotonic() < deadline)
@@ -235,18 +237,19 @@ class FusionSearch:
         """Whether the groups ``new`` are faster than those of the default over the same nodes."""
         key = f"{default.keys(*old)} {default.keys(*new)}"
         stored = self._stored(key)
-        if stored is None:
-            forms = [({f"k{n}": group for n, group in enumerate(each)}, False) for each in (old, new)]
-            compiled = [(form, wait()) for form, wait in self._started(default, *forms)]
-            kernels = [(form, found) for form, found in compiled if found is not None]
-            if len(kernels) < len(forms):
-                return bool(compiled) and compiled[0][1] is None
-            compared = self._compared(kernels, deadline)
-            if compared is None:
-                return False
-            stored = Measurement("slower" if compared.winner else "faster in all")
-            self.folder.write(self._entry(key), _entry_text(stored))
-        return stored.why == "slower"
+        if stored is not None:
+            return stored[key].why == "slower"
+        parts = [Part({f"k{n}": group for n, group in enumerate(each)}, again=True) for each in (old, new)]
+        _, started = self._started(default, *parts)
+        compiled = [(form, wait()) for form, wait in started]
+        kernels = [(form, found) for form, found in compiled if found is not None]
+        if len(kernels) < len(parts):
+            return bool(compiled) and compiled[0][1] is None
+        compared = self._compared(kernels, deadline)
+        if compared is None:
+            return False
+        self._write((key,), Measurement("slower" if compared.winner else "faster in all"))
+        return bool(compared.winner)
 
     # --- what is known --------------------------------------------------------------------------------------
 
@@ -255,28 +258,26 @@ class FusionSearch:
         return {key: found for key, found in self.found.items() if found.refusal is not None}
 
     def _entry(self, key: str) -> str:
-        """The name of what was found, in the cache."""
-        parts = (self.identity, key, *map(str, self._lowering))
+        """The name that what was found has in the cache."""
+        parts = (self.identity, key, *map(str, (*self._lowering.merging, *self._lowering.rest)))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
-    def _stored(self, key: str) -> Measurement | None:
-        return self.folder.read(self._entry(key), _entry_of)
+    def _stored(self, key: str) -> dict[str, Measurement] | None:
+        return self.folder.read(self._entry(key), partial(_stored_pair, key=key))
 
-    def _keep(self, key: str, found: Measurement) -> None:
-        self.found[key] = found
-        self.folder.write(self._entry(key), _entry_text(found))
-
-
-def _entry_text(found: Measurement) -> bytes:
-    return measurements_text({"pair": found}).encode()
+    def _write(self, keys: Sequence[str], found: Measurement) -> dict[str, Measurement]:
+        """Stores what was found under the first of the keys; as a table with all of them."""
+        table = dict.fromkeys(keys, found)
+        self.folder.write(self._entry(keys[0]), measurements_text(table).encode())
+        return table
 
 
-def _entry_of(data: bytes) -> Measurement:
-    """Raises ValueError for what the search has not stored."""
+def _stored_pair(data: bytes, key: str) -> dict[str, Measurement]:
+    """Raises ValueError for what the search cannot have stored."""
     table = json.loads(data)
-    if not isinstance(table, dict) or table.keys() != {"pair"}:
-        raise ValueError("it holds no measurement")
-    return read_measurements(table)["pair"]
+    if not isinstance(table, dict) or key not in table:
+        raise ValueError("it is no measurement of this pair")
+    return read_measurements(table)
 
 
 def _spilled(together: Kernels, apart: Kernels) -> tuple[str, int] | None:

@@ -2,10 +2,13 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...passes.manager import PassManager
 from ...passes.pass_base import Pass, PassError
 from ..analysis.fusion.graph import GroupGraph
+from ..analysis.fusion.measured import PairKeys
 from ..codegen.launches import kernel_sources
 from ..ir.kernel import argument_attributes, string
 from ..ir.layout import TensorSpec
@@ -18,24 +21,49 @@ from .graph_part import Groups, NoPart, part_of
 
 log = logging.getLogger(__name__)
 
-#: Passes that would fuse what is to stay apart, or read tables of whole graphs.
-_LEFT_OUT = ("recompute-producers", "autotune-tiling")
+
+@dataclass(frozen=True)
+class Lowering:
+    """Of a pipeline, the passes that lower groups: those that merge each group, the pass that merges again
+    what stayed apart (``recompute-producers``), and the rest.
+    """
+
+    merging: tuple[Pass, ...]
+    again: tuple[Pass, ...]
+    rest: tuple[Pass, ...]
+
+    @staticmethod
+    def of(passes: Sequence[Pass]) -> "Lowering":
+        """Without ``autotune-tiling``, whose table is not written yet."""
+        names = [p.name for p in passes]
+        first, again = names.index("materialize-fusion"), names.index("recompute-producers")
+        rest = tuple(p for p in passes[again + 1 :] if p.name != "autotune-tiling")
+        return Lowering(tuple(passes[first:again]), (passes[again],), rest)
 
 
-def lowering_of(passes: Sequence[Pass]) -> tuple[Pass, ...]:
-    """Of a pipeline, the passes that lower groups: from ``materialize-fusion`` on, without those that fuse."""
-    first = next(n for n, p in enumerate(passes) if p.name == "materialize-fusion")
-    return tuple(p for p in passes[first:] if p.name not in _LEFT_OUT)
+class Part(NamedTuple):
+    """Groups of a graph.  together: they become one kernel; else each becomes one.  again: as in the whole
+    graph, ``recompute-producers`` may merge some of these afterwards.
+    """
+
+    kernels: Groups
+    together: bool = False
+    again: bool = False
 
 
 def form_of(
-    module: ir.Module, graph: GroupGraph, kernels: Groups, together: bool, lowering: Sequence[Pass]
-) -> ProgramForm | None:
-    """The calls of ``kernels`` as a program of their own, see ``part_of``.  None where there is none."""
+    module: ir.Module, graph: GroupGraph, groups: Part, lowering: Lowering
+) -> tuple[ProgramForm, str] | None:
+    """A part as a program of its own, see ``part_of``; None where there is none.  And the key of the pair of
+    kernels that two groups have become, "" where they became others.
+    """
+    kernels, together, again = groups
     try:
         part = part_of(module, graph, kernels, together)
         hints = hints_of(functions_of(part)["main"])
-        PassManager(lowering, verify_each=False).run(part)
+        PassManager(lowering.merging, verify_each=False).run(part)
+        key = "" if together else _pair_key(part, *kernels)
+        PassManager((*(lowering.again if again else ()), *lowering.rest), verify_each=False).run(part)
     except (NoPart, PassError, ir.MLIRError) as error:
         log.debug("autotune: %s cannot be compiled alone: %s", ", ".join(kernels), error)
         return None
@@ -46,7 +74,13 @@ def form_of(
             arguments.append(_tensor(TensorSpec.of(value.type), hints))
         else:
             arguments.append(hints.get(string(said["fuse.sym"]), 0))
-    return ProgramForm(make_plan(part), kernel_sources(part), tuple(arguments))
+    return ProgramForm(make_plan(part), kernel_sources(part), tuple(arguments)), key
+
+
+def _pair_key(part: ir.Module, *names: str) -> str:
+    graph = GroupGraph.of(part)
+    nodes = [[n for n in graph.summaries if name in graph.deps.nodes[n].name] for name in names]
+    return PairKeys(graph)(*nodes) if [len(found) for found in nodes] == [1, 1] else ""
 
 
 def _tensor(spec: TensorSpec, hints: dict[str, int]) -> TensorArgument:

@@ -83,11 +83,12 @@ class PairKeys:
 
         Two pairs have one key where they would be the same two kernels, and the same one kernel: their
         kernels are equal but for names and locations, they pass the same values to each other, and the same
-        ones are used elsewhere.  The hints of sizes are part of it.
+        ones are used elsewhere.  The hints of their sizes are part of it.
         """
         deps, hints = self.graph.deps, self.graph.sizes.hints
+        named = {s for nodes in groups for n in nodes for s in self.graph.summaries[n].symbols}
         numbers: dict[int, int] = {}
-        parts = [f"{name}={hints[name]}" for name in sorted(hints)]
+        parts = [f"{name}={hints[name]}" for name in sorted(named & hints.keys())]
         for nodes in groups:
             for n in nodes:
                 node = deps.nodes[n]
