@@ -79,9 +79,10 @@ def default_pipeline(
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
-    ``fusions`` and ``tiles``: tables of measured pairs of kernels and of measured tiles, if any.  ``rounding`` (of 16-bit results between the ops of a
-    kernel), ``products`` (who computes them), ``user_kernels`` (whether they fuse) and ``collectives`` are
-    options, see ``Options``.  ``activations``, ``sums``: the options ``where`` of ``activate-products`` and
+    ``fusions`` and ``tiles``: tables of measured pairs of kernels, and of tiles, if any.  ``rounding`` (of
+    16-bit results between the ops of a kernel), ``products`` (who computes them), ``user_kernels`` (whether
+    they fuse) and ``collectives`` are options, see ``Options``.  ``activations``, ``sums``: the options
+    ``where`` of ``activate-products`` and
     ``add-products-in-place``.  ``spilled``: kernels whose tiles took too many registers.
 
     Raises ValueError on an unknown level.

@@ -139,10 +139,12 @@ class Options:
         when a graph is called first; 0 compares nothing.  ``SchedulesDiffer`` names the first difference, or
         the process that has not come to the graph in time.  All processes of the default group take part.
     synchronous: wait for the GPU after every launch; ``LaunchFailed`` names the first that failed (slow).
-    autotune: measure, on the GPU, tiles beside the one that the rules choose, and use the fastest.  The cache
-        keeps the winners.  Without a GPU it does nothing.
-    autotune_seconds: how long measuring may take for each graph.  Kernels that it does not reach keep the
-        tile of the rules.
+    autotune: measure on the GPU.  Groups of kernels of which the estimate says that fusing saves little are
+        measured as one kernel and as two, and stay apart where two are faster.  Then tiles are measured
+        beside the one that the rules choose, and the fastest is used.  The cache keeps the results.  Without
+        a GPU it does nothing.
+    autotune_seconds: how long measuring may take for each graph; groups have half of it, tiles the other.
+        What it does not reach is as the rules choose.
     output: what runs a graph: ``plan`` its launch plan (on a CPU the interpreter), ``fx`` the same as a
         ``torch.fx.GraphModule``, node by node: launches of our kernels as ops, allocations, views, torch's
         ops (slower).  ``CompiledGraph.fx()`` gives that module with either.
@@ -215,7 +217,7 @@ class Options:
             )
         if chosen.deterministic and chosen.flex_attention == "inductor":
             raise OptionError(
-                "deterministic excludes flex_attention='inductor': Inductor may measure the kernels that it makes"
+                "deterministic excludes flex_attention='inductor': Inductor may measure what it makes"
             )
         if chosen.cudagraphs and chosen.watched:
             raise OptionError(

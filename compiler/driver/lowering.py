@@ -24,10 +24,10 @@ from ..runtime.gpu.kernel_timer import KernelTimer
 from ..runtime.gpu.load import hardware_name
 from ..runtime.gpu.program_timer import ProgramTimer
 from ..verifier.verifier import VerificationError, verify_level
-from .fusion_search import FusionSearch
 from .program_cache import toolchain
 from .request import Request
-from .tiling_search import TilingSearch
+from .searches.fusion_search import FusionSearch
+from .searches.tiling_search import TilingSearch
 
 #: Names of tables of measurements.
 _FUSIONS, _TILES = "fusions.json", "tiles.json"

@@ -144,16 +144,30 @@ def blocks_for(form: ProductForm, hardware: Hardware, spilled: int = 0) -> Block
     """The blocks with the shortest estimated time.  ``spilled``: so often the blocks chosen so far have
     spilled; those with the shortest time are taken of which a thread holds less, as long as there are any.
     """
-    upright = [(microseconds(form, b, hardware), b) for b in _candidates(form, hardware)]
-    turned = form.transposed
-    swapped = [(microseconds(turned, b, hardware), b) for b in _candidates(turned, hardware)]
-    found = [*upright, *((time, replace(b, m=b.n, n=b.m, swap=True)) for time, b in swapped)]
+    found = _estimated(form, hardware)
     while True:
-        chosen = min(found, key=lambda pair: (pair[0], pair[1].swap, -pair[1].m * pair[1].n))[1]
+        chosen = min(found, key=_rank)[1]
         found = [(time, b) for time, b in found if b.held < chosen.held]
         if not spilled or not found:
             return chosen
         spilled -= 1
+
+
+def ranked_blocks(form: ProductForm, hardware: Hardware, most: int) -> list[Blocks]:
+    """At most so many blocks, those with the shortest estimated time first."""
+    return [blocks for _, blocks in sorted(_estimated(form, hardware), key=_rank)[:most]]
+
+
+def _estimated(form: ProductForm, hardware: Hardware) -> list[tuple[float, Blocks]]:
+    """Blocks that fit, each with its estimated time."""
+    upright = [(microseconds(form, b, hardware), b) for b in _candidates(form, hardware)]
+    turned = form.transposed
+    swapped = [(microseconds(turned, b, hardware), b) for b in _candidates(turned, hardware)]
+    return [*upright, *((time, replace(b, m=b.n, n=b.m, swap=True)) for time, b in swapped)]
+
+
+def _rank(pair: tuple[float, Blocks]) -> tuple[float, bool, int]:
+    return pair[0], pair[1].swap, -pair[1].m * pair[1].n
 
 
 def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:

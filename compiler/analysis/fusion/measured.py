@@ -1,8 +1,8 @@
 """What was measured of pairs of groups: the table that the rule ``measured`` reads, and the name that a pair
 has in it.
 
-The search of ``mode="max-autotune"`` writes the table (``driver/fusion_search.py``), a JSON object: the key
-of a pair -> an object with ``why`` (one of ``WHY``) and, where they are known, ``us_together`` and
+The search of ``mode="max-autotune"`` (``driver/searches/fusion_search.py``) writes the table, a JSON object:
+the key of a pair -> an object with ``why`` (one of ``WHY``) and, where they are known, ``us_together`` and
 ``us_apart``, the microseconds of the one kernel and of the two, and ``spilled_bytes`` of a thread.  "faster
 in all": two kernels were faster, but not what the passes made then of the groups around them.
 """

@@ -5,12 +5,17 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from ...base.hardware import Hardware
 from ...ir.kernel import string
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
+from ..kernel.shape import KernelShape
+from .product_rules import ranked_tiles
 
 #: Tiles beyond these cannot win: too many values a thread, or too few threads for a warp scheduler.
 MOST_ELEMENTS, MOST_PER_THREAD, MOST_WARPS = 32768, 256, 32
+#: Tiles of a kernel with products that are tried, its own among them.
+MOST_OF_PRODUCTS = 16
 #: Stages of a loop that are tried.
 _STAGES = (1, 2, 3, 4)
 
@@ -27,6 +32,17 @@ def kernel_key(func: ir.Operation) -> str:
     return hashlib.sha256(
         text.replace(f"@{string(func.attributes['sym_name'])}(", "@(").encode()
     ).hexdigest()[:32]
+
+
+def tiles_to_try(tile: Tile, shape: KernelShape, hardware: Hardware) -> tuple[Tile, ...]:
+    """``tile``, the default of a kernel, first; then others.  Of a kernel that multiplies tiles those that
+    are estimated to be the fastest, ``MOST_OF_PRODUCTS`` in all; of others the neighbours of the default.
+    """
+    if not shape.kernel.products:
+        return candidates(tile, lambda axis: shape.bound(axis.dims))
+    ranked = ranked_tiles(shape, hardware, MOST_OF_PRODUCTS)
+    others = ranked or candidates(tile, lambda axis: shape.bound(axis.dims))
+    return tuple(dict.fromkeys((tile, *others)))[:MOST_OF_PRODUCTS]
 
 
 def candidates(tile: Tile, bound: Bound) -> tuple[Tile, ...]:

@@ -13,7 +13,14 @@ from ...ir.tile import Axis, Tile
 from ...mlir import ir
 from ..contraction.plan import contraction_plan
 from ..contraction.slots import slots_of
-from ..contraction.tiles import LEAST_BYTES, LEAST_EXTENT, ProductForm, held_blocks
+from ..contraction.tiles import (
+    LEAST_BYTES,
+    LEAST_EXTENT,
+    Blocks,
+    ProductForm,
+    held_blocks,
+    ranked_blocks,
+)
 from ..kernel.shape import KernelShape
 from .choice import NoTiling, grid
 
@@ -199,12 +206,29 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     if len(subject.sides) != 2:
         dims = [list(c.dims) for c in subject.sides]
         raise NoTiling(f"its products do not have rows and columns in common: {dims}")
+    return _tile_of(subject, contraction_plan(subject.form, hardware, subject.shape.spilled).blocks)
+
+
+def _tile_of(subject: Products, blocks: Blocks) -> Tile:
+    """The tile with blocks of rows and columns."""
     rows, columns = subject.sides
-    blocks = contraction_plan(subject.form, hardware, subject.shape.spilled).blocks
     chosen = {rows: blocks.m, columns: blocks.n}
     if blocks.swap:
         chosen = {columns: blocks.n, rows: blocks.m}
     return subject.tile(chosen, blocks.k, blocks.num_warps, blocks.num_stages, blocks.group)
+
+
+def ranked_tiles(shape: KernelShape, hardware: Hardware, most: int) -> list[Tile]:
+    """At most so many tiles of a kernel with products, the one with the shortest estimated time first; none
+    where its programs hold all columns of a product.
+    """
+    subject = Products(shape)
+    try:
+        if len(subject.sides) != 2 or any(c.held for c in subject.sides):
+            return []
+    except NoTiling:
+        return []
+    return [_tile_of(subject, blocks) for blocks in ranked_blocks(subject.form, hardware, most)]
 
 
 def programs_of_products(shape: KernelShape, hardware: Hardware) -> int:

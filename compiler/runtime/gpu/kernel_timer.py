@@ -51,13 +51,20 @@ class KernelTimer:
             return None if found is None else kept[found]
 
     def _launchers(self, trials: Sequence[Trial]) -> list[Any]:
-        """A launcher for each trial; None for a trial that Triton or the device rejects."""
+        """A launcher for each trial; None for a trial that Triton or the device rejects, and for one after
+        the first that spills registers, or more of them than the first.
+        """
         target = target_of(self.device)
         requests = [CompileRequest.of(t.source, target) for t in trials]
         found: list[Any] = []
-        for trial, cubin in zip(trials, self._compiled(requests), strict=True):
+        cubins = self._compiled(requests)
+        most = 0 if cubins[0] is None else cubins[0].spilled
+        for trial, cubin in zip(trials, cubins, strict=True):
+            if cubin is None or cubin.spilled > most:
+                found.append(None)
+                continue
             try:
-                launch = None if cubin is None else Launcher(cubin, trial.source.signature).on(self.device)
+                launch = Launcher(cubin, trial.source.signature).on(self.device)
             except Exception as error:  # it may need too much shared memory, for example
                 log.debug("autotune: a form cannot be loaded: %s", error)
                 launch = None

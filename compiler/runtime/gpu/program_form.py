@@ -4,7 +4,7 @@ it takes, as plain data."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..kernels.cubin import CompileSource
+from ...codegen.launches import KernelSource
 from ..plans.plan import Plan
 
 
@@ -29,5 +29,5 @@ class ProgramForm:
     """``arguments``: of ``@main``, in order; an int is the value of a size."""
 
     plan: Plan
-    sources: Mapping[str, CompileSource]
+    sources: Mapping[str, KernelSource]
     arguments: tuple[TensorArgument | int, ...]

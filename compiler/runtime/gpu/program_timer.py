@@ -20,15 +20,12 @@ from .samples import FLUSH_BYTES, ColdSamples, fastest
 
 log = logging.getLogger(__name__)
 
-#: Bytes of local memory of a thread that are no spilled registers: the array of a function (``sin`` has one).
-ARRAY_BYTES = 40
-
 #: Compiled kernels, by their names.
 Kernels = Mapping[str, PlanKernel]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FormTimes:
     """``winner``: the number of the fastest form; 0, the first one, unless another is faster beyond what is
     noise.  ``microseconds``: the median of each.
     """
@@ -37,14 +34,9 @@ class Comparison:
     microseconds: tuple[float, ...]
 
 
-def spilled_bytes(kernels: Kernels) -> dict[str, int]:
-    """Bytes of a thread in local memory, of the kernels that spill registers, by their names."""
-    return {n: k.cubin.stack for n, k in kernels.items() if k.cubin.stack > ARRAY_BYTES}
-
-
 @dataclass
 class ProgramTimer:
-    """Measures on CUDA device number ``device``; see ``driver/fusion_search.Stopwatch``."""
+    """Measures on CUDA device number ``device``; see ``driver/searches/fusion_search.Stopwatch``."""
 
     device: int
     options: Options
@@ -69,7 +61,7 @@ class ProgramTimer:
 
         return compiled
 
-    def compare(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> Comparison | None:
+    def compare(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> FormTimes | None:
         """Times the forms, which take the same arguments.  None where the time was too short (``deadline`` is
         on ``time.monotonic``), where memory is too small, or where the device refuses a form.
         """
@@ -99,7 +91,7 @@ class ProgramTimer:
             torch.cuda.synchronize()
             if winner is None:
                 return None
-            return Comparison(winner, tuple(statistics.median(times[n]) for n in times))
+            return FormTimes(winner, tuple(statistics.median(times[n]) for n in times))
 
     def _arguments(self, arguments: Sequence[TensorArgument | int]) -> list[torch.Tensor | int] | None:
         """Normal numbers for floats, and zeros for integers, which are valid indices."""

@@ -18,6 +18,9 @@ STAGES = ("parse", "ttir", "ttgir", "llir", "ptx", "cubin")
 output.
 """
 
+ARRAY_BYTES = 40
+"""Local memory of a thread that the array of a function takes; ten spilled registers take as much."""
+
 KEEPABLE = ("ttir", "ttgir", "llir")
 """Intermediate texts that `CompileRequest.keep` may name."""
 
@@ -153,6 +156,11 @@ class CompiledCubin:
     def stack(self) -> int:
         """Bytes of local memory of a thread: registers that spill, and arrays of its functions."""
         return stack_bytes(self.cubin)
+
+    @property
+    def spilled(self) -> int:
+        """The same, 0 where an array of a function (``sin`` has one) may be all."""
+        return self.stack if self.stack > ARRAY_BYTES else 0
 
     def to_bytes(self) -> bytes:
         """Three lengths, JSON of the small fields, PTX, cubin."""

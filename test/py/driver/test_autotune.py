@@ -19,7 +19,7 @@ import fuse_mlir
 from fuse_mlir.compiler.analysis.tiling.candidates import MOST_ELEMENTS, candidates, kernel_key
 from fuse_mlir.compiler.base.options import MODES, OptionError, Options
 from fuse_mlir.compiler.base.remarks import Remarks
-from fuse_mlir.compiler.driver.tiling_search import TilingSearch, _alone, _trial, _tunable
+from fuse_mlir.compiler.driver.searches.tiling_search import TilingSearch, _alone, _trial, _tunable
 from fuse_mlir.compiler.ir.kernel import is_kernel
 from fuse_mlir.compiler.ir.layout import TensorSpec
 from fuse_mlir.compiler.ir.storage import functions_of

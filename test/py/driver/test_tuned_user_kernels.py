@@ -233,7 +233,7 @@ def test_deterministic_algorithms_refuse_what_torch_would_measure():
         reset[grid_of(x)](x, out, x.numel())
         return out
 
-    with pytest.raises(Exception, match="scaled_kernel.* is tuned over 2 configurations"):
+    with pytest.raises(Exception, match=r"scaled_kernel.* is tuned over 2 configurations"):
         Compiled(launched, {"deterministic": True})(torch.randn(200))
 
 

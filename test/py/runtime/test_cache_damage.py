@@ -11,10 +11,12 @@ import torch
 from cached_files import KEYS
 from stored_programs import compiled, entries
 
+from fuse_mlir.compiler.analysis.fusion.measured import Measurement, measurements_text
 from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.base.pointer_effects import PointerEffects
 from fuse_mlir.compiler.driver.program_cache import ProgramCache
-from fuse_mlir.compiler.driver.tiling_search import _stored_tile
+from fuse_mlir.compiler.driver.searches.fusion_search import _stored_pair
+from fuse_mlir.compiler.driver.searches.tiling_search import _stored_tile
 from fuse_mlir.compiler.frontend.autograd.stand_in import Look, TrainingStep
 from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, facts_bytes, read_facts
 from fuse_mlir.compiler.ir.context import make_context
@@ -42,6 +44,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     step = TrainingStep((look,), (True,), (), (), (look,))
     ProgramCache(given).link_training(KEYS[1], step, str(program), str(program))
     cache_folder(given, ".facts").write(KEYS[2], facts_bytes(FACTS))
+    cache_folder(given, ".fusion").write(KEYS[2], measurements_text({"pair": Measurement("slower")}).encode())
     with make_context():
         cache_folder(given, ".tile").write(KEYS[2], str(TILE.attribute()).encode())
     return given
@@ -53,6 +56,7 @@ def readers(options: Options) -> dict[str, Callable[[str], Any]]:
     return {
         ".captured": lambda key: programs.read_captured(key, 1),
         ".facts": lambda key: cache_folder(options, ".facts").read(key, read_facts),
+        ".fusion": lambda key: cache_folder(options, ".fusion").read(key, lambda d: _stored_pair(d, "pair")),
         ".kernel": kernel_cache(options).load,
         ".program": lambda key: programs.read(key, 1),
         ".tile": lambda key: cache_folder(options, ".tile").read(key, lambda d: _stored_tile(d, [TILE])),

@@ -1,29 +1,30 @@
-"""Parts of a graph as forms that can be timed: lowered by the rest of the pipeline, with their launch plans."""
+"""Parts of a graph as forms that can be timed: lowered by the rest of the pipeline, with launch plans."""
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...passes.manager import PassManager
-from ...passes.pass_base import Pass, PassError
-from ..analysis.fusion.graph import GroupGraph
-from ..analysis.fusion.measured import PairKeys
-from ..codegen.launches import kernel_sources
-from ..ir.kernel import argument_attributes, string
-from ..ir.layout import TensorSpec
-from ..ir.sizes import estimate, hints_of
-from ..ir.storage import functions_of
-from ..mlir import ir
-from ..runtime.gpu.program_form import ProgramForm, TensorArgument
-from ..runtime.plans.make_plan import make_plan
+from ....passes.choose_tiling import ChooseTiling
+from ....passes.manager import PassManager
+from ....passes.pass_base import Pass, PassError
+from ...analysis.fusion.graph import GroupGraph
+from ...analysis.fusion.measured import PairKeys
+from ...codegen.launches import kernel_sources
+from ...ir.kernel import argument_attributes, string
+from ...ir.layout import TensorSpec
+from ...ir.sizes import estimate, hints_of
+from ...ir.storage import functions_of
+from ...mlir import ir
+from ...runtime.gpu.program_form import ProgramForm, TensorArgument
+from ...runtime.plans.make_plan import make_plan
 from .graph_part import Groups, NoPart, part_of
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Lowering:
+class PartLowering:
     """Of a pipeline, the passes that lower groups: those that merge each group, the pass that merges again
     what stayed apart (``recompute-producers``), and the rest.
     """
@@ -33,15 +34,23 @@ class Lowering:
     rest: tuple[Pass, ...]
 
     @staticmethod
-    def of(passes: Sequence[Pass]) -> "Lowering":
-        """Without ``autotune-tiling``, whose table is not written yet."""
+    def of(passes: Sequence[Pass]) -> "PartLowering":
+        """Without ``autotune-tiling``, whose table is not written yet, and with the first tile of each
+        kernel.
+        """
         names = [p.name for p in passes]
         first, again = names.index("materialize-fusion"), names.index("recompute-producers")
-        rest = tuple(p for p in passes[again + 1 :] if p.name != "autotune-tiling")
-        return Lowering(tuple(passes[first:again]), (passes[again],), rest)
+        kept = [p for p in passes[again + 1 :] if p.name != "autotune-tiling"]
+        rest = tuple(replace(p, spilled=()) if isinstance(p, ChooseTiling) else p for p in kept)
+        return PartLowering(tuple(passes[first:again]), (passes[again],), rest)
+
+    def passes(self, again: bool, spilled: tuple[str, ...]) -> tuple[Pass, ...]:
+        """Those after the merges.  ``spilled``: as in ``choose-tiling``."""
+        rest = (replace(p, spilled=spilled) if isinstance(p, ChooseTiling) else p for p in self.rest)
+        return (*(self.again if again else ()), *rest)
 
 
-class Part(NamedTuple):
+class GraphPart(NamedTuple):
     """Groups of a graph.  together: they become one kernel; else each becomes one.  again: as in the whole
     graph, ``recompute-producers`` may merge some of these afterwards.
     """
@@ -52,10 +61,14 @@ class Part(NamedTuple):
 
 
 def form_of(
-    module: ir.Module, graph: GroupGraph, groups: Part, lowering: Lowering
+    module: ir.Module,
+    graph: GroupGraph,
+    groups: GraphPart,
+    lowering: PartLowering,
+    spilled: tuple[str, ...] = (),
 ) -> tuple[ProgramForm, str] | None:
     """A part as a program of its own, see ``part_of``; None where there is none.  And the key of the pair of
-    kernels that two groups have become, "" where they became others.
+    kernels that two groups have become, "" where they became others.  ``spilled``: as in ``choose-tiling``.
     """
     kernels, together, again = groups
     try:
@@ -63,7 +76,7 @@ def form_of(
         hints = hints_of(functions_of(part)["main"])
         PassManager(lowering.merging, verify_each=False).run(part)
         key = "" if together else _pair_key(part, *kernels)
-        PassManager((*(lowering.again if again else ()), *lowering.rest), verify_each=False).run(part)
+        PassManager(lowering.passes(again, spilled), verify_each=False).run(part)
     except (NoPart, PassError, ir.MLIRError) as error:
         log.debug("autotune: %s cannot be compiled alone: %s", ", ".join(kernels), error)
         return None

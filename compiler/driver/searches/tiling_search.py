@@ -15,24 +15,26 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from ...passes.apply_tiling import apply_tiling
-from ...passes.lower_to_tt import LowerToTt
-from ...passes.pass_base import Pass, PassError
-from ...passes.plan_memory import PlanMemory
-from ..analysis.kernel.shape import KernelShape
-from ..analysis.tiling.candidates import candidates, kernel_key
-from ..base.remarks import Remarks
-from ..codegen.launches import kernel_sources
-from ..index import parse
-from ..ir.kernel import Kernel, is_kernel, is_tiled, kernel_ties, named_sizes, string, strings
-from ..ir.layout import TensorSpec
-from ..ir.nesting import nested_modules
-from ..ir.sizes import estimate, hints_of
-from ..ir.storage import functions_of
-from ..ir.tile import Tile
-from ..mlir import ir
-from ..runtime.cache.cache_folder import CacheFolder
-from ..runtime.gpu.trial import Argument, Trial
+from ....passes.apply_tiling import apply_tiling
+from ....passes.choose_tiling import ChooseTiling
+from ....passes.lower_to_tt import LowerToTt
+from ....passes.pass_base import Pass, PassError
+from ....passes.plan_memory import PlanMemory
+from ...analysis.kernel.shape import KernelShape
+from ...analysis.tiling.candidates import kernel_key, tiles_to_try
+from ...base.hardware import Hardware, hardware_named
+from ...base.remarks import Remarks
+from ...codegen.launches import kernel_sources
+from ...index import parse
+from ...ir.kernel import Kernel, is_kernel, is_tiled, kernel_ties, named_sizes, string, strings
+from ...ir.layout import TensorSpec
+from ...ir.nesting import nested_modules
+from ...ir.sizes import estimate, hints_of
+from ...ir.storage import functions_of
+from ...ir.tile import Tile
+from ...mlir import ir
+from ...runtime.cache.cache_folder import CacheFolder
+from ...runtime.gpu.trial import Argument, Trial
 
 log = logging.getLogger(__name__)
 
@@ -69,25 +71,28 @@ class TilingSearch:
         """Nothing to see yet."""
 
     def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
-        if p.name != "choose-tiling":
+        if not isinstance(p, ChooseTiling):
             return
+        hardware = hardware_named(p.hardware)
         deadline = time.monotonic() + self.seconds
         with module.context, ir.Location.unknown():
             device = str(module.operation.attributes["fuse.device"])
             for func, hints in sorted(_tunable(module), key=lambda found: _bytes(*found), reverse=True):
-                winner = self._winner(func, hints, device, deadline)
+                winner = self._winner(func, hints, device, hardware, deadline)
                 if winner is not None:
                     self.winners[kernel_key(func)] = winner
         self.table.parent.mkdir(parents=True, exist_ok=True)
         self.table.write_text(json.dumps(self.winners, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
-    def _winner(self, func: ir.Operation, hints: Hints, device: str, deadline: float) -> str | None:
+    def _winner(
+        self, func: ir.Operation, hints: Hints, device: str, hardware: Hardware, deadline: float
+    ) -> str | None:
         """The text of the best tile; None for the default one."""
         parts = (self.identity, kernel_key(func), *(f"{name}={hints[name]}" for name in sorted(hints)))
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         default = Tile.of(func.attributes["fuse.tile"])
         shape = KernelShape.of(Kernel.of(func))
-        choices = candidates(default, lambda axis: shape.bound(axis.dims))
+        choices = tiles_to_try(default, shape, hardware)
         stored = self.folder.read(key, partial(_stored_tile, choices=choices))
         if stored is not None:
             return stored or None

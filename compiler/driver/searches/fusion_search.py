@@ -24,21 +24,22 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Protocol
 
-from ...passes.analysis_manager import AnalysisManager
-from ...passes.fuse_horizontal import FuseHorizontal
-from ...passes.fuse_vertical import FuseVertical
-from ...passes.helpers.fusing import Merge
-from ...passes.pass_base import Pass
-from ..analysis.fusion.graph import GroupGraph
-from ..analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
-from ..analysis.fusion.near_limit import may_measure, saved_part
-from ..base.hardware import Hardware, hardware_named
-from ..mlir import ir
-from ..runtime.cache.cache_folder import CacheFolder
-from ..runtime.gpu.load import PlanKernel
-from ..runtime.gpu.program_form import ProgramForm
-from ..runtime.gpu.program_timer import Comparison, spilled_bytes
-from .part_forms import Lowering, Part, form_of
+from ....passes.analysis_manager import AnalysisManager
+from ....passes.fuse_horizontal import FuseHorizontal
+from ....passes.fuse_vertical import FuseVertical
+from ....passes.helpers.fusing import Merge
+from ....passes.pass_base import Pass
+from ...analysis.fusion.graph import GroupGraph
+from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
+from ...analysis.fusion.near_limit import may_measure, saved_part
+from ...base.hardware import Hardware, hardware_named
+from ...mlir import ir
+from ...runtime.cache.cache_folder import CacheFolder
+from ...runtime.gpu.load import PlanKernel
+from ...runtime.gpu.program_form import ProgramForm
+from ...runtime.gpu.program_timer import FormTimes
+from ..spilled_tiles import SpilledTiles
+from .part_forms import GraphPart, PartLowering, form_of
 
 log = logging.getLogger(__name__)
 
@@ -56,12 +57,12 @@ class Stopwatch(Protocol):
     def start(self, form: ProgramForm) -> Callable[[], Kernels | None]:
         """Starts compiling a form; what it returns waits, and gives None where Triton refuses a kernel."""
 
-    def compare(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> Comparison | None:
+    def compare(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> FormTimes | None:
         """Times forms, the default first; None where it cannot."""
 
 
-#: Waits for the kernels of forms that are being compiled.
-Started = Sequence[tuple[ProgramForm, Callable[[], Kernels | None]]]
+#: Waits for forms that are being compiled: each with its kernels, None where Triton refuses one.
+Started = Sequence[Callable[[], tuple[ProgramForm, Kernels] | None]]
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ class FusionSearch:
         return hardware_named(next(p.hardware for p in self.passes if isinstance(p, FuseVertical)))
 
     @cached_property
-    def _lowering(self) -> Lowering:
-        return Lowering.of(self.passes)
+    def _lowering(self) -> PartLowering:
+        return PartLowering.of(self.passes)
 
     # --- pairs ----------------------------------------------------------------------------------------------
 
@@ -150,7 +151,7 @@ class FusionSearch:
                 self.complete = False
             elif len(waiting) + self.measured < MOST_PAIRS:
                 pair = {"first": merge.first, "second": merge.second}
-                keys, started = self._started(fused, Part(pair, together=True), Part(pair))
+                keys, started = self._started(fused, GraphPart(pair, together=True), GraphPart(pair))
                 waiting.append(((key, *keys), started))
         for keys, started in waiting:
             found = self._judged(started, deadline) if started else None
@@ -171,28 +172,49 @@ class FusionSearch:
                 found.setdefault(key, (part, merge))
         return [(key, merge) for key, (_, merge) in sorted(found.items(), key=lambda item: item[1][0])]
 
-    def _started(self, fused: Fused, *parts: Part) -> tuple[tuple[str, ...], Started]:
+    def _started(self, fused: Fused, *parts: GraphPart) -> tuple[tuple[str, ...], Started]:
         """The forms, being compiled; none where one of them cannot be compiled alone.  The keys are other
         names of the pair, as later passes see it.
         """
-        found = [form_of(fused.module, fused.graph, part, self._lowering) for part in parts]
-        made = [each for each in found if each is not None]
-        if len(made) < len(parts):
-            return (), []
-        return tuple(key for _, key in made if key), [(form, self.stopwatch.start(form)) for form, _ in made]
+        made = []
+        for part in parts:
+            found = form_of(fused.module, fused.graph, part, self._lowering)
+            if found is None:
+                return (), []
+            made.append((part, *found))
+        keys = tuple(key for _, _, key in made if key)
+        return keys, [partial(self._compiled, fused, p, f, self.stopwatch.start(f)) for p, f, _ in made]
+
+    def _compiled(
+        self, fused: Fused, part: GraphPart, form: ProgramForm, wait: Callable[[], Kernels | None]
+    ) -> tuple[ProgramForm, Kernels] | None:
+        """A form with its kernels.  The products take other tiles where one spills, as in the whole graph."""
+        spilled = SpilledTiles(self._hardware.shared_bytes)
+        while True:
+            kernels = wait()
+            if kernels is None:
+                return None
+            products = {n: k.cubin for n, k in kernels.items() if form.sources[n].multiplies}
+            if not spilled.learn(products):
+                return form, kernels
+            found = form_of(fused.module, fused.graph, part, self._lowering, spilled.names)
+            if found is None:
+                return None
+            form, _ = found
+            wait = self.stopwatch.start(form)
 
     def _judged(self, started: Started, deadline: float) -> Measurement | None:
         """What is found of a pair, whose forms are one kernel and two; None where nothing is.
 
         Where a kernel spills, two are the default.
         """
-        (one, together), (two, apart) = [(form, wait()) for form, wait in started]
+        together, apart = [compiled() for compiled in started]
         if apart is None:
             return None
         if together is None:
             return Measurement("not compiled")
-        spilled = _spilled(together, apart)
-        forms = [(one, together), (two, apart)]
+        spilled = _spilled(together[1], apart[1])
+        forms = [together, apart]
         compared = self._compared(forms if spilled is None else forms[::-1], deadline)
         if compared is None:
             return None
@@ -203,7 +225,7 @@ class FusionSearch:
         why, spilled_bytes = spilled
         return Measurement("faster" if compared.winner else why, (("spilled_bytes", spilled_bytes), *numbers))
 
-    def _compared(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> Comparison | None:
+    def _compared(self, forms: Sequence[tuple[ProgramForm, Kernels]], deadline: float) -> FormTimes | None:
         compared = self.stopwatch.compare(forms, deadline) if time.monotonic() < deadline else None
         self.measured += 1
         self.complete = self.complete and (compared is not None or time.monotonic() < deadline)
@@ -239,12 +261,14 @@ class FusionSearch:
         stored = self._stored(key)
         if stored is not None:
             return stored[key].why == "slower"
-        parts = [Part({f"k{n}": group for n, group in enumerate(each)}, again=True) for each in (old, new)]
+        parts = [
+            GraphPart({f"k{n}": group for n, group in enumerate(each)}, again=True) for each in (old, new)
+        ]
         _, started = self._started(default, *parts)
-        compiled = [(form, wait()) for form, wait in started]
-        kernels = [(form, found) for form, found in compiled if found is not None]
+        forms = [compiled() for compiled in started]
+        kernels = [form for form in forms if form is not None]
         if len(kernels) < len(parts):
-            return bool(compiled) and compiled[0][1] is None
+            return bool(forms) and forms[0] is None
         compared = self._compared(kernels, deadline)
         if compared is None:
             return False
@@ -282,13 +306,12 @@ def _stored_pair(data: bytes, key: str) -> dict[str, Measurement]:
 
 def _spilled(together: Kernels, apart: Kernels) -> tuple[str, int] | None:
     """Which kernel spills, as a word of ``WHY``, and how many bytes; None where none does."""
-    parts = spilled_bytes(apart)
-    for which in ("first", "second"):
-        found = [count for name, count in parts.items() if which in name]
-        if found:
-            return f"{which} spills", max(found)
-    found = list(spilled_bytes(together).values())
-    return ("fused spills", max(found)) if found else None
+    for which, kernels in (("first", apart), ("second", apart), ("fused", together)):
+        named = (k.cubin.spilled for name, k in kernels.items() if which == "fused" or which in name)
+        most = max(named, default=0)
+        if most:
+            return f"{which} spills", most
+    return None
 
 
 def _changes(old: set[Nodes], new: set[Nodes]) -> list[tuple[list[Nodes], list[Nodes]]]:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..analysis.fusion.graph import GroupGraph
-from ..analysis.fusion.measured import escaping_values
-from ..ir.defining import defining_op
-from ..ir.kernel import argument_attributes
-from ..mlir import ir
+from ...analysis.fusion.graph import GroupGraph
+from ...analysis.fusion.measured import escaping_values
+from ...ir.defining import defining_op
+from ...ir.kernel import argument_attributes
+from ...mlir import ir
 
 #: Groups of nodes, by their names in the part.
 Groups = Mapping[str, Sequence[int]]
