@@ -1,11 +1,13 @@
 """``review-libraries``: whether products that became kernels stay that, now that groups are known."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.measured import Measurement, PairKeys
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
@@ -14,9 +16,13 @@ from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .fuse_horizontal import FuseHorizontal
 from .fuse_vertical import FuseVertical
+from .helpers.fusing import measurements_of
 from .helpers.library_call import LIBRARY, LibraryCall
 from .helpers.program import Program
-from .pass_base import AnalysisPass, Numerics, hardware_of
+from .pass_base import AnalysisPass, Numerics, PassError, hardware_of
+
+#: Which kernels go back.
+_BACK = ("slower", "all")
 
 
 @dataclass(frozen=True)
@@ -56,9 +62,11 @@ class ReviewLibraries(AnalysisPass):
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
     took.  ``fuse.library`` is erased from all kernels.
 
-    ``fusions`` is the table that the fusing passes read.
+    ``fusions`` is the table that the fusing passes read.  Where it names the group of a product, what was
+    measured decides, and the remark has the figures ``us_together``, of the kernel of the group, and
+    ``us_apart``, of the call and the kernels around it.  With ``back=all`` every kernel goes back that can.
 
-    Raises PassError on an unknown ``hardware``, and where a fusing pass cannot read its table.
+    Raises PassError on an unknown ``hardware`` or ``back``, and on a table that cannot be read.
     """
 
     name: ClassVar[str] = "review-libraries"
@@ -66,14 +74,22 @@ class ReviewLibraries(AnalysisPass):
     numerics: ClassVar[Numerics] = "reassociates"
     hardware: str = "generic"
     fusions: str = ""
+    back: str = "slower"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
+        if self.back not in _BACK:
+            expected = ", ".join(_BACK)
+            problem = f"{self.name}: unknown back '{self.back}': expected one of {expected}"
+            raise PassError(problem, module.operation.location)
+        measured = measurements_of(self.name, self.fusions, module)
         program = analyses.get(Program)
         remembering = [f for f in program.functions.values() if LIBRARY in f.attributes]
         if not remembering:
             return
-        back = self._losers(program, hardware, remarks)
+        keys = group_keys(analyses.get(GroupGraph)) if measured else {}
+        found = {call: measured[key] for call, key in keys.items() if key in measured}
+        back = self._losers(program, hardware, found, remarks)
         dissolved = {call.attributes["fuse.group"] for call in back if "fuse.group" in call.attributes}
         for call in program.calls() if dissolved else ():
             if "fuse.group" in call.attributes and call.attributes["fuse.group"] in dissolved:
@@ -90,27 +106,28 @@ class ReviewLibraries(AnalysisPass):
             analyses.again(GroupGraph)
             self._fuse_again(module, remarks, analyses)
 
-    def _losers(self, program: Program, hardware: Hardware, remarks: Remarks) -> list[ir.Operation]:
+    def _losers(
+        self,
+        program: Program,
+        hardware: Hardware,
+        measured: Mapping[ir.Operation, Measurement],
+        remarks: Remarks,
+    ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
-        facts, hints = program.facts(), hints_of(program.main)
         found = []
-        for call in program.calls():
-            kernel = program.callee(call)
-            library = LibraryCall.of(call, kernel, facts)
-            if library is None:
-                continue
-            group = call.attributes.get("fuse.group", None)
-            cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
-            plan = plan_of(library.product, cost, hints, hardware)
-            times = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
-            loses = times[0] > times[1]
-            name = string(kernel.attributes["sym_name"])
-            becomes = "goes back to the library: a kernel of its group is estimated to take longer"
+        for call, (kernel_us, library_us) in estimated_products(program, hardware).items():
+            known = measured.get(call)
+            loses = self.back == "all" or kernel_us > library_us
+            numbers: dict[str, float] = {"kernel_us": round(kernel_us, 2), "library_us": round(library_us, 2)}
+            if known is not None:
+                loses, numbers = known.refusal is not None, dict(known.numbers)
+            said = "is estimated" if known is None else "was measured"
+            becomes = f"goes back to the library: a kernel of its group {said} to take longer"
+            name = string(program.callee(call).attributes["sym_name"])
             remarks.add(
                 self.name, "passed" if loses else "analysis", "library" if loses else "kernel",
                 f"@{name} {becomes if loses else 'stays a kernel'}",
-                ops=(name,), locations=(str(call.location),),
-                kernel_us=round(times[0], 2), library_us=round(times[1], 2),
+                ops=(name,), locations=(str(call.location),), **numbers,
             )  # fmt: skip
             if loses:
                 found.append(call)
@@ -122,3 +139,29 @@ class ReviewLibraries(AnalysisPass):
         for fusing in (FuseVertical, FuseHorizontal):
             fusing(hardware=self.hardware, fusions=self.fusions).run_with(module, new, analyses)
         remarks.items += [remark for remark in new.items if remark not in said]
+
+
+def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operation, tuple[float, float]]:
+    """The calls of kernels that could go back, in order: the estimated microseconds of the kernel of the
+    group, and of the library's call with what is around it.
+    """
+    facts, hints = program.facts(), hints_of(program.main)
+    found = {}
+    for call in program.calls():
+        library = LibraryCall.of(call, program.callee(call), facts)
+        if library is None:
+            continue
+        group = call.attributes.get("fuse.group", None)
+        cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
+        plan = plan_of(library.product, cost, hints, hardware)
+        found[call] = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
+    return found
+
+
+def group_keys(graph: GroupGraph) -> dict[ir.Operation, str]:
+    """The key of the group of each call of a product that a table of measurements may name."""
+    keys = PairKeys(graph)
+    products = [
+        n for n in graph.summaries if LIBRARY in (graph.deps.nodes[n].callee or graph.deps.main).attributes
+    ]
+    return {graph.deps.nodes[n].op: keys(graph.members[graph.group_of[n]]) for n in products}

@@ -27,8 +27,8 @@ RULE_NAMES = {
     "slower": "cheap operations that run again at so many points that the estimate of the merge is negative",
     "order": "a storage that one kernel overwrites and another reads at other points, or later",
     "little-shared": "readers of a tensor that is small beside what each moves (fuse-horizontal only)",
-    "measured": "groups that were measured to be faster apart, or of which a kernel spills or is not compiled "
-    '(a table of ``mode="max-autotune"``)',
+    "measured": "groups that were measured to be faster apart, or of which a kernel spills or does not "
+    'compile (a table of ``mode="max-autotune"``)',
     "memory": "readers of one tensor that raise peak memory when they run together (fuse-horizontal only)",
 }
 

@@ -28,7 +28,9 @@ from ....passes.analysis_manager import AnalysisManager
 from ....passes.fuse_horizontal import FuseHorizontal
 from ....passes.fuse_vertical import FuseVertical
 from ....passes.helpers.fusing import Merge
+from ....passes.helpers.program import Program
 from ....passes.pass_base import Pass
+from ....passes.review_libraries import estimated_products, group_keys
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
 from ...analysis.fusion.near_limit import may_measure, saved_part
@@ -113,21 +115,29 @@ class FusionSearch:
                 tried.append(self._fused(text))
             while self._takes_back(tried, deadline):
                 tried.append(self._fused(text))
+            self._measure_products(tried[-1], deadline)
+            self._tell()
 
     def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         """Nothing is left to do."""
 
     def _fused(self, text: str) -> Fused:
         """What the fusing passes of the pipeline do to a copy of the module, with what was found so far."""
-        self.table.parent.mkdir(parents=True, exist_ok=True)
-        self.table.write_text(measurements_text(self.found), encoding="utf-8")
+        self._tell()
         module = ir.Module.parse(text)
         analyses = AnalysisManager(module)
         merges: list[Merge] = []
         for p in self.passes:
             if isinstance(p, FuseVertical | FuseHorizontal):
                 merges += p.fused(module, analyses).merges
-        return Fused(module, analyses.get(GroupGraph), tuple(merges))
+        graph = analyses.get(GroupGraph)
+        graph.assign()
+        return Fused(module, graph, tuple(merges))
+
+    def _tell(self) -> None:
+        """Writes the table."""
+        self.table.parent.mkdir(parents=True, exist_ok=True)
+        self.table.write_text(measurements_text(self.found), encoding="utf-8")
 
     @cached_property
     def _hardware(self) -> Hardware:
@@ -230,6 +240,35 @@ class FusionSearch:
         self.measured += 1
         self.complete = self.complete and (compared is not None or time.monotonic() < deadline)
         return compared
+
+    # --- products -------------------------------------------------------------------------------------------
+
+    def _measure_products(self, fused: Fused, deadline: float) -> None:
+        """Of the kernels of products that could be calls of the library: measures each with its group, and
+        the call with the kernels around it.  The default is what ``review-libraries`` estimates.
+        """
+        times = estimated_products(Program.of(fused.module), self._hardware)
+        nodes = {node.op: node.index for node in fused.graph.deps.nodes}
+        for call, key in group_keys(fused.graph).items():
+            if call not in times or key in self.found:
+                continue
+            stored = self._stored(key)
+            if stored is not None:
+                self.found |= stored
+                continue
+            group = fused.graph.members[fused.graph.group_of[nodes[call]]]
+            if not may_measure(fused.graph, group):
+                continue
+            kernel, library = GraphPart({"k0": group}), GraphPart({"k0": group}, library=True)
+            _, started = self._started(fused, kernel, library)
+            forms = [form for form in (compiled() for compiled in started) if form is not None]
+            kept = times[call][0] <= times[call][1]
+            compared = self._compared(forms if kept else forms[::-1], deadline) if len(forms) == 2 else None
+            if compared is not None:
+                us = compared.microseconds if kept else compared.microseconds[::-1]
+                numbers = (("us_together", round(us[0], 2)), ("us_apart", round(us[1], 2)))
+                slower = kept == bool(compared.winner)
+                self.found |= self._write((key,), Measurement("slower" if slower else "faster", numbers))
 
     # --- what has changed in all ----------------------------------------------------------------------------
 

@@ -17,20 +17,23 @@ class NoPart(Exception):
     """Why calls cannot be compiled alone: one sentence."""
 
 
-def part_of(module: ir.Module, graph: GroupGraph, kernels: Groups, together: bool = False) -> ir.Module:
+def part_of(
+    module: ir.Module, graph: GroupGraph, kernels: Groups, together: bool = False, library: bool = False
+) -> ir.Module:
     """The calls of ``kernels`` in a ``@main`` of their own, in program order.  ``graph`` is of ``module``.
 
     Each group is to become one kernel (``fuse.group``); all of them, where ``together``.  The functions that
     a group calls are named after it: ``first_0``, ``first_1``, .. of the group "first".  What the calls read
     of others, and sizes, become arguments; what others use of them becomes results.  A call that could run
     between two of them is left out: what it gives is an argument, so that the part computes something else
-    than the graph where there is one, in as many steps.
+    than the graph where there is one, in as many steps.  ``library``: kernels of products still know the
+    library's call (``fuse.library``).
 
     Raises NoPart where an argument would be neither a tensor of the module's device nor a size.
     """
     new = ir.Module.create()
     new.operation.attributes["fuse.device"] = module.operation.attributes["fuse.device"]
-    part = _Part(graph, new)
+    part = _Part(graph, new, library)
     group_of = {node: name for name, nodes in kernels.items() for node in nodes}
     numbers = {name: 0 if together else n for n, name in enumerate(kernels)}
     single = sum(map(len, kernels.values())) == 1
@@ -50,6 +53,7 @@ class _Part:
 
     graph: GroupGraph
     module: ir.Module
+    library: bool
     calls: list[tuple[int, str, int | None]] = field(default_factory=list)
     arguments: dict[ir.Value, dict[str, ir.Attribute]] = field(default_factory=dict)
     made: set[ir.Value] = field(default_factory=set)
@@ -135,7 +139,7 @@ class _Part:
         for (_, old_name), name in self.names.items():
             kernel = kernels[old_name].clone(place)
             kernel.attributes["sym_name"] = ir.StringAttr.get(name)
-            if "fuse.library" in kernel.attributes:
+            if "fuse.library" in kernel.attributes and not self.library:
                 del kernel.attributes["fuse.library"]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ....passes.choose_tiling import ChooseTiling
 from ....passes.manager import PassManager
 from ....passes.pass_base import Pass, PassError
+from ....passes.review_libraries import ReviewLibraries
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import PairKeys
 from ...codegen.launches import kernel_sources
@@ -25,10 +26,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PartLowering:
-    """Of a pipeline, the passes that lower groups: those that merge each group, the pass that merges again
-    what stayed apart (``recompute-producers``), and the rest.
+    """Of a pipeline, the passes that lower groups: the pass that gives products back to the library, all of
+    them, those that merge each group, the pass that merges again what stayed apart (``recompute-producers``),
+    and the rest.
     """
 
+    back: tuple[Pass, ...]
     merging: tuple[Pass, ...]
     again: tuple[Pass, ...]
     rest: tuple[Pass, ...]
@@ -42,7 +45,8 @@ class PartLowering:
         first, again = names.index("materialize-fusion"), names.index("recompute-producers")
         kept = [p for p in passes[again + 1 :] if p.name != "autotune-tiling"]
         rest = tuple(replace(p, spilled=()) if isinstance(p, ChooseTiling) else p for p in kept)
-        return PartLowering(tuple(passes[first:again]), (passes[again],), rest)
+        back = tuple(replace(p, back="all") for p in passes[:first] if isinstance(p, ReviewLibraries))
+        return PartLowering(back, tuple(passes[first:again]), (passes[again],), rest)
 
     def passes(self, again: bool, spilled: tuple[str, ...]) -> tuple[Pass, ...]:
         """Those after the merges.  ``spilled``: as in ``choose-tiling``."""
@@ -52,12 +56,14 @@ class PartLowering:
 
 class GraphPart(NamedTuple):
     """Groups of a graph.  together: they become one kernel; else each becomes one.  again: as in the whole
-    graph, ``recompute-producers`` may merge some of these afterwards.
+    graph, ``recompute-producers`` may merge some of these afterwards.  library: kernels of products become
+    calls of the library again, if they can.
     """
 
     kernels: Groups
     together: bool = False
     again: bool = False
+    library: bool = False
 
 
 def form_of(
@@ -70,11 +76,12 @@ def form_of(
     """A part as a program of its own, see ``part_of``; None where there is none.  And the key of the pair of
     kernels that two groups have become, "" where they became others.  ``spilled``: as in ``choose-tiling``.
     """
-    kernels, together, again = groups
+    kernels, together, again, library = groups
     try:
-        part = part_of(module, graph, kernels, together)
+        part = part_of(module, graph, kernels, together, library)
         hints = hints_of(functions_of(part)["main"])
-        PassManager(lowering.merging, verify_each=False).run(part)
+        merging = (*(lowering.back if library else ()), *lowering.merging)
+        PassManager(merging, verify_each=False).run(part)
         key = "" if together else _pair_key(part, *kernels)
         PassManager(lowering.passes(again, spilled), verify_each=False).run(part)
     except (NoPart, PassError, ir.MLIRError) as error:
