@@ -101,6 +101,7 @@ class FusionSearch:
     found: dict[str, Measurement] = field(default_factory=dict)
     measured: int = 0
     complete: bool = True  #: whether the time sufficed
+    _names: dict[str, tuple[str, ...]] = field(default_factory=dict)  #: by the key of a pair, all its keys
 
     def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
         if p.name != "fuse-vertical":
@@ -156,7 +157,7 @@ class FusionSearch:
         for key, merge in self._pairs(fused):
             stored = self._stored(key)
             if stored is not None:
-                self.found |= stored
+                self._learn(key, stored)
             elif time.monotonic() >= deadline:
                 self.complete = False
             elif len(waiting) + self.measured < MOST_PAIRS:
@@ -166,8 +167,14 @@ class FusionSearch:
         for keys, started in waiting:
             found = self._judged(started, deadline) if started else None
             if found is not None:
-                self.found |= self._write(keys, found)
+                self._learn(keys[0], self._write(keys, found))
+                log.info("autotune: pair %s: %s %s", keys[0], found.why, dict(found.numbers))
         return len(self._refused) > refused
+
+    def _learn(self, key: str, table: Mapping[str, Measurement]) -> None:
+        """Takes in what was found of a pair, under all its keys."""
+        self.found |= table
+        self._names[key] = tuple(table)
 
     def _pairs(self, fused: Fused) -> list[tuple[str, Merge]]:
         """The merges that may be measured and are not known yet, the one that saves least first."""
@@ -290,12 +297,15 @@ class FusionSearch:
             if compared or self._pays(tried[0], old, new, deadline):
                 continue
             for key in refused or list(self._refused):
-                self.found[key] = Measurement("faster in all")
+                names = self._names.get(key, (key,))
+                self.found |= dict.fromkeys(names, Measurement("faster in all"))
                 taken = True
         return taken
 
     def _pays(self, default: Fused, old: Sequence[Nodes], new: Sequence[Nodes], deadline: float) -> bool:
-        """Whether the groups ``new`` are faster than those of the default over the same nodes."""
+        """Whether the groups ``new`` are faster than those of the default, ``old``, over the same nodes; where
+        one of the default's kernels spills, whether they are not slower.
+        """
         key = f"{default.keys(*old)} {default.keys(*new)}"
         stored = self._stored(key)
         if stored is not None:
@@ -308,11 +318,13 @@ class FusionSearch:
         kernels = [form for form in forms if form is not None]
         if len(kernels) < len(parts):
             return bool(forms) and forms[0] is None
-        compared = self._compared(kernels, deadline)
+        spills = any(k.cubin.spilled for k in kernels[0][1].values())
+        compared = self._compared(kernels[::-1] if spills else kernels, deadline)
         if compared is None:
             return False
-        self._write((key,), Measurement("slower" if compared.winner else "faster in all"))
-        return bool(compared.winner)
+        pays = bool(compared.winner) != spills
+        self._write((key,), Measurement("slower" if pays else "faster in all"))
+        return pays
 
     # --- what is known --------------------------------------------------------------------------------------
 

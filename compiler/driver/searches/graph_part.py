@@ -7,6 +7,7 @@ from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import escaping_values
 from ...ir.defining import defining_op
 from ...ir.kernel import argument_attributes
+from ...ir.storage import device_of
 from ...mlir import ir
 
 #: Groups of nodes, by their names in the part.
@@ -32,7 +33,7 @@ def part_of(
     Raises NoPart where an argument would be neither a tensor of the module's device nor a size.
     """
     new = ir.Module.create()
-    new.operation.attributes["fuse.device"] = module.operation.attributes["fuse.device"]
+    new.operation.attributes["fuse.device"] = ir.StringAttr.get(device_of(module))
     part = _Part(graph, new, library)
     group_of = {node: name for name, nodes in kernels.items() for node in nodes}
     numbers = {name: 0 if together else n for n, name in enumerate(kernels)}
