@@ -56,7 +56,7 @@ class ProgramTimer:
             try:
                 return wait()
             except TritonCompileError as error:
-                log.debug("autotune: a form does not compile: %s", error)
+                log.info("autotune: a form does not compile: %s", error)
                 return None
 
         return compiled
@@ -78,7 +78,7 @@ class ProgramTimer:
                     run()
                 torch.cuda.synchronize()
             except Exception as error:  # it may need too much shared memory, for example
-                log.debug("autotune: a form cannot be loaded: %s", error)
+                log.info("autotune: a form cannot be loaded: %s", error)
                 return None
             times: dict[int, list[float]] = {number: [] for number in range(len(runs))}
 

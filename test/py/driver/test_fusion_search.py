@@ -88,7 +88,9 @@ def pipeline(folder: Path) -> list[Pass]:
 
 def searched(text: str, folder: Path, watch: Played, seconds: float = 60.0) -> FusionSearch:
     passes = pipeline(folder)
-    search = FusionSearch(watch, folder / "fusions.json", passes, CacheFolder(folder / "cache", ".fusion"), "device", seconds)
+    search = FusionSearch(
+        watch, folder / "fusions.json", passes, CacheFolder(folder / "cache", ".fusion"), "device", seconds
+    )
     with make_context():
         module = ir.Module.parse(text)
         for number, p in enumerate(passes[: [p.name for p in passes].index("fuse-vertical") + 1]):
@@ -341,7 +343,9 @@ def test_max_autotune_measures_real_kernels_and_runs_what_won(tmp_path):
         return FormTimes(1, (3.0, 2.0))
 
     options = {"autotune": True, "cache_dir": tmp_path / "cache", "on_compiled": graphs.append}
-    call = torch.compile(f, backend=fuse_mlir.backend, options={**options, "hardware": "h200", "dump": tmp_path / "dump"})
+    call = torch.compile(
+        f, backend=fuse_mlir.backend, options={**options, "hardware": "h200", "dump": tmp_path / "dump"}
+    )
     with (
         made_up_gpu() as launched,
         mock.patch.object(ProgramTimer, "compare", compare),
