@@ -16,11 +16,21 @@ from compiling import Compiled
 from torch.nn import functional as F
 
 import fuse_mlir
-from fuse_mlir.compiler.analysis.tiling.candidates import MOST_ELEMENTS, candidates, kernel_key
+from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, blocks_for, ranked_blocks
+from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
+from fuse_mlir.compiler.analysis.tiling.candidates import (
+    MOST_ELEMENTS,
+    MOST_OF_PRODUCTS,
+    candidates,
+    kernel_key,
+    tiles_to_try,
+)
+from fuse_mlir.compiler.analysis.tiling.product_rules import ranked_tiles
+from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.base.options import MODES, OptionError, Options
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.driver.searches.tiling_search import TilingSearch, _alone, _trial, _tunable
-from fuse_mlir.compiler.ir.kernel import is_kernel
+from fuse_mlir.compiler.ir.kernel import Kernel, is_kernel
 from fuse_mlir.compiler.ir.layout import TensorSpec
 from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.ir.tile import Axis, Tile
@@ -31,7 +41,7 @@ from fuse_mlir.compiler.runtime.gpu import kernel_timer, samples
 from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer
 from fuse_mlir.compiler.runtime.gpu.samples import ColdSamples, fastest
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
-from fuse_mlir.compiler.runtime.kernels.cubin import Target
+from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, Target
 from fuse_mlir.passes.apply_tiling import apply_tiling
 from fuse_mlir.passes.autotune_tiling import AutotuneTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
@@ -48,9 +58,12 @@ FUNCTIONS = {
 }
 
 
+PRODUCT = (lambda x, w: F.relu(x @ w) + 1, (64, 48), (48, 80))
+
+
 def at_tiles(name: str, dynamic: bool = False) -> ir.Module:
-    """The module of one of FUNCTIONS with default tiles."""
-    function, *shapes = FUNCTIONS[name]
+    """The module of one of FUNCTIONS, or of PRODUCT, with default tiles."""
+    function, *shapes = PRODUCT if name == "product" else FUNCTIONS[name]
     passes = default_pipeline("tiled")
     kept = passes[: [p.name for p in passes].index("choose-tiling") + 1]
     texts = []
@@ -63,7 +76,8 @@ def at_tiles(name: str, dynamic: bool = False) -> ir.Module:
         def after_pass(self, number, p, module): ...
 
     assert kept
-    run = Compiled(function, {"interpret_level": "tiled"}, dynamic)
+    products = "generated" if name == "product" else "auto"
+    run = Compiled(function, {"interpret_level": "tiled", "products": products}, dynamic)
     real = PassManager.run
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -172,6 +186,35 @@ def test_every_candidate_computes_the_same(name):
             torch.testing.assert_close(results, expected, rtol=1e-4, atol=1e-4)
             checked += 1
     assert checked > 3
+
+
+def test_products_try_the_tiles_that_are_estimated_to_be_the_fastest():
+    module, h200 = at_tiles("product"), hardware_named("h200")
+    x, w = torch.randn(64, 48), torch.randn(48, 80)
+    right = F.relu(x.double() @ w.double()) + 1
+    with module.context, ir.Location.unknown():
+        [func] = kernels(module)
+        default, shape = Tile.of(func.attributes["fuse.tile"]), KernelShape.of(Kernel.of(func))
+        tried = tiles_to_try(default, shape, h200)
+        assert tried[0] == default and 4 < len(set(tried)) == len(tried) <= MOST_OF_PRODUCTS
+        assert set(tried[1:]) <= set(ranked_tiles(shape, h200, MOST_OF_PRODUCTS))
+        for tile in tried[1::5]:
+            alone = _alone(func, str(module.operation.attributes["fuse.device"]))
+            copy = functions_of(alone)[ir.StringAttr(func.attributes["sym_name"]).value]
+            copy.attributes["fuse.tile"] = tile.attribute()
+            apply_tiling(copy)
+            sizes = [ir.RankedTensorType(a.type).shape for a in func.regions[0].blocks[0].arguments]
+            given = [{(64, 48): x, (48, 80): w}.get(tuple(s), torch.empty(64, 80)) for s in sizes]
+            [found] = run_module(alone, given)
+            torch.testing.assert_close(found.double(), right, rtol=1e-4, atol=1e-4)
+
+
+def test_the_ranking_of_blocks_begins_with_those_that_are_chosen():
+    h200 = hardware_named("h200")
+    form = ProductForm(4096, 14336, 4096)
+    ranked = ranked_blocks(form, h200, 16)
+    assert ranked[0] == blocks_for(form, h200) and len(ranked) == 16
+    assert [b.held for b in ranked[:1]] == [blocks_for(form, h200).held]
 
 
 # --- the search ---------------------------------------------------------------------------------------------
@@ -414,6 +457,17 @@ def test_the_timer_drops_forms_that_are_wrong_or_refused(tmp_path, monkeypatch):
     assert timed(tmp_path) == 0
     PlayedDevice(monkeypatch, refused=(4,))
     assert timed(tmp_path) is None, "without the default there is nothing to compare with"
+
+
+def test_the_timer_drops_forms_that_spill_more_than_the_default(tmp_path, monkeypatch):
+    PlayedDevice(monkeypatch)
+    spilled = {8: 64}
+    monkeypatch.setattr(CompiledCubin, "stack", property(lambda cubin: spilled.get(cubin.num_warps, 0)))
+    assert timed(tmp_path) == 0
+    spilled[4] = 64
+    assert timed(tmp_path) == 3, "the default spills as much"
+    spilled.update({4: 0, 8: 40})
+    assert timed(tmp_path) == 3, "the array of a function"
 
 
 def test_the_timer_needs_memory(tmp_path, monkeypatch):

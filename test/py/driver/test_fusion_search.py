@@ -12,6 +12,7 @@ import torch
 from fusion_checks import SYMBOLS, arguments
 from fusion_modules import Graph, Tensor
 from made_up_gpu import made_up_gpu
+from repository import LIT
 
 import fuse_mlir
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
@@ -233,6 +234,31 @@ def test_graphs_with_collectives_are_not_measured(tmp_path):
     watch = Played(apart_is_faster)
     with mock.patch("fuse_mlir.compiler.analysis.program.dependences.Node.starts", True):
         assert searched(text, tmp_path, watch).found == {} and watch.compared == []
+
+
+@pytest.mark.parametrize("library", [True, False])
+def test_a_product_is_measured_with_its_group_against_the_library(library, tmp_path):
+    text = (LIT / "passes" / "review-libraries.mlir").read_text(encoding="utf-8").partition("// -----")[0]
+
+    def microseconds(names: list[str]) -> float:
+        """The kernel of the group is one; beside the library's call are two."""
+        return float((len(names) == 1) == library) if "k0" in names[0] else float(len(names))
+
+    watch = Played(microseconds)
+    search = searched(text, tmp_path, watch)
+    [forms] = [forms for forms in watch.compared if any("k0" in name for name in forms[0])]
+    assert len(forms[0]) == 1 and len(forms[1]) == 2, "the kernel, which the estimate chose, is the default"
+    assert sorted(m.why for m in search.found.values()).count("slower") == library
+    with make_context():
+        module = ir.Module.parse(text)
+        passes = default_pipeline("scheduled", "h200", fusions=str(tmp_path / "fusions.json"))
+        remarks = PassManager(passes, verify_each=True).run(module)
+        assert ("aten.mm.default" in str(module)) == library
+    [told] = [r for r in remarks.items if r.pass_name == "review-libraries"]
+    assert told.rule == ("library" if library else "kernel") and dict(told.numbers).keys() == {
+        "us_together",
+        "us_apart",
+    }
 
 
 def test_keys_are_those_of_equal_pairs():
