@@ -108,15 +108,11 @@ def default_pipeline(
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
             FuseVertical(hardware=hardware, fusions=fusions),  # keep intermediates out of memory
             FuseHorizontal(hardware=hardware, fusions=fusions),  # read shared inputs once
-            ReviewLibraries(
-                hardware=hardware, fusions=fusions
-            ),  # what a product fuses with is known, and not yet merged
+            ReviewLibraries(hardware, fusions),  # what a product fuses with is known, and not yet merged
             MaterializeFusion(),  # merge each group once
             DeduplicateResults(),  # a value stored into an argument needs no second tensor
             EliminateDead(),  # results that only fused consumers read
-            RecomputeProducers(
-                hardware=hardware, fusions=fusions
-            ),  # what stayed apart may be cheaper to compute again
+            RecomputeProducers(hardware, fusions),  # what stayed apart may be cheaper to compute again
             MaterializeFusion(),  # merge each copy with its reader
             EliminateDead(),  # originals that nobody reads any more
             ExpandDots(),  # what holds for sums holds for products

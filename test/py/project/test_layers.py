@@ -46,7 +46,7 @@ LAYERS = {
     "fuse_mlir.passes": 8,
     "fuse_mlir.compiler.driver": 9,
     "fuse_mlir.compiler.driver.program": 9,  # what a graph became, as data
-    "fuse_mlir.compiler.driver.searches": 9,  # run passes, and measure what they make
+    "fuse_mlir.compiler.driver.searches": 10,  # run passes, and measure what they make
     "fuse_mlir.compiler.driver.calling_convention": 10,
     "fuse_mlir.compiler.driver.program_entry": 10,  # the bytes of a program
     "fuse_mlir.compiler.driver.program_cache": 11,
