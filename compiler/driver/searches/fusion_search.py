@@ -303,8 +303,8 @@ class FusionSearch:
         return taken
 
     def _pays(self, default: Fused, old: Sequence[Nodes], new: Sequence[Nodes], deadline: float) -> bool:
-        """Whether the groups ``new`` are faster than those of the default, ``old``, which have the same nodes.
-        Where one of the default's kernels spills, it is enough that they are not slower.
+        """Whether the groups ``new`` are faster than those of the default, ``old``, of the same nodes.  Where
+        one of the default's kernels spills, it is enough that they are not slower.
         """
         key = f"{default.keys(*old)} {default.keys(*new)}"
         stored = self._stored(key)

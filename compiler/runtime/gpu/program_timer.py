@@ -95,7 +95,7 @@ class ProgramTimer:
 
     def _arguments(self, arguments: Sequence[TensorArgument | int]) -> list[torch.Tensor | int] | None:
         """Normal numbers for floats, and zeros for integers, which are valid indices."""
-        place = torch.device("cuda", self.device)
+        place = self._samples.place
         tensors = [a for a in arguments if isinstance(a, TensorArgument)]
         taken = sum(a.elements * TORCH_DTYPES[a.element].itemsize for a in tensors)
         free, _ = torch.cuda.mem_get_info(self.device)

@@ -1,8 +1,10 @@
 """The search for groups that are better apart: what is measured, what the table says, what is taken back."""
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -17,6 +19,7 @@ from repository import LIT
 import fuse_mlir
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
 from fuse_mlir.compiler.analysis.fusion.measured import PairKeys, read_measurements
+from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.driver.searches.fusion_search import FusionSearch, _changes
 from fuse_mlir.compiler.driver.searches.graph_part import NoPart, part_of
@@ -25,9 +28,11 @@ from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.kernel import is_kernel
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
+from fuse_mlir.compiler.runtime.gpu import load, program_timer, samples
 from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer
 from fuse_mlir.compiler.runtime.gpu.program_form import ProgramForm, TensorArgument
 from fuse_mlir.compiler.runtime.gpu.program_timer import FormTimes, ProgramTimer
+from fuse_mlir.compiler.runtime.gpu.samples import ColdSamples
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.materialize_fusion import MaterializeFusion
@@ -385,6 +390,68 @@ def test_max_autotune_measures_real_kernels_and_runs_what_won(tmp_path):
     assert list(tmp_path.rglob("*.fusion"))
 
 
+class Clock:
+    """Stands for CUDA's events: the time is how many kernels were launched, in tens of microseconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, launched: list[str], free: int = 1 << 40) -> None:
+        class Event:
+            def __init__(self, enable_timing: bool) -> None:
+                assert enable_timing
+
+            def record(self) -> None:
+                self.at = len(launched)
+
+            def synchronize(self) -> None: ...
+
+            def elapsed_time(self, end: "Event") -> float:
+                return (end.at - self.at) / 100
+
+        monkeypatch.setattr(samples, "FLUSH_BYTES", 64)
+        monkeypatch.setattr(program_timer, "FLUSH_BYTES", 64)
+        monkeypatch.setattr(ColdSamples, "place", torch.device("cpu"))
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, free))
+
+
+def forms_of(folder: Path, rows: int) -> list[ProgramForm]:
+    """Two kernels and one of the same calls."""
+    g = Graph()
+    x = g.input(rows, 64)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(g.text(g.pointwise("add", g.pointwise("mul", x, x), x)))
+        graph = GroupGraph.of(module)
+        a, b = sorted(graph.summaries)
+        part, lowering = GraphPart({"first": (a,), "second": (b,)}), PartLowering.of(pipeline(folder))
+        parts = (part, part._replace(together=True))
+        return [form_of(module, graph, each, lowering)[0] for each in parts]
+
+
+def test_the_timer_compiles_and_times_launch_plans(tmp_path, monkeypatch):
+    options = Options(cache_dir=tmp_path / "cache", threads=1, cudagraphs=True, check_values="nan")
+    with made_up_gpu() as launched:
+        Clock(monkeypatch, launched)
+        timer = ProgramTimer(0, options)
+        compiled = [(form, timer.start(form)()) for form in forms_of(tmp_path, 64)]
+        assert [sorted(kernels) for _, kernels in compiled] == [
+            ["first_0", "second_0"],
+            ["fused_first_second_0"],
+        ]
+        deadline = time.monotonic() + 60.0
+        assert timer.compare(compiled, deadline) == FormTimes(1, (20.0, 10.0))
+        assert timer.compare(compiled[::-1], deadline) == FormTimes(0, (10.0, 20.0))
+        assert timer.compare(compiled, time.monotonic() - 1.0) is None
+        Clock(monkeypatch, launched, free=100)
+        assert timer.compare(compiled, deadline) is None, "memory is too small"
+        Clock(monkeypatch, launched)
+        with mock.patch.object(load, "load_kernels", side_effect=RuntimeError("too much shared memory")):
+            assert timer.compare(compiled, deadline) is None
+        wrong = replace(compiled[0][0].sources["first_0"], text="module {")
+        refused = replace(compiled[0][0], sources={**compiled[0][0].sources, "first_0": wrong})
+        assert timer.start(refused)() is None
+
+
 @pytest.mark.gpu
 @pytest.mark.usefixtures("fresh_dynamo")
 def test_measured_groups_on_a_gpu_compute_the_same_and_are_stored(tmp_path):
@@ -408,8 +475,6 @@ def test_measured_groups_on_a_gpu_compute_the_same_and_are_stored(tmp_path):
 
 @pytest.mark.gpu
 def test_the_timer_on_a_gpu_prefers_one_kernel_where_that_saves_bytes(tmp_path):
-    from fuse_mlir.compiler.base.options import Options
-
     g, outputs = chain()
     text = g.text(*outputs).replace('"cpu"', '"cuda:0"')
     with make_context(), ir.Location.unknown():
@@ -419,13 +484,9 @@ def test_the_timer_on_a_gpu_prefers_one_kernel_where_that_saves_bytes(tmp_path):
         a, b, c = sorted(graph.summaries)
         lowering = PartLowering.of(pipeline(tmp_path))
         part = GraphPart({"first": (a, b), "second": (c,)})
-        forms = [form_of(module, graph, each, lowering)[0] for each in (part, replace_together(part))]
+        forms = [form_of(module, graph, each, lowering)[0] for each in (part, part._replace(together=True))]
     timer = ProgramTimer(0, Options(cache_dir=tmp_path))
     compiled = [(form, timer.start(form)()) for form in forms]
     found = timer.compare(compiled, time.monotonic() + 60.0)
     assert found is not None and found.winner == 1 and found.microseconds[1] < found.microseconds[0]
     assert timer.compare(compiled, time.monotonic() - 1.0) is None
-
-
-def replace_together(part: GraphPart) -> GraphPart:
-    return part._replace(together=True)
