@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.cost.collectives import COALESCED
-from ..compiler.analysis.program.bucket_trial import REFUSED, Trial
+from ..compiler.analysis.program.bucket_trial import REFUSED, BucketTrial
 from ..compiler.analysis.program.buckets import Buckets, name_of, written
 from ..compiler.analysis.program.dependences import Dependences, extern_name
 from ..compiler.analysis.program.program_order import sequence
@@ -136,7 +136,7 @@ class BucketCollectives(AnalysisPass):
                 ops=(first.name,), locations=(first.location,), collectives=len(buckets.kinds),
             )  # fmt: skip
             return order, given
-        trial = Trial(buckets, given, self.memory)
+        trial = BucketTrial(buckets, given, self.memory)
         for bucket in buckets.chosen(self.share, given):
             trial.add(bucket)
         for rule, message in REFUSED.items():

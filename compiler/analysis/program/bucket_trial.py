@@ -18,7 +18,7 @@ REFUSED = {
 }
 
 
-class Trial:
+class BucketTrial:
     """accepted: the buckets, the ``given`` ones first.  refused: how many collectives stay by themselves, by
     the key of ``REFUSED``.  ``percent``: of memory above the peaks.
     """

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from collective_modules import H200, T, module, names, timed
 
-from fuse_mlir.compiler.analysis.program.bucket_trial import Trial
+from fuse_mlir.compiler.analysis.program.bucket_trial import BucketTrial
 from fuse_mlir.compiler.analysis.program.buckets import Buckets
 from fuse_mlir.compiler.analysis.program.dependences import Dependences
 from fuse_mlir.compiler.analysis.program.overlap_walk import Walk
@@ -37,7 +37,7 @@ def tried(program: ir.Module, percent: int, numbers: list[int]) -> tuple[list[li
     """The buckets that a trial accepts of one of the starts, by their numbers, and what it refuses."""
     buckets = Buckets(program, Dependences.of(program), FAST_HOST)
     starts = buckets.flights.starts
-    trial = Trial(buckets, [], percent)
+    trial = BucketTrial(buckets, [], percent)
     trial.add([starts[n] for n in numbers])
     return [[starts.index(n) for n in bucket] for bucket in trial.accepted], trial.refused
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import torch
+
+from ....base.errors import UserKernelTuned
 from ....base.launch import line_text
 from ....fx.frames import user_line
 from ....fx.table import lowers
@@ -23,14 +26,13 @@ def user_kernel(call: Call) -> Any:
     Raises UserKernelTuned for several configurations where algorithms must be deterministic, whether the
     launch plan or torch would measure them.
     """
-    if torch.are_deterministic_algorithms_enabled():
-        name, line, count = tuned_configurations(call.node)
-        if count > 1:
-            raise UserKernelTuned(kernel=name, where="{}:{}".format(*line), count=count)
     try:
         launch = launch_of(call.node)
         return _launched(call, launch)
     except Opaque as reason:
+        name, line, count = tuned_configurations(call.node)
+        if count > 1 and torch.are_deterministic_algorithms_enabled():
+            raise UserKernelTuned(kernel=name, where="{}:{}".format(*line), count=count) from None
         _remark(call, str(reason))
         return call_extern(call.state, call.node, f"higher_order.{call.node.target.name()}", call.location)
 
