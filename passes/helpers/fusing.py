@@ -15,8 +15,9 @@ from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import Measurements, PairKeys, read_measurements
 from ...compiler.analysis.fusion.plan import Refusal
-from ...compiler.analysis.fusion.rules import Candidate, judge
+from ...compiler.analysis.fusion.rules import Candidate, judge, walk_of_group
 from ...compiler.analysis.fusion.score import Gain, kernel_microseconds, pays
+from ...compiler.analysis.fusion.walk import Walk
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.hardware import Hardware
 from ...compiler.base.remarks import Remarks
@@ -115,11 +116,13 @@ class Fuser:
         if key in self.refused:
             return False
         candidate = Candidate(self.graph, a, b, self.limits)
-        refusal, slots, work = judge(candidate)
+        refusal, slots, work, walk = judge(candidate)
         if refusal is None and self.extra is not None:
             refusal = self.extra(candidate)
         if refusal is None and work:
             refusal = self._slower(a, b, work)
+        if refusal is None and walk is not None:
+            refusal = self._slower_walk(a, b, walk)
         if refusal is None and self.measured:
             found = self.measured.get(self._pair_keys(self.graph.members[a], self.graph.members[b]))
             refusal = None if found is None else found.refusal
@@ -152,15 +155,28 @@ class Fuser:
         together = kernel_microseconds(graph.moved_bytes(a, b), work, self.hardware)
         if pays(together, apart, self.hardware):
             return None
-        return Refusal(
-            "slower",
-            "what would run again takes longer than the merge saves: keep it apart",
-            (
-                ("saved_us", round(apart - together, 2)),
-                ("us_together", round(together, 2)),
-                ("us_apart", round(apart, 2)),
-            ),
-        )
+        message = "what would run again takes longer than the merge saves: keep it apart"
+        return Refusal("slower", message, _figures(together, apart))
+
+    def _slower_walk(self, a: int, b: int, walk: Walk) -> Refusal | None:
+        """The rule ``slower`` for two groups that would sum rows and columns in one walk.
+
+        Apart, what one makes for the other alone may be stored, or computed again of what the first one
+        reads: the cheaper of the two counts.
+        """
+        graph, hardware = self.graph, self.hardware
+        moved = [graph.moved_bytes(group, group) for group in (a, b)]
+        together = walk.microseconds(graph.moved_bytes(a, b), hardware)
+        passed = sum(map(graph.bytes_of, graph.shared(a, b)))
+        one, other = graph.contents(a), graph.contents(b)
+        again = sum(map(graph.bytes_of, (one.read | other.read) - one.made - other.made))
+        saved = max(0, 2 * passed - again)
+        walks = [walk_of_group(graph, group, self.limits) for group in (a, b)]
+        apart = walk.apart(moved, walks, saved, hardware)
+        if together <= apart:
+            return None
+        message = "parts of the sums of columns would be stored and combined, which takes longer: keep them apart"
+        return Refusal("slower", message, _figures(together, apart))
 
     def report(self, candidates: Candidates, remarks: Remarks) -> None:
         """One remark for each pair of groups that is apart at the end, and one for each group that merged.
@@ -205,6 +221,15 @@ class Fuser:
             locations=tuple(n.location for n in pair),
             **dict(refusal.numbers),
         )
+
+
+def _figures(together: float, apart: float) -> tuple[tuple[str, float], ...]:
+    """What an estimate of one kernel compared with two, in microseconds."""
+    return (
+        ("saved_us", round(apart - together, 2)),
+        ("us_together", round(together, 2)),
+        ("us_apart", round(apart, 2)),
+    )
 
 
 def groups_of(analyses: AnalysisManager) -> GroupGraph:

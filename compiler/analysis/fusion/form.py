@@ -18,6 +18,7 @@ from ...ir.sizes import estimate
 from ...mlir import ir
 from ..kernel.accesses import Summary
 from .plan import FusionPlan, Member, Refusal
+from .walk import Walk
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Limits:
                     with kernels that visit the elements again.
     cached:         bytes that a GPU's L2 cache keeps.  If all that is read fits, half the ``rows`` are
                     enough.
-    held:           fewest and most elements of a row in a kernel that walks.
-    walked:         fewest rows of such a kernel.
+    held:           most elements of a row in a kernel that walks and visits points of a row again.
+    streamed:       most elements of a row in a kernel that walks and visits each point once.
     slices:         fewest and most slices of rows in such a kernel (one or two programs each SM).
     block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
                     rows or columns, and of others.
@@ -53,8 +54,8 @@ class Limits:
     row: int = 32768
     rows: int = 264
     cached: int = 32 << 20
-    held: tuple[int, int] = (256, 8192)
-    walked: int = 2048
+    held: int = 8192
+    streamed: int = 16384
     slices: tuple[int, int] = (132, 264)
     columns: int = 512
     many: int = 4096
@@ -146,7 +147,8 @@ class FusionForm(NamedTuple):
 class FusionTrial:
     """A form that rules are judging, and results of earlier rules that later ones need.
 
-    walks: the fused kernel walks down the columns and reduces rows on its way; set by ``reduction_dims``.
+    walk: how the fused kernel walks down the columns and reduces rows on its way, None if it does not; set by
+    ``reduction_dims``.
     shared: numbers of instances that a program computes once for its columns; found by ``lost_parallelism``.
     holds: each program holds all columns of products; set by ``reduction_dims``.
     slots: issue slots that are spent again; counted by ``recompute``.
@@ -155,7 +157,7 @@ class FusionTrial:
 
     form: FusionForm
     plan: FusionPlan | None = None
-    walks: bool = False
+    walk: Walk | None = None
     shared: set[int] = field(default_factory=set)
     holds: bool = False
     slots: int = 0
@@ -177,8 +179,9 @@ class FusionTrial:
 
 
 class Verdict(NamedTuple):
-    """The refusal, None when two groups may merge; and ``slots`` and ``work`` of the trial."""
+    """The refusal, None when two groups may merge; and ``slots``, ``work`` and ``walk`` of the trial."""
 
     refusal: Refusal | None
     slots: int
     work: int = 0
+    walk: Walk | None = None

@@ -14,30 +14,70 @@ from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
+from .walk import Walk
 
 
-def both_orders(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether the reductions over ``one`` and over ``other`` can run in one walk over all points.
+def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk | None:
+    """The walk over all points in which the reductions over ``one`` and over ``other`` can both run; None
+    where there is none.
 
-    They can if all of this holds.  The two together are all dims.  Memory is contiguous along one of them
-    (the row), which is of a static number of points and fits in registers.  The other one has enough rows, by
-    hints.  Their number divides into equal shares, where a column's result for a share can be combined with
-    others only if all shares are equally long.  Nothing that runs at every point depends on a column's sum,
-    and no reduction along rows does.
+    There is one if all of this holds.  The two together are all dims.  Memory is contiguous along one of them
+    (the row), which is of a static number of points and fits in registers; half as many fit where points of a
+    row are visited again once it is reduced.  The rows divide into equal shares, where a column's result for
+    a share can be combined with others only if all shares are equally long.  Nothing that runs at every point
+    depends on a column's sum, and no reduction along rows does.
     """
     plan = t.planned
     if one & other or plan.parallel:
-        return False
+        return None
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
-        return False
+        return None
     row, column = (one, other) if _contiguous(t, one, one | other) else (other, one)
     if not _contiguous(t, row, one | other):
-        return False
-    low, high = t.limits.held
+        return None
     width, height = points(plan.extents, row).constant, t.estimate(points(plan.extents, column))
-    if width is None or not (low <= width <= high and height >= t.limits.walked):
-        return False
-    return _has_shares(t, column) and _ends_with(plan, column)
+    again = _visits_again(plan, row, column)
+    if width is None or width > (t.limits.held if again else t.limits.streamed):
+        return None
+    if not (_has_shares(t, column) and _ends_with(plan, column)):
+        return None
+    return Walk(height, width, _read_bytes(t, one | other), 4 * _sums(plan, column) * width)
+
+
+def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> bool:
+    """Whether something at each point needs what is reduced along its row."""
+    after: set[int] = set()
+    for number, instance in enumerate(plan.instances):  # producers come before their readers
+        summary = plan.members[instance.member].summary
+        waits = not after.isdisjoint(instance.sources.values())
+        if waits and row | column <= plan.image(instance, instance.dims):
+            return True
+        if waits or any(plan.image(instance, x.over) & row for x in summary.crossings):
+            after.add(number)
+    return False
+
+
+def _read_bytes(t: FusionTrial, everything: frozenset[str]) -> int:
+    """Bytes of the widest element that is read at all points."""
+    plan = t.planned
+    read = [
+        t.form.types[member.operands[r.argument]].spec.element_bytes
+        for instance in plan.instances
+        for member in (plan.members[instance.member],)
+        for i, r in enumerate(member.summary.reads)
+        if i not in instance.sources and everything <= plan.image(instance, r.dims)
+    ]
+    return max(read, default=1)
+
+
+def _sums(plan: FusionPlan, column: frozenset[str]) -> int:
+    """How many numbers the reductions down a column make.  All but a plain one make two."""
+    return sum(
+        1 + (x.op != "fuse.reduce")
+        for i in plan.instances
+        for x in plan.members[i.member].summary.crossings
+        if plan.image(i, x.over) & column
+    )
 
 
 def _has_shares(t: FusionTrial, column: frozenset[str]) -> bool:
@@ -101,7 +141,7 @@ def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
         return False
     length = points(plan.extents, ordered[-1]).constant
-    return length is not None and length <= t.limits.held[1]
+    return length is not None and length <= t.limits.held
 
 
 def _contiguous(t: FusionTrial, row: frozenset[str], everything: frozenset[str]) -> bool:

@@ -2,7 +2,7 @@
 refusal.
 
 They run in order, the cheap ones first.  Three rules also write into the ``FusionTrial`` what later rules
-read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walks`` and
+read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walk`` and
 ``holds``, ``recompute`` adds to
 ``slots``.
 
@@ -26,9 +26,10 @@ from ..kernel.accesses import LOAD, points
 from .columns import holds_columns
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
-from .orders import both_orders, nested, read_for_columns
+from .orders import nested, read_for_columns, walk_of
 from .placement import plan_group
 from .plan import FusionPlan, Refusal
+from .walk import Walk
 
 #: Products that tensor cores compute in one kernel.
 _MOST_PRODUCTS = 2
@@ -55,20 +56,26 @@ class Candidate:
     @property
     def form(self) -> FusionForm:
         """All that the cached rules may read of the candidate."""
-        graph = self.graph
-        members = [graph.member(n) for n in self.nodes]
-        values = [v for m in members for v in m.values]
-        numbers = _numbered(values)
-        storages = list(map(graph.deps.roots.__getitem__, numbers))
-        return FusionForm(
-            self.limits,
-            graph.sizes,
-            tuple([m.signature for m in members]),
-            tuple(map(numbers.__getitem__, values)),
-            tuple(map(_numbered(storages).__getitem__, storages)),
-            tuple(map(graph.types.__getitem__, numbers)),
-            frozenset([numbers[v] for v in self.escaping]),
-        )
+        return _form(self.graph, self.nodes, self.escaping, self.limits)
+
+
+def _form(
+    graph: GroupGraph, nodes: Iterable[int], escaping: frozenset[int], limits: Limits
+) -> FusionForm:
+    """The form of kernels, of whose results ``escaping`` are used elsewhere."""
+    members = [graph.member(n) for n in nodes]
+    values = [v for m in members for v in m.values]
+    numbers = _numbered(values)
+    storages = list(map(graph.deps.roots.__getitem__, numbers))
+    return FusionForm(
+        limits,
+        graph.sizes,
+        tuple([m.signature for m in members]),
+        tuple(map(numbers.__getitem__, values)),
+        tuple(map(_numbered(storages).__getitem__, storages)),
+        tuple(map(graph.types.__getitem__, numbers)),
+        frozenset([numbers[v] for v in escaping]),
+    )
 
 
 def _numbered(values: Iterable[int]) -> dict[int, int]:
@@ -133,7 +140,7 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
     """All reductions and scans cross the same dims, with three exceptions:
 
     - they cross nested dims of a row that is held in registers;
-    - they are row sums and column sums of one matrix, which is read once.  Then ``t.walks`` becomes True;
+    - they are row sums and column sums of one matrix, which is read once.  Then ``t.walk`` says how;
     - they are the sums of products, and reductions along the products' columns.  Then ``t.holds`` becomes
       True.
     """
@@ -147,9 +154,10 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
                 found.setdefault(crossed, plan.members[instance.member].name)
     if len(found) < 2 or nested(t, found):
         return None
-    if len(found) == 2 and both_orders(t, *found):
-        t.walks = True
-        return None
+    if len(found) == 2:
+        t.walk = walk_of(t, *found)
+        if t.walk is not None:
+            return None
     if len(found) == 2 and holds_columns(t, found):
         t.holds = True
         return None
@@ -217,7 +225,7 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
     row.
     """
     plan = t.planned
-    if t.walks or t.holds:
+    if t.walk is not None or t.holds:
         return None  # each row is short, and many programs share the columns or the rows
     crossed = plan.crossed
     length = t.estimate(points(plan.extents, crossed))
@@ -452,14 +460,28 @@ def judge(candidate: Candidate) -> Verdict:
         refusal = rule(candidate)
         if refusal is not None:
             return Verdict(refusal, 0)
-    graph, form = candidate.graph, candidate.form
-    verdict = graph.verdicts.get(form)
-    if verdict is None:
-        verdict = graph.verdicts[form] = judge_form(form)
+    graph = candidate.graph
+    verdict = _verdict(graph, candidate.form)
     if verdict.refusal is None:
         return verdict
     names = [graph.member(n).name for n in candidate.nodes]
-    return Verdict(verdict.refusal.about(names), verdict.slots, verdict.work)
+    return verdict._replace(refusal=verdict.refusal.about(names))
+
+
+def walk_of_group(graph: GroupGraph, group: int, limits: Limits) -> Walk | None:
+    """The walk of a group that has merged; None for one that does not sum rows and columns in a walk."""
+    nodes = graph.members[group]
+    if len(nodes) == 1:
+        return None
+    return _verdict(graph, _form(graph, nodes, graph.escaping(group, group), limits)).walk
+
+
+def _verdict(graph: GroupGraph, form: FusionForm) -> Verdict:
+    """The verdict of ``OF_FORMS``, which is remembered."""
+    verdict = graph.verdicts.get(form)
+    if verdict is None:
+        verdict = graph.verdicts[form] = judge_form(form)
+    return verdict
 
 
 def judge_form(form: FusionForm) -> Verdict:
@@ -469,7 +491,7 @@ def judge_form(form: FusionForm) -> Verdict:
         refusal = rule(trial)
         if refusal is not None:
             return Verdict(refusal, trial.slots, trial.work)
-    return Verdict(None, trial.slots, trial.work)
+    return Verdict(None, trial.slots, trial.work, trial.walk)
 
 
-__all__ = ["OF_FORMS", "OF_GROUPS", "Candidate", "judge", "judge_form"]
+__all__ = ["OF_FORMS", "OF_GROUPS", "Candidate", "judge", "judge_form", "walk_of_group"]

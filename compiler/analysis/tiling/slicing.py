@@ -11,20 +11,16 @@ from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
 from ..kernel.shape import KernelShape
+from ..kernel.shares import FEWEST, OF_ONE_WARP, OF_WARPS, SHARE_BYTES
 from .product_rules import programs_of_products
 
-#: A slice is at least this long, so that its reads pay for its start.
-SLICE_BYTES = 16 * 1024
-#: Fewer slices than this gain less than the kernel that combines them costs.
-FEWEST = 3
-#: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
-#: two where columns are kept in registers, eight of one warp where that holds them; more where slices also
+#: Programs for each multiprocessor that a split aims at where slices are all there is; more where slices also
 #: store what they compute at each point, as each of them has few loads in flight then.
-_MANY, _FEW, _STORING, _WARPS = 8, 2, 24, 8
+_MANY, _STORING = 8, 24
 #: A slice of products sums at least so many: the first loads and the results take as long as some of them.
 _PRODUCT_POINTS = 512
 #: Rows that are enough to be shared by all programs, when rows and columns are reduced together.
-_ENOUGH = 1024
+_ENOUGH = 256
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         wanted = min(hardware.sm_count // programs, points // _PRODUCT_POINTS)
     else:
         aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
-        wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SLICE_BYTES)
+        wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SHARE_BYTES)
     if wanted < FEWEST:
         return NotSliced("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
     dim = _dim(shape, crossed, wanted)
@@ -104,7 +100,7 @@ def _worth_points(shape: KernelShape, crossed: tuple[str, ...], dim: str, wanted
     """
     few = shape.size(dim) < 2 * wanted
     others = set(crossed) - {dim}
-    long = shape.points(tuple(others)) * _bytes_per_point(shape, crossed) >= SLICE_BYTES
+    long = shape.points(tuple(others)) * _bytes_per_point(shape, crossed) >= SHARE_BYTES
     return (
         few
         and long
@@ -131,7 +127,8 @@ def _reads_again_from_cache(shape: KernelShape, crossed: tuple[str, ...], hardwa
 def _programs_of_a_multiprocessor(shape: KernelShape, crossed: tuple[str, ...]) -> int:
     if len(shape.reduced_classes) == 1:
         return _STORING if _stores_at_points(shape, crossed) else _MANY
-    return _WARPS if shape.walked is not None and set(shape.walked) == set(crossed) else _FEW
+    one_warp = shape.walked is not None and set(shape.walked) == set(crossed)
+    return OF_ONE_WARP if one_warp else OF_WARPS
 
 
 def _programs(shape: KernelShape) -> int:
@@ -148,7 +145,8 @@ def _programs(shape: KernelShape) -> int:
 
 def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
     """The crossed dims of the reductions to split: of those that feed no reduction over other dims, the ones
-    with the most points; but rows that lie together in memory stay whole where there are enough of them.
+    with the most points; but rows that lie together in memory stay whole where there are enough of them, and
+    where their points are visited again: a slice of a row could not do that.
     """
     groups: dict[tuple[str, ...], list[ir.Operation]] = {}
     for op in shape.kernel.reductions:
@@ -159,7 +157,8 @@ def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
 
     def preference(dims: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
         points = shape.points(dims)
-        return along not in dims and points >= _ENOUGH, points, dims
+        shared = along not in dims and (points >= _ENOUGH or _visits_again(shape, dims))
+        return shared, points, dims
 
     return max(last or list(groups), key=preference, default=None)
 
@@ -168,6 +167,15 @@ def _feeds(shape: KernelShape, op: ir.Operation, dims: set[str]) -> bool:
     """Whether a reduction over other dims depends on ``op``."""
     reached = _reached(shape, [op])
     return any(r in reached and set(over(r)) != dims for r in shape.kernel.reductions)
+
+
+def _visits_again(shape: KernelShape, dims: tuple[str, ...]) -> bool:
+    """Whether something at each point, of ``dims`` and of the other reduced dims, needs what is reduced over
+    the others: the gradient of a norm, whose rows are reduced first.
+    """
+    kernel, everything = shape.kernel, set(shape.reduced)
+    others = [op for op in kernel.reductions if not set(over(op)) & set(dims)]
+    return any(everything <= kernel.op_dims[op] for op in _reached(shape, others))
 
 
 def _reached(shape: KernelShape, roots: list[ir.Operation]) -> set[ir.Operation]:

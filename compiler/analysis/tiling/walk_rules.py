@@ -8,27 +8,32 @@ from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
-from .choice import NoTiling, grid
+from .choice import LARGE_REGISTERS, NoTiling, grid
 from .row_rules import ROW_ELEMENTS, both_ways, row_warps
 
 #: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
 #: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
 _WALK_STAGES, _WALK_WARPS = 3, 8
+#: Elements that a warp takes in each step where it holds several rows: 16 of a thread.
+_STEP = 512
 
 
 def warp_walks(shape: KernelShape, hardware: Hardware) -> Tile | None:
-    """Each program is a warp that walks over rows of its own.
+    """Each program is a warp that walks over rows of its own, several at a time where they are short.
 
     When: a warp holds a row and the sums down the columns, and there are programs for every multiprocessor.
-    Why: no warp waits for another.
+    Why: no warp waits for another, and each thread has whole vectors in flight.
     """
     walked = shape.walked
     if walked is None or shape.points(shape.parallel) < hardware.sm_count:
         return None
     [held] = [dims for dims in shape.reduced_classes if dims != walked]
     row = Axis(held, ceil_power(shape.bound(held) or 1), "resident")
-    stages = _walk_stages(shape, row.block, hardware)
-    return Tile((*grid(shape.parallel, 1), Axis(walked, 1, "looped"), row), 1, stages)
+    rows = max(1, _STEP // row.block)
+    while rows > 1 and rows * row.block // hardware.warp * shape.live_values > LARGE_REGISTERS:
+        rows //= 2
+    stages = _walk_stages(shape, rows * row.block, hardware)
+    return Tile((*grid(shape.parallel, 1), Axis(walked, rows, "looped"), row), 1, stages)
 
 
 def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:

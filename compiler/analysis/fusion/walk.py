@@ -1,0 +1,69 @@
+"""What it takes to sum rows and columns of a matrix in one walk over its rows, and in two kernels.
+
+A walk reads each element once.  But each share of the rows gives a part of every column's sum: these parts
+are written, and a second kernel reads and combines them.  Of few rows, or of narrow ones, they are as many
+bytes as the matrix.  Figures are microseconds on a hardware model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...base.hardware import Hardware
+from ...ir.sizes import ceil_power
+from ..kernel.shares import FEWEST, most_shares
+
+#: Elements of a row that a warp holds by itself, and elements that a step of a walk takes: of a warp, and of a
+#: program of several warps.
+_WARP_ROW, _WARP_STEP, _STEP = 1024, 512, 4096
+#: A step waits at least so long: the warps of a program meet to reduce its rows.
+_STEP_MICROSECONDS = 0.5
+#: Columns of a program that sums columns alone.
+_COLUMNS = 32
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A kernel that walks.
+
+    rows, width: its rows, and the elements of one.  read: bytes of an element, of what is read at all points.
+    sums: bytes of the sums of all columns.
+    """
+
+    rows: int
+    width: int
+    read: int
+    sums: int
+
+    def microseconds(self, moved: int, hardware: Hardware) -> float:
+        """The time of the walk, which moves ``moved`` bytes beside the parts of its sums, and of the kernel
+        that combines these."""
+        alone = self.width <= _WARP_ROW
+        shares = most_shares(self.rows * self.width * self.read, alone, hardware)
+        if shares < FEWEST:
+            shares = 1
+        parts = shares * self.sums if shares > 1 else 0
+        at_once = max(1, (_WARP_STEP if alone else _STEP) // ceil_power(self.width))
+        steps = -(-self.rows // (shares * at_once))
+        walk = max(_moving(moved + parts, hardware), steps * _STEP_MICROSECONDS)
+        return walk + (hardware.launch if parts else 0) + _moving(parts, hardware)
+
+    def apart(
+        self, moved: Sequence[int], walks: Sequence["Walk | None"], saved: int, hardware: Hardware
+    ) -> float:
+        """The time of two kernels, which move ``moved`` bytes, ``saved`` less together.  One of them may walk
+        already.  They share a launch where rows do not fill the chip.  The sums of many rows in few columns are
+        cut into slices, which a further kernel combines."""
+        times = [
+            _moving(bytes_, hardware) if walk is None else walk.microseconds(bytes_, hardware)
+            for bytes_, walk in zip(moved, walks, strict=True)
+        ]
+        launches = int(self.rows >= hardware.full_grid)
+        if self.sums > sum(walk.sums for walk in walks if walk is not None):
+            columns = min(_COLUMNS, self.width)
+            few = self.width < _COLUMNS * hardware.full_grid
+            launches += few and most_shares(self.rows * columns * self.read, True, hardware) >= FEWEST
+        return sum(times) - _moving(saved, hardware) + hardware.launch * launches
+
+
+def _moving(moved: int, hardware: Hardware) -> float:
+    return moved / (hardware.bandwidth * 1e3)
