@@ -159,24 +159,28 @@ class Fuser:
         return Refusal("slower", message, _figures(together, apart))
 
     def _slower_walk(self, a: int, b: int, walk: Walk) -> Refusal | None:
-        """The rule ``slower`` for two groups that would sum rows and columns in one walk.
+        """The rule ``slower`` for two groups that would sum rows and columns in one walk."""
+        together, apart = self.walk_estimates(a, b, walk)
+        if together <= apart:
+            return None
+        message = "parts of the sums of columns would be stored and combined, which takes longer: keep them apart"
+        return Refusal("slower", message, _figures(together, apart))
+
+    def walk_estimates(self, a: int, b: int, walk: Walk) -> tuple[float, float]:
+        """Microseconds of one kernel that walks, and of two groups of which at most one does.
 
         Apart, what one makes for the other alone may be stored, or computed again of what the first one
         reads: the cheaper of the two counts.
         """
         graph, hardware = self.graph, self.hardware
         moved = [graph.moved_bytes(group, group) for group in (a, b)]
-        together = walk.microseconds(graph.moved_bytes(a, b), hardware)
         passed = sum(map(graph.bytes_of, graph.shared(a, b)))
         one, other = graph.contents(a), graph.contents(b)
         again = sum(map(graph.bytes_of, (one.read | other.read) - one.made - other.made))
         saved = max(0, 2 * passed - again)
         walks = [walk_of_group(graph, group, self.limits) for group in (a, b)]
-        apart = walk.apart(moved, walks, saved, hardware)
-        if together <= apart:
-            return None
-        message = "parts of the sums of columns would be stored and combined, which takes longer: keep them apart"
-        return Refusal("slower", message, _figures(together, apart))
+        together = walk.microseconds(graph.moved_bytes(a, b), hardware)
+        return together, walk.apart(moved, walks, saved, hardware)
 
     def report(self, candidates: Candidates, remarks: Remarks) -> None:
         """One remark for each pair of groups that is apart at the end, and one for each group that merged.
