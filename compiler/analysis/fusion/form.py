@@ -35,8 +35,10 @@ class Limits:
                     with kernels that visit the elements again.
     cached:         bytes that a GPU's L2 cache keeps.  If all that is read fits, half the ``rows`` are
                     enough.
-    held:           most elements of a row in a kernel that walks and visits points of a row again.
-    streamed:       most elements of a row in a kernel that walks and visits each point once.
+    held:           most elements of a row of which groups are reduced, too.
+    walked:         most elements of a row in a kernel that walks.
+    numbers:        most numbers that a program of such a kernel holds: of each element of a row, the sums of
+                    its column and one more, or four where it is visited again once the row is reduced.
     slices:         fewest and most slices of rows in such a kernel (one or two programs each SM).
     block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
                     rows or columns, and of others.
@@ -55,7 +57,8 @@ class Limits:
     rows: int = 264
     cached: int = 32 << 20
     held: int = 8192
-    streamed: int = 16384
+    walked: int = 16384
+    numbers: int = 6 * 8192
     slices: tuple[int, int] = (132, 264)
     columns: int = 512
     many: int = 4096

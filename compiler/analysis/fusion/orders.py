@@ -16,32 +16,46 @@ from .form import FusionTrial
 from .plan import FusionPlan, Instance
 from .walk import Walk
 
+#: Values of each element that a walk keeps until its row is reduced, where it is visited again.
+_VALUES_AGAIN = 4
+#: Elements of a row that threads hold are multiples of so many: a vector of each thread of 16 warps.
+_ROUND = 4096
 
-def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk | None:
-    """The walk over all points in which the reductions over ``one`` and over ``other`` can both run; None
-    where there is none.
+
+def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk | str:
+    """The walk over all points in which the reductions over ``one`` and over ``other`` can both run; else why
+    there is none.
 
     There is one if all of this holds.  The two together are all dims.  Memory is contiguous along one of them
-    (the row), which is of a static number of points and fits in registers; half as many fit where points of a
-    row are visited again once it is reduced.  The rows divide into equal shares, where a column's result for
-    a share can be combined with others only if all shares are equally long.  Nothing that runs at every point
-    depends on a column's sum, and no reduction along rows does.
+    (the row), which is of a static number of points and fits in registers with the sums of its columns.  The
+    rows divide into equal shares, where a column's result for a share can be combined with others only if all
+    shares are equally long.  Nothing that runs at every point depends on a column's sum, and no reduction
+    along rows does.  What is reduced down the columns varies along rows: the sum of all row sums shares no
+    read with these.
     """
     plan = t.planned
     if one & other or plan.parallel:
-        return None
+        return "they are not the rows and the columns of one matrix"
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
-        return None
+        return "one of them scans"
     row, column = (one, other) if _contiguous(t, one, one | other) else (other, one)
     if not _contiguous(t, row, one | other):
-        return None
+        return "memory is contiguous along neither"
     width, height = points(plan.extents, row).constant, t.estimate(points(plan.extents, column))
-    again = _visits_again(plan, row, column)
-    if width is None or width > (t.limits.held if again else t.limits.streamed):
-        return None
-    if not (_has_shares(t, column) and _ends_with(plan, column)):
-        return None
-    return Walk(height, width, _read_bytes(t, one | other), 4 * _sums(plan, column) * width)
+    sums = _sums(plan, row, column)
+    if not sums:
+        return "what is reduced down the rows is a result of each row"
+    if width is None:
+        return "the length of a row is not a constant"
+    values = sums + (_VALUES_AGAIN if _visits_again(plan, row, column) else 1)
+    most = min(t.limits.walked, t.limits.numbers // values // _ROUND * _ROUND)
+    if width > most:
+        return f"registers hold rows of at most {most} elements, not of {width}"
+    if not _has_shares(t, column):
+        return f"{height} rows have no equal shares"
+    if not _ends_with(plan, column):
+        return "something needs whole sums of columns"
+    return Walk(height, width, _read_bytes(t, one | other), 4 * sums * width)
 
 
 def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> bool:
@@ -70,13 +84,13 @@ def _read_bytes(t: FusionTrial, everything: frozenset[str]) -> int:
     return max(read, default=1)
 
 
-def _sums(plan: FusionPlan, column: frozenset[str]) -> int:
-    """How many numbers the reductions down a column make.  All but a plain one make two."""
+def _sums(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> int:
+    """How many numbers the reductions make of each column.  All but a plain one make two."""
     return sum(
         1 + (x.op != "fuse.reduce")
         for i in plan.instances
         for x in plan.members[i.member].summary.crossings
-        if plan.image(i, x.over) & column
+        if plan.image(i, x.over) & column and row <= plan.image(i, x.dims)
     )
 
 

@@ -154,10 +154,10 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
                 found.setdefault(crossed, plan.members[instance.member].name)
     if len(found) < 2 or nested(t, found):
         return None
-    if len(found) == 2:
-        t.walk = walk_of(t, *found)
-        if t.walk is not None:
-            return None
+    walk = walk_of(t, *found) if len(found) == 2 else "they cross more than two sets of dims"
+    if isinstance(walk, Walk):
+        t.walk = walk
+        return None
     if len(found) == 2 and holds_columns(t, found):
         t.holds = True
         return None
@@ -165,7 +165,7 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
     return Refusal(
         "reduction-dims",
         "they reduce over different dims: one would have to keep the other's values for all points",
-        (("over", text),),
+        (("over", text), ("no_walk", walk)),
     )
 
 

@@ -5,6 +5,7 @@ walked along by a loop while the others are held.
 import math
 
 from ...base.hardware import Hardware
+from ...ir.kernel import over
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
@@ -16,6 +17,8 @@ from .row_rules import ROW_ELEMENTS, both_ways, row_warps
 _WALK_STAGES, _WALK_WARPS = 3, 8
 #: Elements that a warp takes in each step where it holds several rows: 16 of a thread.
 _STEP = 512
+#: Most rows that a program holds together with the sums of their columns; more are walked through.
+_HELD_ROWS = 16
 
 
 def warp_walks(shape: KernelShape, hardware: Hardware) -> Tile | None:
@@ -72,7 +75,8 @@ def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
 def _looped_class(shape: KernelShape) -> int | None:
     """The number of the class that a loop walks along; None where all are held.  It is the one without a
     static bound; else, if they do not fit together, the largest along which memory is not contiguous and
-    whose loop lets the others fit, so that rows are read as wholes.
+    whose loop lets the others fit, so that rows are read as wholes.  Of rows and columns that are reduced
+    apart from each other, more than a few rows do not fit together with them.
     """
     classes = shape.reduced_classes
     bounds = [shape.bound(c) for c in classes]
@@ -85,14 +89,24 @@ def _looped_class(shape: KernelShape) -> int | None:
     if unbounded:
         return unbounded[0]
     total = math.prod(ceil_power(b or 0) for b in bounds)
-    if total <= ROW_ELEMENTS // 2:
-        return None
     along = shape.contiguous_dim(shape.main_access) if shape.main_access is not None else None
+    if total <= ROW_ELEMENTS // 2 and not _many_rows(shape, along):
+        return None
     fits = {
         i: along not in c and total // ceil_power(bounds[i] or 1) <= ROW_ELEMENTS // 2
         for i, c in enumerate(classes)
     }
     return max(range(len(classes)), key=lambda i: (fits[i], bounds[i] or 0))
+
+
+def _many_rows(shape: KernelShape, along: str | None) -> bool:
+    """Whether rows, along which memory is contiguous, and columns are reduced, each by reductions of their
+    own, and there are more than ``_HELD_ROWS``.
+    """
+    if any(sum(set(dims) <= set(over(op)) for dims in shape.reduced_classes) > 1 for op in shape.kernel.reductions):
+        return False
+    rows = [dims for dims in shape.reduced_classes if along not in dims]
+    return max(map(shape.points, rows), default=0) > _HELD_ROWS
 
 
 def _walk_stages(shape: KernelShape, elements: int, hardware: Hardware) -> int:

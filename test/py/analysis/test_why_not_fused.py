@@ -39,11 +39,11 @@ def one_result_two_reductions(x):
 
 #: Function -> rule, and the lines of it (the ``def`` is 0) that the remark is about.
 CASES = {
-    rows_then_columns: ("reduction-dims", {1, 2}),
+    rows_then_columns: ("slower", {1, 2}),
     total_then_every_point: ("too-long-row", {1, 2}),
     product_and_activation: ("extern", {1, 2}),
     views_that_do_not_correspond: ("index-mismatch", {2, 3}),
-    one_result_two_reductions: ("reduction-dims", {2}),
+    one_result_two_reductions: ("slower", {2}),
 }
 
 

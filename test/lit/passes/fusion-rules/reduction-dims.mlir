@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical)" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: missed: fuse-vertical: reduction-dims, over=max_0 over d1; sum_3 over d0: max_0 and sum_3 stay apart
+// REMARK: missed: fuse-vertical: reduction-dims, over=max_0 over d1; sum_3 over d0, no_walk=what is reduced down the rows is a result of each row: max_0 and sum_3 stay apart
 // REMARK: passed: fuse-vertical: fused
 
 // Must not fire: Along rows, then down the column of results.
@@ -117,7 +117,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fuse.group
 // CHECK: return
-// REMARK: missed: fuse-vertical: reduction-dims, over=product over d2; largest over d1: product and largest stay apart
+// REMARK: missed: fuse-vertical: reduction-dims, over=product over d2; largest over d1, no_walk={{[^:]*}}: product and largest stay apart
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<32x16xf16>, %w: tensor<16x1024xf16>) -> tensor<32xf32> {
     %e = "fuse.empty"() {syms = []} : () -> tensor<32x1024xf32>
