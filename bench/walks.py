@@ -224,8 +224,12 @@ def _batched(case, device, turns, samples):
             launches[str(size)] = graphs[0].launches_after * len(parts)
         with turns.alone():
             times = measure(calls, stopwatch(device), samples=samples, seconds=1.5)
-    return {"case": name, "dtype": str(element), "launches": launches,
-            "us": {k: [round(t.p10, 1), round(t.device, 1), round(t.p90, 1)] for k, t in times.items()}}
+    return {
+        "case": name,
+        "dtype": str(element),
+        "launches": launches,
+        "us": {k: [round(t.p10, 1), round(t.device, 1), round(t.p90, 1)] for k, t in times.items()},
+    }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -254,7 +258,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _in_processes(jobs: int, arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "fuse_mlir.bench.walks", *arguments, "--jobs", "1", "--turns", folder]
+        command = [
+            sys.executable,
+            "-m",
+            "fuse_mlir.bench.walks",
+            *arguments,
+            "--jobs",
+            "1",
+            "--turns",
+            folder,
+        ]
         started = [subprocess.Popen([*command, "--shard", f"{n}/{jobs}"]) for n in range(jobs)]
         return max(process.wait() for process in started)
 

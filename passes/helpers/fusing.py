@@ -163,7 +163,9 @@ class Fuser:
         together, apart = self.walk_estimates(a, b, walk)
         if together <= apart:
             return None
-        message = "parts of the sums of columns would be stored and combined, which takes longer: keep them apart"
+        message = (
+            "parts of the sums of columns would be stored and combined, which takes longer: keep them apart"
+        )
         return Refusal("slower", message, _figures(together, apart))
 
     def walk_estimates(self, a: int, b: int, walk: Walk) -> tuple[float, float]:

@@ -6,12 +6,14 @@ example is the backward pass of layer norm: dx needs sums along rows, the gradie
 sums along columns.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from ...index import Expr, const
 from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
+from ..kernel.shares import SHARE_BYTES, equal_shares
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
 from .walk import Walk
@@ -51,11 +53,12 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
     most = min(t.limits.walked, t.limits.numbers // values // _ROUND * _ROUND)
     if width > most:
         return f"registers hold rows of at most {most} elements, not of {width}"
-    if not _has_shares(t, column):
+    read = _read_bytes(t, one | other)
+    if not _has_shares(t, column, width * read):
         return f"{height} rows have no equal shares"
     if not _ends_with(plan, column):
         return "something needs whole sums of columns"
-    return Walk(height, width, _read_bytes(t, one | other), 4 * sums * width)
+    return Walk(height, width, read, 4 * sums * width)
 
 
 def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> bool:
@@ -94,8 +97,9 @@ def _sums(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> int:
     )
 
 
-def _has_shares(t: FusionTrial, column: frozenset[str]) -> bool:
-    """Whether rows can be shared among programs: into equal shares, where one of their reductions needs that.
+def _has_shares(t: FusionTrial, column: frozenset[str], row: int) -> bool:
+    """Whether rows of ``row`` bytes can be shared among programs: into equal shares, where one of their
+    reductions needs that.
 
     It needs that if its results for unequal shares cannot be combined (``fuse.welford``).
     """
@@ -109,8 +113,10 @@ def _has_shares(t: FusionTrial, column: frozenset[str]) -> bool:
         return True
     sizes = [plan.extents[d].constant for d in column]
     known = [size for size in sizes if size is not None]
-    few, many = t.limits.slices
-    return len(known) == len(sizes) and any(max(known) % n == 0 for n in range(few, many + 1))
+    if len(known) < len(sizes):
+        return False
+    most = min(t.limits.slices, max(1, math.prod(known) * row // SHARE_BYTES))
+    return equal_shares(max(known), most) is not None
 
 
 def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bool:

@@ -59,9 +59,7 @@ class Candidate:
         return _form(self.graph, self.nodes, self.escaping, self.limits)
 
 
-def _form(
-    graph: GroupGraph, nodes: Iterable[int], escaping: frozenset[int], limits: Limits
-) -> FusionForm:
+def _form(graph: GroupGraph, nodes: Iterable[int], escaping: frozenset[int], limits: Limits) -> FusionForm:
     """The form of kernels, of whose results ``escaping`` are used elsewhere."""
     members = [graph.member(n) for n in nodes]
     values = [v for m in members for v in m.values]

@@ -18,3 +18,11 @@ def most_shares(read: int, one_warp: bool, hardware: Hardware) -> int:
     """How many shares are wanted of rows of ``read`` bytes in all.  one_warp: a warp holds a row."""
     programs = (OF_ONE_WARP if one_warp else OF_WARPS) * hardware.sm_count
     return min(programs, read // SHARE_BYTES)
+
+
+def equal_shares(rows: int, most: int) -> int | None:
+    """Into how many equally long shares rows can be cut, at most ``most`` and at least half as many; None where
+    no such number divides them.
+    """
+    found = max((n for n in range(1, most + 1) if rows % n == 0), default=1)
+    return found if found * 2 >= most else None

@@ -11,7 +11,7 @@ from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
 from ..kernel.shape import KernelShape
-from ..kernel.shares import FEWEST, OF_ONE_WARP, OF_WARPS, SHARE_BYTES
+from ..kernel.shares import FEWEST, OF_ONE_WARP, OF_WARPS, SHARE_BYTES, equal_shares
 from .product_rules import programs_of_products
 
 #: Programs for each multiprocessor that a split aims at where slices are all there is; more where slices also
@@ -83,9 +83,9 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     if whole is not None:
         if _worth_points(shape, crossed, dim, wanted):
             count = whole
-        divisor = _divisor(whole, count)
-        if divisor * 2 >= count:
-            return Slicing(dim, divisor, const(whole // divisor), True, crossed, reductions, programs)
+        equal = equal_shares(whole, count)
+        if equal is not None:
+            return Slicing(dim, equal, const(whole // equal), True, crossed, reductions, programs)
     if any(REDUCTION_OPS[op.name].equal_slices for op in reductions):
         return NotSliced("uneven", f"the extent {extent} of {dim} has no divisor near {count}")
     count = floor_power(count)
@@ -217,8 +217,3 @@ def _dim(shape: KernelShape, crossed: tuple[str, ...], wanted: int) -> str:
     """The outermost crossed dim that has enough points, else the largest."""
     ordered = [d for d in shape.order if d in crossed]
     return next((d for d in ordered if shape.size(d) >= wanted), max(ordered, key=shape.size))
-
-
-def _divisor(n: int, most: int) -> int:
-    """The largest divisor of n up to ``most``."""
-    return max((d for d in range(1, most + 1) if n % d == 0), default=1)

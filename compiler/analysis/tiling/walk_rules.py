@@ -103,7 +103,10 @@ def _many_rows(shape: KernelShape, along: str | None) -> bool:
     """Whether rows, along which memory is contiguous, and columns are reduced, each by reductions of their
     own, and there are more than ``_HELD_ROWS``.
     """
-    if any(sum(set(dims) <= set(over(op)) for dims in shape.reduced_classes) > 1 for op in shape.kernel.reductions):
+    if any(
+        sum(set(dims) <= set(over(op)) for dims in shape.reduced_classes) > 1
+        for op in shape.kernel.reductions
+    ):
         return False
     rows = [dims for dims in shape.reduced_classes if along not in dims]
     return max(map(shape.points, rows), default=0) > _HELD_ROWS

@@ -1,15 +1,21 @@
 """Row and column reductions in one kernel: when they fuse, and what they compute when tiled."""
 
+from unittest import mock
+
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.compiler.runtime.kernels.cubin import Target
+from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
+from fuse_mlir.passes.helpers.fusing import Fuser
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
 
@@ -29,42 +35,96 @@ def backward(dy, x, mean, rstd, w, b):
     return torch.ops.aten.native_layer_norm_backward(dy, x, [x.shape[1]], mean, rstd, w, b, [True] * 3)
 
 
-@pytest.mark.parametrize("rows", [2112, 2111], ids=["equal shares", "a prime number of rows"])
-def test_layer_norm_backward_reads_its_inputs_once(rows):
-    columns = 256
+def sums(x):
+    return x.sum(1), x.sum(0)
+
+
+def means_and_variances(x):
+    return x.mean(1), x.var(0)
+
+
+def gradient(rows: int, columns: int) -> list[torch.Tensor]:
+    """The operands of ``backward``."""
     x, dy, w, b = (torch.randn(*s) for s in ((rows, columns), (rows, columns), (columns,), (columns,)))
     _, mean, rstd = torch.native_layer_norm(x, [columns], w, b, 1e-5)
-    args = (dy, x, mean, rstd, w, b)
-    module, _ = compiled(backward, *args)
-    assert kernels(module) == 2
-    results = run_module(module, list(args))
-    expected = backward(*(a.double() for a in args))
-    for result, wanted in zip(results, expected, strict=True):
+    return [dy, x, mean, rstd, w, b]
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Walks wherever that is possible: at sizes that the interpreter computes fast, it is mostly slower."""
+    monkeypatch.setattr(Fuser, "walk_estimates", lambda *_: (0.0, 1.0))
+
+
+def check(function, args: list[torch.Tensor], rule: str) -> None:
+    """Of the kernels of ``function``, the first reads each element once, as the tiling rule says, and another
+    one combines at most; results are as near to those of float64 as the order of float32 sums allows.
+    """
+    module, remarks = compiled(function, *args)
+    assert kernels(module) <= 2
+    assert rule in {r.rule for r in remarks.items if r.pass_name == "choose-tiling"}
+    results = run_module(module, args)
+    for result, wanted in zip(results, function(*(a.double() for a in args)), strict=True):
         assert (result.double() - wanted).norm() <= 3e-6 * wanted.norm()
 
 
-def test_row_means_and_column_variances_share_a_read():
-    x = torch.randn(2112, 256) + 3
-
-    def both(x):
-        return x.mean(1), x.var(0)
-
-    module, _ = compiled(both, x)
-    assert kernels(module) == 2
-    for result, wanted in zip(run_module(module, [x]), both(x.double()), strict=True):
-        assert (result.double() - wanted).norm() <= 3e-6 * wanted.norm()
-
-
-@pytest.mark.parametrize("shape", [(1024, 256), (2112, 128), (2112, 16384)], ids=["few", "narrow", "wide"])
-def test_kept_apart(shape):
-    _, remarks = compiled(lambda x: (x.sum(1), x.sum(0)), torch.empty(*shape), level="scheduled")
-    assert "reduction-dims" in {r.rule for r in remarks.items}
+@pytest.mark.parametrize(
+    ("rows", "columns", "rule"),
+    [
+        (7, 2048, "several-reductions"),
+        (127, 1500, "several-reductions"),
+        (509, 100, "several-reductions"),
+        (2111, 33, "several-reductions"),
+        (2112, 256, "warp-walks"),
+        (2163, 250, "several-reductions"),
+    ],
+)
+def test_layer_norm_backward_reads_its_inputs_once(rows, columns, rule, always):
+    check(backward, gradient(rows, columns), rule)
 
 
-def test_variances_of_a_prime_number_of_rows_are_kept_apart():
-    """Means and spreads of shares can be combined if all shares have equally many rows."""
-    _, remarks = compiled(lambda x: (x.sum(1), x.var(0)), torch.empty(2111, 256), level="scheduled")
-    assert "reduction-dims" in {r.rule for r in remarks.items}
+@pytest.mark.parametrize(
+    ("rows", "columns", "rule"),
+    [(2112, 256, "warp-walks"), (130, 40, "several-reductions"), (66, 5000, "several-reductions")],
+)
+def test_row_means_and_column_variances_share_a_read(rows, columns, rule, always):
+    check(means_and_variances, [torch.randn(rows, columns) + 3], rule)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "element"),
+    [
+        (backward, (8192, 8192), torch.bfloat16),
+        (backward, (8192, 33), torch.bfloat16),
+        (means_and_variances, (8192, 16384), torch.float32),
+    ],
+    ids=["wide", "narrow", "widest"],
+)
+def test_walks_do_not_spill(function, shape, element, always):
+    """The widest rows that may be visited again, and that may not; and rows of which 64 are a step."""
+    rows, columns = shape
+    sizes = [shape, shape, (rows, 1), (rows, 1), (columns,), (columns,)] if function is backward else [shape]
+    module, _ = compiled(function, *(torch.empty(*s, dtype=element) for s in sizes), level="planned")
+    walk = next(iter(kernel_sources(module).values()))
+    cubin = compile_ttir(walk.text, target=Target(90), num_warps=walk.num_warps, num_stages=walk.num_stages)
+    assert cubin.stack == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "why"),
+    [
+        (sums, (8192, 20000), "registers hold rows of at most 16384 elements, not of 20000"),
+        (lambda x: (x / x.sum(1, keepdim=True), x.sum(0)), (8192, 12288), "not of 12288"),
+        (means_and_variances, (2111, 256), "2111 rows have no equal shares"),
+        (lambda x: (x.cumsum(1), x.sum(0)), (2112, 256), "one of them scans"),
+        (lambda x: (x.sum(1), x.sum(0).square().sum()), (2112, 256), "whole sums"),
+    ],
+    ids=["long", "long and visited again", "unequal", "scan", "whole sums"],
+)
+def test_why_there_is_no_walk(function, shape, why):
+    _, remarks = compiled(function, torch.empty(*shape), level="scheduled")
+    said = [dict(r.numbers)["no_walk"] for r in remarks.items if r.rule == "reduction-dims"]
+    assert any(why in text for text in said), said
 
 
 def test_columns_that_points_wait_for_are_kept_apart():

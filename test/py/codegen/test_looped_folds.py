@@ -179,3 +179,36 @@ def test_whole_blocks_have_no_mask(columns: int, blocks: int) -> None:
     assert masked == (columns == 2047)
     behind = text[text.index("scf.yield") :]
     assert behind.count('"tt.load"') == (1 if blocks else 0)
+
+
+@pytest.mark.parametrize(("block", "columns"), [(4, 40), (8, 64), (1, 40), (32, 3)])
+def test_rows_and_columns_on_the_way_down(block: int, columns: int) -> None:
+    """A warp walks down 17 rows of each of 3 shares, several at a time: the last step has fewer, and lanes
+    behind the end of a row add nothing, neither to its sum nor to those of columns.
+    """
+    body = """load x[d0, d1, d2] -> v
+%w = arith.addf %v, %v : f32
+fold sum w[d2] -> m : f32
+%q = arith.subf %w, %m : f32
+fold sum q[d1] -> c : f32
+fold max v[d1] -> t : f32
+store q -> o[d0, d1, d2]
+store c -> b[d0, d2]
+store t -> e[d0, d2]"""
+    held = 1 << (columns - 1).bit_length()
+    axes = axis("d0", 1, "grid"), axis("d1", block, "looped"), axis("d2", held, "resident")
+    whole, each = tensor(3, 17, columns), tensor(3, columns)
+    case = Case(
+        {"d0": "3", "d1": "17", "d2": str(columns)},
+        {"x": whole},
+        {"o": whole, "b": each, "e": each},
+        body,
+        tile=tile(*axes, num_warps=1),
+    )
+    x = -1.0 - torch.rand(3, 17, columns, generator=torch.Generator().manual_seed(0))
+    centred, sums, largest = compare(case.text(), [x], ApplyTiling())
+    wide = 2 * x.double()
+    wide = wide - wide.sum(2, keepdim=True)
+    torch.testing.assert_close(centred.double(), wide, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(sums.double(), wide.sum(1), rtol=1e-5, atol=1e-5)
+    assert torch.equal(largest, x.amax(1))
