@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 from unittest import mock
 
@@ -25,7 +26,8 @@ import torch
 from torch import Tensor
 
 import fuse_mlir
-from fuse_mlir.compiler.analysis.tiling import slicing, walk_rules
+from fuse_mlir.compiler.analysis.kernel import shares
+from fuse_mlir.compiler.analysis.tiling import walk_rules
 from fuse_mlir.passes.helpers import fusing
 
 from .reference import float64_reference
@@ -84,6 +86,8 @@ CASES: tuple[tuple[str, int, int, torch.dtype], ...] = (
     *(("ln", rows, columns, B) for rows in (262144, 524288) for columns in (64, 128)),
     ("ln", 1000, 4096, F),
     ("ln", 16384, 4096, B),
+    ("ln", 9999, 8192, B),
+    ("mean-var", 8192, 8192, B),
     ("ln", 65536, 128, F),
     ("ln", 32768, 256, B),
     *(("rms", rows, 4096, B) for rows in (509, 1000, 2053)),
@@ -97,10 +101,6 @@ CASES: tuple[tuple[str, int, int, torch.dtype], ...] = (
     ("mean-var", 1024, 4096, B),
 )
 SMALL = (("ln", 40, 64, F), ("sums", 300, 48, F))
-
-#: Rows for each step of a warp that are tried where rows are short, by elements of a step.
-STEPS = (256, 1024)
-
 
 @dataclass
 class Estimates:
@@ -126,13 +126,18 @@ class Estimates:
 def variants(name: str, rows: int, columns: int) -> dict[str, Callable[[], Any]]:
     """Ways to compile a case: contexts by name, the first without a walk."""
     found: dict[str, Callable[[], Any]] = {"walk": contextlib.nullcontext}
-    if rows * columns < 1 << 22:
-        found["walk, shares of 4 KB"] = lambda: mock.patch.object(slicing, "SHARE_BYTES", 4096)
-    elif columns <= 512:
-        for step in STEPS:
-            found[f"walk, steps of {step}"] = lambda step=step: mock.patch.object(walk_rules, "_STEP", step)
-    if columns > 1024 and rows <= 16384:
-        found["walk, one program an SM"] = lambda: mock.patch.object(slicing, "OF_WARPS", 1)
+
+    def other(name: str, module: Any, attribute: str, value: Any) -> None:
+        found[name] = lambda: mock.patch.object(module, attribute, value)
+
+    if columns <= 1024:
+        other("shares of 16 KB", shares, "_WARP_BYTES", 1 << 14)
+        other("16 warps", shares, "_OF_ONE_WARP", 16)
+        other("steps of 2048", walk_rules, "_STEP", 2048)
+    else:
+        alone = columns > 4096
+        other("two programs" if alone else "one program", shares, "_ALONE" if alone else "_OF_WARPS", 2 if alone else 1)
+        other("shares of 3 rows", shares, "_ROWS", 3)
     return found
 
 
@@ -145,25 +150,26 @@ def measured(case: tuple[str, int, int, torch.dtype], device: torch.device, turn
         exact = function(*(a.double() for a in args))
     eager = function(*args)
     estimates = Estimates([])
-    calls, kernels, errors = {}, {}, {"eager": _errors(eager, exact)}
+    calls, made, errors = {}, {}, {"eager": _errors(eager, exact)}
     with turns.together():
         for way, context in {"apart": contextlib.nullcontext, **variants(name, rows, columns)}.items():
             graphs: list[Any] = []
-            torch._dynamo.reset()
+            own = FunctionType(function.__code__.replace(), globals(), way, None, function.__closure__)
             options = {"cache": False, "on_compiled": graphs.append}
-            compiled = torch.compile(function, backend=fuse_mlir.backend, options=options, dynamic=False)
-            with estimates.forced(way != "apart"), context():
+            compiled = torch.compile(own, backend=fuse_mlir.backend, options=options, dynamic=False)
+            with estimates.forced(way != "apart"), context():  # Dynamo knows functions by their code
                 found = compiled(*args)
             errors[way] = _errors(found, exact)
-            kernels[way] = graphs[0].launches_after
+            made[way] = graphs
             calls[way] = lambda compiled=compiled: compiled(*args)
         with turns.alone():
             times = measure(calls, stopwatch(device), samples=samples, seconds=1.5)
+    assert all(len(graphs) == 1 for graphs in made.values()), "compiled again where nothing is forced"
     return {
         "case": f"{name}_{rows}x{columns}",
         "dtype": str(element).removeprefix("torch."),
         "us": {way: [round(t.p10, 1), round(t.device, 1), round(t.p90, 1)] for way, t in times.items()},
-        "launches": kernels,
+        "launches": {way: graph.launches_after for way, [graph] in made.items()},
         "errors": errors,
         "estimates": estimates.found,
     }
@@ -177,68 +183,12 @@ def _errors(found: Sequence[Tensor], exact: Sequence[Tensor]) -> list[float]:
     ]
 
 
-def _norm(x, w, b, out):
-    out.copy_(torch.nn.functional.batch_norm(x, None, None, w, b, True))
-
-
-def _softmax(x, out):
-    out.copy_(x.softmax(-1))
-
-
-def _groups(x, w, b, out):
-    out.copy_(torch.nn.functional.silu(torch.nn.functional.group_norm(x, 32, w, b)))
-
-
-BATCHES = [
-    case
-    for element in (F, B)
-    for case in (
-        ("softmax", _softmax, 0, (512, 131072), (16, 32, 64, 128), element),
-        ("batch_norm", _norm, 1, (64, 256, 56, 56), (16, 32, 64, 128), element),
-        ("group_norm", _groups, 0, (32, 512, 64, 64), (2, 4, 8, 16), element),
-    )
-]
-
-
-def _batched(case, device, turns, samples):
-    name, function, dim, sizes, many, element = case
-    x = torch.randn(sizes, device=device).to(element)
-    out = torch.empty_like(x)
-    weights = [torch.ones(sizes[1], device=device).to(element) for _ in range(2)] if len(sizes) == 4 else []
-    calls, launches = {}, {}
-    with turns.together():
-        for size in (sizes[dim], *many):
-            graphs: list[Any] = []
-            torch._dynamo.reset()
-            options = {"cache": False, "on_compiled": graphs.append}
-            compiled = torch.compile(function, backend=fuse_mlir.backend, options=options, dynamic=False)
-            parts = list(zip(x.split(size, dim), out.split(size, dim), strict=True))
-            own = [w[:size] if dim == 1 else w for w in weights]
-
-            def call(compiled=compiled, parts=parts, own=own):
-                for a, o in parts:
-                    compiled(a, *own, o)
-
-            calls[str(size)] = torch.no_grad()(call)
-            calls[str(size)]()
-            launches[str(size)] = graphs[0].launches_after * len(parts)
-        with turns.alone():
-            times = measure(calls, stopwatch(device), samples=samples, seconds=1.5)
-    return {
-        "case": name,
-        "dtype": str(element),
-        "launches": launches,
-        "us": {k: [round(t.p10, 1), round(t.device, 1), round(t.p90, 1)] for k, t in times.items()},
-    }
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--batches", action="store_true")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--turns", help=argparse.SUPPRESS)
     parser.add_argument("--shard", default="0/1", help=argparse.SUPPRESS)
@@ -247,12 +197,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _in_processes(options.jobs, list(sys.argv[1:] if argv is None else argv))
     wanted = options.only.split(",") if options.only else list(FUNCTIONS)
     number, count = map(int, options.shard.split("/"))
-    cases: list[Any] = [c for c in (SMALL if options.small else CASES) if c[0] in wanted]
-    cases = [*(BATCHES if options.batches else ()), *cases][number::count]
+    cases = [c for c in (SMALL if options.small else CASES) if c[0] in wanted][number::count]
     turns = Turns(Path(options.turns) if options.turns else None)
     for case in cases:
-        run = _batched if callable(case[1]) else measured
-        print(json.dumps(run(case, torch.device(options.device), turns, options.samples)), flush=True)
+        print(json.dumps(measured(case, torch.device(options.device), turns, options.samples)), flush=True)
     return 0
 
 

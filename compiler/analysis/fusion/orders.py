@@ -13,7 +13,7 @@ from itertools import pairwise
 from ...index import Expr, const
 from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
-from ..kernel.shares import SHARE_BYTES, equal_shares
+from ..kernel.shares import equal_shares
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
 from .walk import Walk
@@ -49,7 +49,8 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
         return "what is reduced down the rows is a result of each row"
     if width is None:
         return "the length of a row is not a constant"
-    values = sums + (_VALUES_AGAIN if _visits_again(plan, row, column) else 1)
+    again = _visits_again(plan, row, column)
+    values = sums + (_VALUES_AGAIN if again else 1)
     most = min(t.limits.walked, t.limits.numbers // values // _ROUND * _ROUND)
     if width > most:
         return f"registers hold rows of at most {most} elements, not of {width}"
@@ -58,7 +59,7 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
         return f"{height} rows have no equal shares"
     if not _ends_with(plan, column):
         return "something needs whole sums of columns"
-    return Walk(height, width, read, 4 * sums * width)
+    return Walk(height, width, read, 4 * sums * width, again)
 
 
 def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> bool:
@@ -115,7 +116,7 @@ def _has_shares(t: FusionTrial, column: frozenset[str], row: int) -> bool:
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return False
-    most = min(t.limits.slices, max(1, math.prod(known) * row // SHARE_BYTES))
+    most = min(t.limits.slices, max(1, math.prod(known) * row // t.limits.share))
     return equal_shares(max(known), most) is not None
 
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power
-from ..kernel.shares import FEWEST, most_shares
+from ..kernel.shares import FEWEST, walk_shares
 
-#: Elements of a row that a warp holds by itself, and elements that a step of a walk takes: of a warp, and of a
-#: program of several warps.
-_WARP_ROW, _WARP_STEP, _STEP = 1024, 512, 4096
+#: Elements of a row that a warp holds by itself, and elements that a step of a walk takes: of a warp, and of
+#: a program of several warps.
+_WARP_ROW, _WARP_STEP, _STEP = 1024, 1024, 4096
 #: A step waits at least so long: the warps of a program meet to reduce its rows.
 _STEP_MICROSECONDS = 0.5
-#: Columns of a program that sums columns alone.
-_COLUMNS = 32
+#: Columns of a program that sums columns alone, and bytes of a slice of them.
+_COLUMNS, _SLICE_BYTES = 32, 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,23 @@ class Walk:
     """A kernel that walks.
 
     rows, width: its rows, and the elements of one.  read: bytes of an element, of what is read at all points.
-    sums: bytes of the sums of all columns.
+    sums: bytes of the sums of all columns.  again: points are visited again once their row is reduced.
     """
 
     rows: int
     width: int
     read: int
     sums: int
+    again: bool
 
     def microseconds(self, moved: int, hardware: Hardware) -> float:
         """The time of the walk, which moves ``moved`` bytes beside the parts of its sums, and of the kernel
-        that combines these."""
+        that combines these.
+        """
         alone = self.width <= _WARP_ROW
-        shares = most_shares(self.rows * self.width * self.read, alone, hardware)
+        shares = walk_shares(
+            self.rows, self.width, self.read, one_warp=alone, again=self.again, hardware=hardware
+        )
         if shares < FEWEST:
             shares = 1
         parts = shares * self.sums if shares > 1 else 0
@@ -50,18 +54,19 @@ class Walk:
     def apart(
         self, moved: Sequence[int], walks: Sequence["Walk | None"], saved: int, hardware: Hardware
     ) -> float:
-        """The time of two kernels, which move ``moved`` bytes, ``saved`` less together.  One of them may walk
-        already.  They share a launch where rows do not fill the chip.  The sums of many rows in few columns are
-        cut into slices, which a further kernel combines."""
+        """The time of two kernels, which move ``moved`` bytes, ``saved`` less together.
+
+        One of them may walk already.  They share a launch where rows do not fill the chip.  The sums of many
+        rows in few columns are cut into slices, which a further kernel combines.
+        """
         times = [
             _moving(bytes_, hardware) if walk is None else walk.microseconds(bytes_, hardware)
             for bytes_, walk in zip(moved, walks, strict=True)
         ]
         launches = int(self.rows >= hardware.full_grid)
         if self.sums > sum(walk.sums for walk in walks if walk is not None):
-            columns = min(_COLUMNS, self.width)
-            few = self.width < _COLUMNS * hardware.full_grid
-            launches += few and most_shares(self.rows * columns * self.read, True, hardware) >= FEWEST
+            block = self.rows * min(_COLUMNS, self.width) * self.read
+            launches += self.width < _COLUMNS * hardware.full_grid and block >= FEWEST * _SLICE_BYTES
         return sum(times) - _moving(saved, hardware) + hardware.launch * launches
 
 

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 
 from ...base.hardware import Hardware
 from ...index import Expr, const
-from ...ir.kernel import over
+from ...ir.kernel import Access, over
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
 from ..kernel.shape import KernelShape
-from ..kernel.shares import FEWEST, OF_ONE_WARP, OF_WARPS, SHARE_BYTES, equal_shares
+from ..kernel.shares import FEWEST, equal_shares, walk_shares
 from .product_rules import programs_of_products
 
-#: Programs for each multiprocessor that a split aims at where slices are all there is; more where slices also
-#: store what they compute at each point, as each of them has few loads in flight then.
-_MANY, _STORING = 8, 24
+#: A slice is at least this long, so that its reads pay for its start.
+_SLICE_BYTES = 16 * 1024
+#: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
+#: two where groups of rows are reduced, too; more where slices also store what they compute at each point, as
+#: each of them has few loads in flight then.
+_MANY, _FEW, _STORING = 8, 2, 24
 #: A slice of products sums at least so many: the first loads and the results take as long as some of them.
 _PRODUCT_POINTS = 512
 #: Rows that are enough to be shared by all programs, when rows and columns are reduced together.
@@ -64,12 +67,14 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         return None
     if {d for op in kernel.scans for d in over(op)} & set(crossed):
         return NotSliced("scan", f"a scan crosses {list(crossed)} too")
-    points = shape.points(crossed)
+    points, walks = shape.points(crossed), _walks(shape, crossed)
     if products:
         wanted = min(hardware.sm_count // programs, points // _PRODUCT_POINTS)
+    elif walks:
+        wanted = _walk_shares(shape, crossed, hardware)
     else:
         aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
-        wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // SHARE_BYTES)
+        wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // _SLICE_BYTES)
     if wanted < FEWEST:
         return NotSliced("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
     dim = _dim(shape, crossed, wanted)
@@ -88,8 +93,42 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
             return Slicing(dim, equal, const(whole // equal), True, crossed, reductions, programs)
     if any(REDUCTION_OPS[op.name].equal_slices for op in reductions):
         return NotSliced("uneven", f"the extent {extent} of {dim} has no divisor near {count}")
+    if walks and whole is not None:
+        length = -(-whole // count)
+        return Slicing(dim, -(-whole // length), const(length), False, crossed, reductions, programs)
     count = floor_power(count)
     return Slicing(dim, count, (extent + (count - 1)).floordiv(count), False, crossed, reductions, programs)
+
+
+def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
+    """Whether rows that lie together in memory are reduced, and columns over ``crossed``, and nothing else."""
+    main = shape.main_access
+    classes = [set(dims) for dims in shape.reduced_classes]
+    return (
+        len(classes) == 2
+        and set(crossed) in classes
+        and main is not None
+        and shape.contiguous_dim(main) in shape.reduced
+        and shape.contiguous_dim(main) not in crossed
+        and all(set(over(op)) in classes for op in shape.kernel.reductions)
+    )
+
+
+def _walk_shares(shape: KernelShape, crossed: tuple[str, ...], hardware: Hardware) -> int:
+    """Into how many shares the rows of a kernel that walks are cut."""
+    return walk_shares(
+        shape.points(crossed),
+        shape.points(tuple(d for d in shape.reduced if d not in crossed)),
+        max((shape.element_bytes(a) for a in shape.kernel.loads if _is_full(shape, a)), default=1),
+        one_warp=shape.walked is not None and set(shape.walked) == set(crossed),
+        again=_visits_again(shape, crossed),
+        hardware=hardware,
+    )
+
+
+def _is_full(shape: KernelShape, access: Access) -> bool:
+    """Whether an access runs over all reduced dims."""
+    return set(shape.reduced) <= shape.kernel.op_dims[access.op]
 
 
 def _worth_points(shape: KernelShape, crossed: tuple[str, ...], dim: str, wanted: int) -> bool:
@@ -100,7 +139,7 @@ def _worth_points(shape: KernelShape, crossed: tuple[str, ...], dim: str, wanted
     """
     few = shape.size(dim) < 2 * wanted
     others = set(crossed) - {dim}
-    long = shape.points(tuple(others)) * _bytes_per_point(shape, crossed) >= SHARE_BYTES
+    long = shape.points(tuple(others)) * _bytes_per_point(shape, crossed) >= _SLICE_BYTES
     return (
         few
         and long
@@ -127,8 +166,7 @@ def _reads_again_from_cache(shape: KernelShape, crossed: tuple[str, ...], hardwa
 def _programs_of_a_multiprocessor(shape: KernelShape, crossed: tuple[str, ...]) -> int:
     if len(shape.reduced_classes) == 1:
         return _STORING if _stores_at_points(shape, crossed) else _MANY
-    one_warp = shape.walked is not None and set(shape.walked) == set(crossed)
-    return OF_ONE_WARP if one_warp else OF_WARPS
+    return _FEW
 
 
 def _programs(shape: KernelShape) -> int:

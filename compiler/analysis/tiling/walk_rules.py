@@ -15,8 +15,8 @@ from .row_rules import ROW_ELEMENTS, both_ways, row_warps
 #: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
 #: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
 _WALK_STAGES, _WALK_WARPS = 3, 8
-#: Elements that a warp takes in each step where it holds several rows: 16 of a thread.
-_STEP = 512
+#: Elements that a warp takes in each step where it holds several rows: 32 of a thread.
+_STEP = 1024
 #: Most rows that a program holds together with the sums of their columns; more are walked through.
 _HELD_ROWS = 16
 

@@ -1,6 +1,5 @@
 """Row and column reductions in one kernel: when they fuse, and what they compute when tiled."""
 
-from unittest import mock
 
 import pytest
 import torch
