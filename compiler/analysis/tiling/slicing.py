@@ -71,7 +71,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     if products:
         wanted = min(hardware.sm_count // programs, points // _PRODUCT_POINTS)
     elif walks:
-        wanted = _walk_shares(shape, crossed, hardware)
+        wanted = _walk_shares(shape, crossed, programs, hardware) // programs
     else:
         aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
         wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // _SLICE_BYTES)
@@ -114,10 +114,12 @@ def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
     )
 
 
-def _walk_shares(shape: KernelShape, crossed: tuple[str, ...], hardware: Hardware) -> int:
-    """Into how many shares the rows of a kernel that walks are cut."""
+def _walk_shares(
+    shape: KernelShape, crossed: tuple[str, ...], programs: int, hardware: Hardware
+) -> int:
+    """Into how many shares the rows of a kernel that walks are cut, those of all its programs together."""
     return walk_shares(
-        shape.points(crossed),
+        shape.points(crossed) * programs,
         shape.points(tuple(d for d in shape.reduced if d not in crossed)),
         max((shape.element_bytes(a) for a in shape.kernel.loads if _is_full(shape, a)), default=1),
         one_warp=shape.walked is not None and set(shape.walked) == set(crossed),
