@@ -102,6 +102,7 @@ CASES: tuple[tuple[str, int, int, torch.dtype], ...] = (
 )
 SMALL = (("ln", 40, 64, F), ("sums", 300, 48, F))
 
+
 @dataclass
 class Estimates:
     """Microseconds of one kernel and of two, each time that a pass asked."""
@@ -136,7 +137,12 @@ def variants(name: str, rows: int, columns: int) -> dict[str, Callable[[], Any]]
         other("steps of 2048", walk_rules, "_STEP", 2048)
     else:
         alone = columns > 4096
-        other("two programs" if alone else "one program", shares, "_ALONE" if alone else "_OF_WARPS", 2 if alone else 1)
+        other(
+            "two programs" if alone else "one program",
+            shares,
+            "_ALONE" if alone else "_OF_WARPS",
+            2 if alone else 1,
+        )
         other("shares of 3 rows", shares, "_ROWS", 3)
     return found
 

@@ -24,7 +24,8 @@ RULE_NAMES = {
     "too-long-row": "a reduction of few long rows with a kernel that needs its result at every point",
     "uneven": "a tensor to store that varies along only some of the parallel dims",
     "recompute": "operations that run again at more points and take longer than the saved traffic",
-    "slower": "cheap operations that run again at so many points that the estimate of the merge is negative",
+    "slower": "cheap operations that run again at so many points that the estimate of the merge is negative; "
+    "and row and column sums in one walk, where two kernels are estimated to be faster",
     "order": "a storage that one kernel overwrites and another reads at other points, or later",
     "little-shared": "readers of a tensor that is small beside what each moves (fuse-horizontal only)",
     "measured": "groups that were measured to be faster apart, or of which a kernel spills or does not "

@@ -3,8 +3,9 @@ make no merge whose estimate is negative.
 
 Bytes are saved that one group wrote and the other read, or that both read.  A launch is saved.  Operations
 that run at more points than before cost time: the rule ``recompute`` counts them, and the rule ``slower``
-compares whole kernels by ``kernel_microseconds``.  Rules cover what the estimate does not see: programs that
-would idle (``lost-parallelism``, ``too-long-row``) and registers (``size``).
+compares whole kernels by ``kernel_microseconds``; ``walk.py`` estimates row and column sums in one kernel.
+Rules cover what the estimates do not see: programs that would idle (``lost-parallelism``, ``too-long-row``)
+and registers (``size``).
 """
 
 from dataclasses import dataclass

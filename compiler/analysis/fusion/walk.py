@@ -19,6 +19,8 @@ _WARP_ROW, _WARP_STEP, _STEP = 1024, 1024, 4096
 _STEP_MICROSECONDS = 0.5
 #: Columns of a program that sums columns alone, and bytes of a slice of them.
 _COLUMNS, _SLICE_BYTES = 32, 16 * 1024
+#: Bytes of a share's sum of a column.
+_PART_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -43,31 +45,37 @@ class Walk:
         shares = walk_shares(
             self.rows, self.width, self.read, one_warp=alone, again=self.again, hardware=hardware
         )
-        if shares < FEWEST:
-            shares = 1
-        parts = shares * self.sums if shares > 1 else 0
+        if shares < FEWEST:  # one program walks through all rows
+            shares, parts, launches = 1, 0, 0
+        else:
+            parts, launches = shares * self.sums, self._column_kernels(shares, _PART_BYTES, hardware)
         at_once = max(1, (_WARP_STEP if alone else _STEP) // ceil_power(self.width))
         steps = -(-self.rows // (shares * at_once))
         walk = max(_moving(moved + parts, hardware), steps * _STEP_MICROSECONDS)
-        return walk + (hardware.launch if parts else 0) + _moving(parts, hardware)
+        return walk + _moving(parts, hardware) + hardware.launch * launches
 
     def apart(
         self, moved: Sequence[int], walks: Sequence["Walk | None"], saved: int, hardware: Hardware
     ) -> float:
         """The time of two kernels, which move ``moved`` bytes, ``saved`` less together.
 
-        One of them may walk already.  They share a launch where rows do not fill the chip.  The sums of many
-        rows in few columns are cut into slices, which a further kernel combines.
+        One of them may walk already.  They share a launch where rows do not fill the chip.
         """
         times = [
             _moving(bytes_, hardware) if walk is None else walk.microseconds(bytes_, hardware)
             for bytes_, walk in zip(moved, walks, strict=True)
         ]
-        launches = int(self.rows >= hardware.full_grid)
+        launches = int(self.rows > hardware.full_grid)
         if self.sums > sum(walk.sums for walk in walks if walk is not None):
-            block = self.rows * min(_COLUMNS, self.width) * self.read
-            launches += self.width < _COLUMNS * hardware.full_grid and block >= FEWEST * _SLICE_BYTES
+            launches += self._column_kernels(self.rows, self.read, hardware) - 1
         return sum(times) - _moving(saved, hardware) + hardware.launch * launches
+
+    def _column_kernels(self, rows: int, element: int, hardware: Hardware) -> int:
+        """How many kernels sum the columns of so many rows of elements of so many bytes: two where one would
+        have few programs with long columns (``split-reductions``).
+        """
+        long = rows * min(_COLUMNS, self.width) * element >= FEWEST * _SLICE_BYTES
+        return 2 if long and self.width < _COLUMNS * hardware.full_grid else 1
 
 
 def _moving(moved: int, hardware: Hardware) -> float:

@@ -101,7 +101,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
 
 
 def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
-    """Whether rows that lie together in memory are reduced, and columns over ``crossed``, and nothing else."""
+    """Whether rows are reduced that lie together in memory, and columns over ``crossed``, and nothing else."""
     main = shape.main_access
     classes = [set(dims) for dims in shape.reduced_classes]
     return (
@@ -114,9 +114,7 @@ def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
     )
 
 
-def _walk_shares(
-    shape: KernelShape, crossed: tuple[str, ...], programs: int, hardware: Hardware
-) -> int:
+def _walk_shares(shape: KernelShape, crossed: tuple[str, ...], programs: int, hardware: Hardware) -> int:
     """Into how many shares the rows of a kernel that walks are cut, those of all its programs together."""
     return walk_shares(
         shape.points(crossed) * programs,
