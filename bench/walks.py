@@ -1,4 +1,4 @@
-"""Measures row and column reductions of one matrix in one kernel and in two: `python -m fuse_mlir.bench.walks`.
+"""Row and column reductions of one matrix in one kernel and in two: `python -m fuse_mlir.bench.walks`.
 
 A kernel that *walks* reads the matrix once and stores parts of the columns' sums (`analysis/fusion/walk.py`).
 For each case, the graph is compiled with and without a walk, whatever the estimate says; both are checked
@@ -26,9 +26,9 @@ import torch
 from torch import Tensor
 
 import fuse_mlir
+from fuse_mlir.compiler.analysis.fusion.walk import Walk
 from fuse_mlir.compiler.analysis.kernel import shares
 from fuse_mlir.compiler.analysis.tiling import walk_rules
-from fuse_mlir.passes.helpers import fusing
 
 from .reference import float64_reference
 from .timing import measure, stopwatch
@@ -112,15 +112,13 @@ class Estimates:
     @contextlib.contextmanager
     def forced(self, walk: bool) -> Iterator[None]:
         """Inside, every walk that can be merged is, or none."""
-        real = fusing.Fuser.walk_estimates
 
-        def decided(*asked: Any) -> tuple[float, float]:
-            together, apart = real(*asked)
-            if walk:
+        def pays(_: Walk, together: float, apart: float, further: bool) -> bool:
+            if walk and not further:
                 self.found.append((round(together, 2), round(apart, 2)))
-            return (0.0, 1.0) if walk else (1.0, 0.0)
+            return walk
 
-        with mock.patch.object(fusing.Fuser, "walk_estimates", decided):
+        with mock.patch.object(Walk, "pays", pays):
             yield
 
 
@@ -132,18 +130,12 @@ def variants(name: str, rows: int, columns: int) -> dict[str, Callable[[], Any]]
         found[name] = lambda: mock.patch.object(module, attribute, value)
 
     if columns <= 1024:
-        other("shares of 16 KB", shares, "_WARP_BYTES", 1 << 14)
+        other("shares of 4 KB", shares, "_BYTES", 1 << 12)
         other("16 warps", shares, "_OF_ONE_WARP", 16)
-        other("steps of 2048", walk_rules, "_STEP", 2048)
+        other("steps of 512", walk_rules, "_STEP", 512)
     else:
-        alone = columns > 4096
-        other(
-            "two programs" if alone else "one program",
-            shares,
-            "_ALONE" if alone else "_OF_WARPS",
-            2 if alone else 1,
-        )
-        other("shares of 3 rows", shares, "_ROWS", 3)
+        other("one program", shares, "_OF_WARPS", 1)
+        other("two programs", shares, "_ALONE", 2)
     return found
 
 

@@ -5,7 +5,7 @@ Not a pass.
 """
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -160,16 +160,17 @@ class Fuser:
 
     def _slower_walk(self, a: int, b: int, walk: Walk) -> Refusal | None:
         """The rule ``slower`` for two groups that would sum rows and columns in one walk."""
-        together, apart = self.walk_estimates(a, b, walk)
-        if together <= apart:
+        walks = [walk_of_group(self.graph, group, self.limits) for group in (a, b)]
+        together, apart = self._walk_estimates(a, b, walk, walks)
+        if walk.pays(together, apart, any(walks)):
             return None
         message = (
-            "parts of the sums of columns would be stored and combined, which takes longer: keep them apart"
+            "one walk over rows, with parts of the sums of columns, is not clearly faster: keep them apart"
         )
         return Refusal("slower", message, _figures(together, apart))
 
-    def walk_estimates(self, a: int, b: int, walk: Walk) -> tuple[float, float]:
-        """Microseconds of one kernel that walks, and of two groups of which at most one does.
+    def _walk_estimates(self, a: int, b: int, walk: Walk, walks: Sequence[Walk | None]) -> tuple[float, float]:
+        """Microseconds of one kernel that walks, and of two groups.  walks: those of the groups, if any.
 
         Apart, what one makes for the other alone may be stored, or computed again of what the first one
         reads: the cheaper of the two counts.
@@ -180,7 +181,6 @@ class Fuser:
         one, other = graph.contents(a), graph.contents(b)
         again = sum(map(graph.bytes_of, (one.read | other.read) - one.made - other.made))
         saved = max(0, 2 * passed - again)
-        walks = [walk_of_group(graph, group, self.limits) for group in (a, b)]
         together = walk.microseconds(graph.moved_bytes(a, b), hardware)
         return together, walk.apart(moved, walks, saved, hardware)
 

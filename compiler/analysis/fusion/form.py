@@ -39,7 +39,6 @@ class Limits:
     walked:         most elements of a row in a kernel that walks.
     numbers:        most numbers that a program of such a kernel holds: of each element of a row, the sums of
                     its column and one more, or four where it is visited again once the row is reduced.
-    slices, share:  most slices of rows in such a kernel (two programs each SM), and bytes of one at least.
     block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
                     rows or columns, and of others.
     columns:        most columns of products that a program holds, because something reduces along them.
@@ -59,8 +58,6 @@ class Limits:
     held: int = 8192
     walked: int = 16384
     numbers: int = 6 * 8192
-    slices: int = 264
-    share: int = 16 << 10
     columns: int = 512
     many: int = 4096
     depth: int = 256

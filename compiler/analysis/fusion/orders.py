@@ -6,10 +6,10 @@ example is the backward pass of layer norm: dx needs sums along rows, the gradie
 sums along columns.
 """
 
-import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from ...base.hardware import hardware_named
 from ...index import Expr, const
 from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
@@ -18,6 +18,8 @@ from .form import FusionTrial
 from .plan import FusionPlan, Instance
 from .walk import Walk
 
+#: The limits of the rules are those of an H200 for every GPU.
+_H200 = hardware_named("h200")
 #: Values of each element that a walk keeps until its row is reduced, where it is visited again.
 _VALUES_AGAIN = 4
 #: Elements of a row that threads hold are multiples of so many: a vector of each thread of 16 warps.
@@ -49,17 +51,14 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
         return "what is reduced down the rows is a result of each row"
     if width is None:
         return "the length of a row is not a constant"
-    again = _visits_again(plan, row, column)
-    values = sums + (_VALUES_AGAIN if again else 1)
+    values = sums + (_VALUES_AGAIN if _visits_again(plan, row, column) else 1)
     most = min(t.limits.walked, t.limits.numbers // values // _ROUND * _ROUND)
     if width > most:
         return f"registers hold rows of at most {most} elements, not of {width}"
-    read = _read_bytes(t, one | other)
-    if not _has_shares(t, column, width * read):
+    walk = Walk(height, width, _read_bytes(t, one | other), 4 * sums * width)
+    if not _has_shares(t, column, walk.shares(_H200)):
         return f"{height} rows have no equal shares"
-    if not _ends_with(plan, column):
-        return "something needs whole sums of columns"
-    return Walk(height, width, read, 4 * sums * width, again)
+    return walk if _ends_with(plan, column) else "something needs whole sums of columns"
 
 
 def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> bool:
@@ -98,9 +97,9 @@ def _sums(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> int:
     )
 
 
-def _has_shares(t: FusionTrial, column: frozenset[str], row: int) -> bool:
-    """Whether rows of ``row`` bytes can be shared among programs: into equal shares, where one of their
-    reductions needs that.
+def _has_shares(t: FusionTrial, column: frozenset[str], wanted: int) -> bool:
+    """Whether rows can be shared among programs: into equal shares, about as many as ``wanted``, where one of
+    their reductions needs that.
 
     It needs that if its results for unequal shares cannot be combined (``fuse.welford``).
     """
@@ -114,10 +113,7 @@ def _has_shares(t: FusionTrial, column: frozenset[str], row: int) -> bool:
         return True
     sizes = [plan.extents[d].constant for d in column]
     known = [size for size in sizes if size is not None]
-    if len(known) < len(sizes):
-        return False
-    most = min(t.limits.slices, max(1, math.prod(known) * row // t.limits.share))
-    return equal_shares(max(known), most) is not None
+    return len(known) == len(sizes) and equal_shares(max(known), max(1, wanted)) is not None
 
 
 def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bool:

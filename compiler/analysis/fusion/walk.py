@@ -17,6 +17,11 @@ from ..kernel.shares import FEWEST, walk_shares
 _WARP_ROW, _WARP_STEP, _STEP = 1024, 1024, 4096
 #: A step waits at least so long: the warps of a program meet to reduce its rows.
 _STEP_MICROSECONDS = 0.5
+#: Fewest rows, and fewest and most elements of one, of walks that were always faster.
+_SURE_ROWS, _SURE_WIDTHS = 2048, (256, 8192)
+#: Elsewhere a walk has to take this part of what two kernels take: of kernels that take a few microseconds,
+#: the estimate is no better ("Walks beside two kernels" in ``docs/performance/history.md``).
+_CLEARLY = 0.7
 #: Columns of a program that sums columns alone, and bytes of a slice of them.
 _COLUMNS, _SLICE_BYTES = 32, 16 * 1024
 #: Bytes of a share's sum of a column.
@@ -28,28 +33,43 @@ class Walk:
     """A kernel that walks.
 
     rows, width: its rows, and the elements of one.  read: bytes of an element, of what is read at all points.
-    sums: bytes of the sums of all columns.  again: points are visited again once their row is reduced.
+    sums: bytes of the sums of all columns.
     """
 
     rows: int
     width: int
     read: int
     sums: int
-    again: bool
+
+    @property
+    def _of_one_warp(self) -> bool:
+        return self.width <= _WARP_ROW
+
+    def shares(self, hardware: Hardware) -> int:
+        """How many shares the rows are cut into, if their number allows it."""
+        return walk_shares(self.rows, self.width, self.read, one_warp=self._of_one_warp, hardware=hardware)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether a walk was faster wherever it was measured, so that no estimate is asked."""
+        return self.rows >= _SURE_ROWS and _SURE_WIDTHS[0] <= self.width <= _SURE_WIDTHS[1]
+
+    def pays(self, together: float, apart: float, further: bool) -> bool:
+        """Whether the walk is clearly estimated to be faster than two kernels.  further: one of these walks
+        already, and the other one's sums cost it little.
+        """
+        return self.is_sure or together <= apart * (1.0 if further else _CLEARLY)
 
     def microseconds(self, moved: int, hardware: Hardware) -> float:
         """The time of the walk, which moves ``moved`` bytes beside the parts of its sums, and of the kernel
         that combines these.
         """
-        alone = self.width <= _WARP_ROW
-        shares = walk_shares(
-            self.rows, self.width, self.read, one_warp=alone, again=self.again, hardware=hardware
-        )
+        shares = self.shares(hardware)
         if shares < FEWEST:  # one program walks through all rows
             shares, parts, launches = 1, 0, 0
         else:
             parts, launches = shares * self.sums, self._column_kernels(shares, _PART_BYTES, hardware)
-        at_once = max(1, (_WARP_STEP if alone else _STEP) // ceil_power(self.width))
+        at_once = max(1, (_WARP_STEP if self._of_one_warp else _STEP) // ceil_power(self.width))
         steps = -(-self.rows // (shares * at_once))
         walk = max(_moving(moved + parts, hardware), steps * _STEP_MICROSECONDS)
         return walk + _moving(parts, hardware) + hardware.launch * launches

@@ -101,7 +101,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
 
 
 def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
-    """Whether rows are reduced that lie together in memory, and columns over ``crossed``, and nothing else."""
+    """Whether rows that lie together in memory and columns over ``crossed`` are reduced, and nothing else."""
     main = shape.main_access
     classes = [set(dims) for dims in shape.reduced_classes]
     return (
@@ -121,7 +121,6 @@ def _walk_shares(shape: KernelShape, crossed: tuple[str, ...], programs: int, ha
         shape.points(tuple(d for d in shape.reduced if d not in crossed)),
         max((shape.element_bytes(a) for a in shape.kernel.loads if _is_full(shape, a)), default=1),
         one_warp=shape.walked is not None and set(shape.walked) == set(crossed),
-        again=_visits_again(shape, crossed),
         hardware=hardware,
     )
 

@@ -15,10 +15,11 @@ from .row_rules import ROW_ELEMENTS, both_ways, row_warps
 #: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
 #: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
 _WALK_STAGES, _WALK_WARPS = 3, 8
-#: Elements that a warp takes in each step where it holds several rows: 32 of a thread.
-_STEP = 1024
-#: Most rows that a program holds together with the sums of their columns; more are walked through.
-_HELD_ROWS = 16
+#: Elements that a warp takes in each step where rows are at most so short: 32 of a thread.
+_STEP, _SHORT = 1024, 256
+#: Most rows that a program holds together with the sums of their columns, where they have more elements than
+#: a step; more are walked through.
+_HELD_ROWS, _HELD = 16, 4096
 
 
 def warp_walks(shape: KernelShape, hardware: Hardware) -> Tile | None:
@@ -32,7 +33,7 @@ def warp_walks(shape: KernelShape, hardware: Hardware) -> Tile | None:
         return None
     [held] = [dims for dims in shape.reduced_classes if dims != walked]
     row = Axis(held, ceil_power(shape.bound(held) or 1), "resident")
-    rows = max(1, _STEP // row.block)
+    rows = _STEP // row.block if row.block <= _SHORT else 1
     while rows > 1 and rows * row.block // hardware.warp * shape.live_values > LARGE_REGISTERS:
         rows //= 2
     stages = _walk_stages(shape, rows * row.block, hardware)
@@ -60,7 +61,7 @@ def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
     axes = [Axis(dims, block, "resident") for dims, block in zip(classes, blocks, strict=True)]
     if looped is not None:
         walked = classes[looped]
-        block = max(1, min(4096 // held, ceil_power(max(1, shape.points(walked)))))
+        block = max(1, min(_HELD // held, ceil_power(max(1, shape.points(walked)))))
         axes[looped] = Axis(walked, block, "looped")
     elements = math.prod(axis.block for axis in axes)
     # at most 8 warps while a thread holds few elements: one program loads while the other's warps meet
@@ -90,7 +91,7 @@ def _looped_class(shape: KernelShape) -> int | None:
         return unbounded[0]
     total = math.prod(ceil_power(b or 0) for b in bounds)
     along = shape.contiguous_dim(shape.main_access) if shape.main_access is not None else None
-    if total <= ROW_ELEMENTS // 2 and not _many_rows(shape, along):
+    if total <= _HELD or (total <= ROW_ELEMENTS // 2 and not _many_rows(shape, along)):
         return None
     fits = {
         i: along not in c and total // ceil_power(bounds[i] or 1) <= ROW_ELEMENTS // 2
