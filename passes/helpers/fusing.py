@@ -161,7 +161,7 @@ class Fuser:
     def _slower_walk(self, a: int, b: int, walk: Walk) -> Refusal | None:
         """The rule ``slower`` for two groups that would sum rows and columns in one walk."""
         walks = [walk_of_group(self.graph, group, self.limits) for group in (a, b)]
-        together, apart = self._walk_estimates(a, b, walk, walks)
+        together, apart = self._estimates(a, b, walk, walks)
         if walk.pays(together, apart, any(walks)):
             return None
         message = (
@@ -169,7 +169,7 @@ class Fuser:
         )
         return Refusal("slower", message, _figures(together, apart))
 
-    def _walk_estimates(self, a: int, b: int, walk: Walk, walks: Sequence[Walk | None]) -> tuple[float, float]:
+    def _estimates(self, a: int, b: int, walk: Walk, walks: Sequence[Walk | None]) -> tuple[float, float]:
         """Microseconds of one kernel that walks, and of two groups.  walks: those of the groups, if any.
 
         Apart, what one makes for the other alone may be stored, or computed again of what the first one

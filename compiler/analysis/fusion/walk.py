@@ -22,10 +22,6 @@ _SURE_ROWS, _SURE_WIDTHS = 2048, (256, 8192)
 #: Elsewhere a walk has to take this part of what two kernels take: of kernels that take a few microseconds,
 #: the estimate is no better ("Walks beside two kernels" in ``docs/performance/history.md``).
 _CLEARLY = 0.7
-#: Columns of a program that sums columns alone, and bytes of a slice of them.
-_COLUMNS, _SLICE_BYTES = 32, 16 * 1024
-#: Bytes of a share's sum of a column.
-_PART_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -65,14 +61,13 @@ class Walk:
         that combines these.
         """
         shares = self.shares(hardware)
-        if shares < FEWEST:  # one program walks through all rows
-            shares, parts, launches = 1, 0, 0
-        else:
-            parts, launches = shares * self.sums, self._column_kernels(shares, _PART_BYTES, hardware)
+        if shares < FEWEST:
+            shares = 1  # one program walks through all rows
+        parts = shares * self.sums if shares > 1 else 0
         at_once = max(1, (_WARP_STEP if self._of_one_warp else _STEP) // ceil_power(self.width))
         steps = -(-self.rows // (shares * at_once))
         walk = max(_moving(moved + parts, hardware), steps * _STEP_MICROSECONDS)
-        return walk + _moving(parts, hardware) + hardware.launch * launches
+        return walk + _moving(parts, hardware) + (hardware.launch if parts else 0.0)
 
     def apart(
         self, moved: Sequence[int], walks: Sequence["Walk | None"], saved: int, hardware: Hardware
@@ -85,17 +80,8 @@ class Walk:
             _moving(bytes_, hardware) if walk is None else walk.microseconds(bytes_, hardware)
             for bytes_, walk in zip(moved, walks, strict=True)
         ]
-        launches = int(self.rows > hardware.full_grid)
-        if self.sums > sum(walk.sums for walk in walks if walk is not None):
-            launches += self._column_kernels(self.rows, self.read, hardware) - 1
-        return sum(times) - _moving(saved, hardware) + hardware.launch * launches
-
-    def _column_kernels(self, rows: int, element: int, hardware: Hardware) -> int:
-        """How many kernels sum the columns of so many rows of elements of so many bytes: two where one would
-        have few programs with long columns (``split-reductions``).
-        """
-        long = rows * min(_COLUMNS, self.width) * element >= FEWEST * _SLICE_BYTES
-        return 2 if long and self.width < _COLUMNS * hardware.full_grid else 1
+        launch = hardware.launch if self.rows > hardware.full_grid else 0.0
+        return sum(times) - _moving(saved, hardware) + launch
 
 
 def _moving(moved: int, hardware: Hardware) -> float:

@@ -14,8 +14,8 @@ FEWEST = 3
 _OF_ONE_WARP, _OF_WARPS, _ALONE = 8, 2, 1
 #: A row with more elements takes so many warps.
 _WIDE = 8192
-#: Bytes that a share reads at least, so that its reads pay for its start; fewer of a warp where there would not
-#: be two for each multiprocessor.
+#: Bytes that a share reads at least, so that its reads pay for its start; fewer of a warp where there would
+#: not be two for each multiprocessor.
 _BYTES, _FEW_BYTES = 16 * 1024, 4 * 1024
 #: Rows of a share at least: each share writes a sum of every column.  Of a warp; and of several warps, where
 #: a row has at most so many elements.

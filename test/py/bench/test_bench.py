@@ -1,5 +1,6 @@
 """The benchmark's command on the CPU: suites, shards, command lines; that a wrong answer fails the run."""
 
+import json
 import time
 from collections import Counter
 from importlib import metadata
@@ -10,7 +11,7 @@ import torch
 from bench_runs import bench
 from torch._dynamo.backends.common import aot_autograd
 
-from fuse_mlir.bench import accuracy, library_ops, run
+from fuse_mlir.bench import accuracy, library_ops, run, walks
 from fuse_mlir.bench.backends import BACKENDS, Spec
 
 
@@ -210,3 +211,10 @@ def test_what_library_ops_take_over_is_timed(capsys):
     torch.testing.assert_close(forms["with relu"](), forms["addmm"]().relu())
     forms = library_ops.attention_calls(2, 3, 16, 8, torch.device("cpu"))
     torch.testing.assert_close(forms["strided mask"](), forms["contiguous mask"]())
+
+
+def test_walks_are_timed_beside_two_kernels(capsys):
+    assert walks.main(["--small", "--only", "sums", "--samples", "1", "--device", "cpu"]) == 0
+    [record] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert record["launches"]["apart"] == 2 and record["launches"]["walk"] == 1
+    assert {"apart", "walk"} <= record["us"].keys() and len(record["estimates"][0]) == 2
