@@ -5,6 +5,8 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fuse_mlir.compiler.analysis.fusion.walk import Walk
+from fuse_mlir.compiler.analysis.kernel.shares import equal_shares, walk_shares
+from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
@@ -16,6 +18,8 @@ from fuse_mlir.compiler.runtime.kernels.cubin import Target
 from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
+
+H200 = hardware_named("h200")
 
 
 def compiled(function, *args, level: str = "tiled") -> tuple[ir.Module, Remarks]:
@@ -106,6 +110,67 @@ def test_walks_do_not_spill(function, shape, element, always):
     walk = next(iter(kernel_sources(module).values()))
     cubin = compile_ttir(walk.text, target=Target(90), num_warps=walk.num_warps, num_stages=walk.num_stages)
     assert cubin.stack == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "one_warp", "shares"),
+    [
+        (16384, 4096, False, 264),
+        (2047, 4096, False, 264),
+        (1000, 4096, False, 132),
+        (2047, 8192, False, 132),
+        (16384, 8192, False, 264),
+        (8192, 16384, False, 132),
+        (127, 4096, False, 63),
+        (32768, 768, True, 1056),
+        (4096, 768, True, 384),
+        (2047, 768, True, 511),
+        (8192, 200, True, 800),
+        (100, 40, True, 1),
+    ],
+)
+def test_shares_of_rows(rows, width, one_warp, shares):
+    """Of 16-bit elements on an H200, as they were measured to be fastest."""
+    assert walk_shares(rows, width, 2, one_warp=one_warp, hardware=H200) == shares
+
+
+def test_shares_are_equal_where_a_number_near_the_wanted_one_divides_the_rows():
+    assert [equal_shares(rows, 132) for rows in (8192, 1000, 132, 2053, 2 * 2053)] == [
+        128,
+        125,
+        132,
+        None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "walks"),
+    [(127, 4096, False), (1000, 4096, True), (8192, 64, False), (65536, 64, True)],
+)
+def test_the_estimate_decides_of_few_and_of_narrow_rows(rows, columns, walks):
+    """As was measured, of 16 bits on an H200."""
+    sizes = [(rows, columns), (rows, columns), (rows, 1), (rows, 1), (columns,), (columns,)]
+    module, remarks = compiled(
+        backward, *(torch.empty(*s, dtype=torch.bfloat16) for s in sizes), level="scheduled"
+    )
+    assert (kernels(module) == 1) == walks
+    refused = [dict(r.numbers) for r in remarks.items if r.rule == "slower"]
+    assert bool(refused) != walks
+    assert all({"us_together", "us_apart"} <= numbers.keys() for numbers in refused)
+
+
+def test_sums_beside_a_walk_join_it_where_that_is_no_slower():
+    walk = Walk(1000, 4096, 2, 2 * 4 * 4096)
+    assert walk.pays(10.0, 10.0, further=True) and not walk.pays(8.0, 10.0, further=False)
+    one = Walk(1000, 4096, 2, 4 * 4096)
+    matrix = 2 * 1000 * 4096
+    alone = one.microseconds(3 * matrix, H200)
+    moving = matrix / (H200.bandwidth * 1e3)
+    assert walk.apart([3 * matrix, matrix], [one, None], 0, H200) == pytest.approx(
+        alone + moving + H200.launch
+    )
+    assert walk.microseconds(3 * matrix, H200) > alone
 
 
 @pytest.mark.parametrize(

@@ -410,6 +410,21 @@ MORE = {
         matrix(16, 768, ROWS_AND_COLUMNS),
         "d0 resident 16, d1 resident 1024; 16 warps, 1 stages",
     ),
+    "shares of short rows: a warp takes sixteen at a time": (
+        "warp-walks",
+        replace(
+            SLICES,
+            dims={"d0": "1024", "d1": "512", "d2": "64"},
+            inputs={"x": tensor(1024, 512, 64)},
+            outputs={"o": tensor(1024, 512, 64), "b": tensor(1024, 64)},
+        ),
+        "d0 grid 1, d1 looped 16, d2 resident 64; 1 warps, 3 stages",
+    ),
+    "many short rows beside columns: more than a program holds": (
+        "several-reductions",
+        matrix(256, 64, ROWS_AND_COLUMNS),
+        "d0 looped 64, d1 resident 64; 8 warps, 3 stages",
+    ),
     "a long row whose points are counted, of whole blocks": (
         "long-row-read-again",
         matrix(4096, 32768, CENTRED_ROWS, "bf16"),
