@@ -6,38 +6,38 @@
 
 // HARDWARE: fuse-horizontal: unknown hardware 'abacus': expected one of h200, h100, a100, generic
 
-// Fewer rows than 2048, of which each program holds four.
+// Fewer rows than 2048, but so wide that a second read would take longer than the sums of the shares.
 // CHECK-LABEL: func.func @main
 // CHECK: call @rows({{.*}}) {fuse.group = 0 : i64}
 // CHECK: call @columns({{.*}}) {fuse.group = 0 : i64}
 // REMARK: passed: fuse-horizontal: fused, {{.*}}[rows + columns]
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<1000x8192xbf16>) -> (tensor<1000xf32>, tensor<8192xf32>) {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>
-    %p = "fuse.empty"() {syms = []} : () -> tensor<8192xf32>
-    %a = call @rows(%x, %o) : (tensor<1000x8192xbf16>, tensor<1000xf32>) -> tensor<1000xf32>
-    %b = call @columns(%x, %p) : (tensor<1000x8192xbf16>, tensor<8192xf32>) -> tensor<8192xf32>
-    return %a, %b : tensor<1000xf32>, tensor<8192xf32>
+  func.func @main(%x: tensor<1999x12288xbf16>) -> (tensor<1999xf32>, tensor<12288xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<1999xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<12288xf32>
+    %a = call @rows(%x, %o) : (tensor<1999x12288xbf16>, tensor<1999xf32>) -> tensor<1999xf32>
+    %b = call @columns(%x, %p) : (tensor<1999x12288xbf16>, tensor<12288xf32>) -> tensor<12288xf32>
+    return %a, %b : tensor<1999xf32>, tensor<12288xf32>
   }
-  func.func private @rows(%x: tensor<1000x8192xbf16>, %o: tensor<1000xf32>) -> tensor<1000xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "1000", d1 = "8192"}, fuse.ties = array<i64: 1>} {
+  func.func private @rows(%x: tensor<1999x12288xbf16>, %o: tensor<1999xf32>) -> tensor<1999xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1999", d1 = "12288"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1000x8192xbf16>, i1, bf16) -> bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1999x12288xbf16>, i1, bf16) -> bf16
     %w = arith.extf %v : bf16 to f32
     %s = "fuse.reduce"(%w) {kind = "sum", over = ["d1"]} : (f32) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
-    return %r : tensor<1000xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<1999xf32>, f32, i1) -> tensor<1999xf32>
+    return %r : tensor<1999xf32>
   }
-  func.func private @columns(%x: tensor<1000x8192xbf16>, %o: tensor<8192xf32>) -> tensor<8192xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "1000", d1 = "8192"}, fuse.ties = array<i64: 1>} {
+  func.func private @columns(%x: tensor<1999x12288xbf16>, %o: tensor<12288xf32>) -> tensor<12288xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1999", d1 = "12288"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1000x8192xbf16>, i1, bf16) -> bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<1999x12288xbf16>, i1, bf16) -> bf16
     %w = arith.extf %v : bf16 to f32
     %s = "fuse.reduce"(%w) {kind = "sum", over = ["d0"]} : (f32) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<8192xf32>, f32, i1) -> tensor<8192xf32>
-    return %r : tensor<8192xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<12288xf32>, f32, i1) -> tensor<12288xf32>
+    return %r : tensor<12288xf32>
   }
 }
 
