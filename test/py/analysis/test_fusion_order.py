@@ -177,7 +177,11 @@ def test_sums_beside_a_walk_join_it_where_that_is_no_slower():
     ("function", "shape", "why"),
     [
         (sums, (8192, 20000), "registers hold rows of at most 16384 elements, not of 20000"),
-        (lambda x: (x / x.sum(1, keepdim=True), x.sum(0)), (8192, 9000), "at most 8192 elements, not of 9000"),
+        (
+            lambda x: (x / x.sum(1, keepdim=True), x.sum(0)),
+            (8192, 9000),
+            "at most 8192 elements, not of 9000",
+        ),
         (means_and_variances, (2111, 256), "2111 rows have no equal shares"),
         (lambda x: (x.cumsum(1), x.sum(0)), (2112, 256), "one of them scans"),
         (lambda x: (x.sum(1), x.sum(0).square().sum()), (2112, 256), "whole sums"),
