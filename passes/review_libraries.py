@@ -1,10 +1,11 @@
 """``review-libraries``: whether products that became kernels stay that, now that groups are known."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.plan import plan_of
-from ..compiler.analysis.contraction.surroundings import GroupSurroundings
+from ..compiler.analysis.contraction.surroundings import GroupSurroundings, root_of
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
@@ -52,6 +53,9 @@ class ReviewLibraries(AnalysisPass):
     Remarks, with both figures: ``passed: library`` where a kernel goes back, ``analysis: kernel`` where it
     stays.
 
+    A product stays a kernel, unseen, where its group has another product that reads what is made of it, or of
+    which it reads what is made: no memory lies between the two (remark ``analysis: chain``).
+
     Does not fire on kernels without ``fuse.library`` (``choose-libraries{products=generated}`` writes none),
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
     took.  ``fuse.library`` is erased from all kernels.
@@ -90,18 +94,25 @@ class ReviewLibraries(AnalysisPass):
     def _losers(self, program: Program, hardware: Hardware, remarks: Remarks) -> list[ir.Operation]:
         """The calls of kernels that go back."""
         facts, hints = program.facts(), hints_of(program.main)
+        chained = _chained(program, hints)
         found = []
         for call in program.calls():
             kernel = program.callee(call)
             library = LibraryCall.of(call, kernel, facts)
             if library is None:
                 continue
+            name = string(kernel.attributes["sym_name"])
+            if call in chained:
+                remarks.add(
+                    self.name, "analysis", "chain", f"@{name} stays a kernel, with another product of its group",
+                    ops=(name,), locations=(str(call.location),),
+                )  # fmt: skip
+                continue
             group = call.attributes.get("fuse.group", None)
             cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
             plan = plan_of(library.product, cost, hints, hardware)
             times = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
             loses = times[0] > times[1]
-            name = string(kernel.attributes["sym_name"])
             becomes = "goes back to the library: a kernel of its group is estimated to take longer"
             remarks.add(
                 self.name, "passed" if loses else "analysis", "library" if loses else "kernel",
@@ -119,3 +130,27 @@ class ReviewLibraries(AnalysisPass):
         for fusing in (FuseVertical(hardware=self.hardware), FuseHorizontal(hardware=self.hardware)):
             fusing.run_with(module, new, analyses)
         remarks.items += [remark for remark in new.items if remark not in said]
+
+
+def _chained(program: Program, hints: Mapping[str, int]) -> set[ir.Operation]:
+    """The calls of kernels with a product of which another product of the same group reads what is made, and
+    the calls of those others."""
+    groups: dict[ir.Attribute, list[ir.Operation]] = {}
+    for call in program.calls():
+        if "fuse.group" in call.attributes:
+            groups.setdefault(call.attributes["fuse.group"], []).append(call)
+    found: set[ir.Operation] = set()
+    for group, calls in groups.items():
+        around = GroupSurroundings(program.functions, hints, group)
+        if sum(map(around.multiplies, calls)) < 2:
+            continue
+        made: dict[ir.Value, set[ir.Operation]] = {}  # value -> products that it is made of
+        for call in calls:
+            before = set[ir.Operation]().union(
+                *(made.get(root_of(v), set[ir.Operation]()) for v in around.read_by(call))
+            )
+            if around.multiplies(call):
+                found |= {call, *before} if before else set()
+                before = {call}
+            made.update({result: before for result in call.results})
+    return found

@@ -15,9 +15,9 @@ from .few_rows import FewRows
 from .product import Product
 from .roofline import (
     BESIDE_STARTS,
-    MARGIN,
     kernel_microseconds,
     library_microseconds,
+    margin,
     pointwise_microseconds,
 )
 from .surroundings import Moved
@@ -49,7 +49,9 @@ class ContractionPlan:
 
     def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
-        return 1.0 if self.few is not None or moved.widened else MARGIN
+        if self.few is not None or moved.widened:
+            return 1.0
+        return margin(self.library_microseconds(moved))
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""

@@ -184,7 +184,9 @@ def products(t: FusionTrial) -> Refusal | None:
     if wide <= _MOST_PRODUCTS:
         return None
     numbers = (("products", wide), ("max_products", _MOST_PRODUCTS))
-    return Refusal("products", "so many products over the same dims in a kernel would leave each a small tile", numbers)
+    return Refusal(
+        "products", "so many products over the same dims in a kernel would leave each a small tile", numbers
+    )
 
 
 def lost_parallelism(t: FusionTrial) -> Refusal | None:
