@@ -104,7 +104,8 @@ class ReviewLibraries(AnalysisPass):
             name = string(kernel.attributes["sym_name"])
             if call in chained:
                 remarks.add(
-                    self.name, "analysis", "chain", f"@{name} stays a kernel, with another product of its group",
+                    self.name, "analysis", "chain",
+                    f"@{name} stays a kernel, with another product of its group",
                     ops=(name,), locations=(str(call.location),),
                 )  # fmt: skip
                 continue
