@@ -41,6 +41,7 @@ class Hardware:
     launch: float = 2.0  #: microseconds that a kernel costs beside its work; a round figure for all GPUs
     tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
     link: Link = _NVLINK3
+    descriptors: bool = False  #: whether one instruction copies a whole tile
 
     @property
     def full_grid(self) -> int:
@@ -70,6 +71,7 @@ PRESETS = {
         clock=1.7,
         tensor_tflops=990,
         link=_NVLINK4,
+        descriptors=True,
     ),
     "h100": Hardware(
         "h100",
@@ -80,6 +82,7 @@ PRESETS = {
         clock=1.7,
         tensor_tflops=990,
         link=_NVLINK4,
+        descriptors=True,
     ),
     "a100": Hardware(
         "a100", 108, shared_bytes=163 * 1024, l2_bytes=40 << 20, bandwidth=2039, clock=1.4, tensor_tflops=312
