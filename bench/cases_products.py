@@ -1,5 +1,5 @@
 """Matrix products with what is around them, bound by tensor cores, by bytes or by both: more rows than
-`cases_contractions.py` has, and shapes whose summed dim is short.
+`cases_contractions.py` has, shapes whose summed dim is short, squares, and the projections of Llama 3.
 
 The weights are those of Llama 3 8B where a name does not say others.
 """
@@ -13,8 +13,12 @@ from torch.nn import functional as F
 from .cases_contractions import BF16, int8_linear, silu_linear
 from .graph import Built, Graph, Source, graph_table
 
-#: Outputs and inputs of the gate, and of the projection down.
-GATE, DOWN = (14336, 4096), (4096, 14336)
+#: Outputs and inputs of the gate, of the projection down, and of that of queries, keys and values.
+GATE, DOWN, HEADS = (14336, 4096), (4096, 14336), (6144, 4096)
+#: The same of Llama 3 70B.
+WIDE_GATE, WIDE_DOWN, WIDE_HEADS = (28672, 8192), (8192, 28672), (10240, 8192)
+#: Tokens of a prompt.
+SHORT, MEDIUM, LONG = 1024, 4096, 16384
 
 
 def _bytes(source: Source, *tensors: Tensor) -> int:
@@ -30,6 +34,12 @@ def _swiglu(source: Source, rows: int, outputs: int, inputs: int) -> Built:
     args = source.normal(rows, inputs), source.normal(outputs, inputs), source.normal(outputs, inputs)
     moved = _bytes(source, *args) + rows * outputs * source.size
     return Built(lambda x, w, v: F.silu(F.linear(x, w)) * F.linear(x, v), args, moved)
+
+
+def _biased(source: Source, rows: int, outputs: int, inputs: int) -> Built:
+    args = source.normal(rows, inputs), source.normal(outputs, inputs), source.normal(outputs)
+    moved = _bytes(source, *args) + rows * outputs * source.size
+    return Built(F.linear, args, moved)
 
 
 def _erf_gelu(source: Source, rows: int, outputs: int, inputs: int) -> Built:
@@ -91,6 +101,74 @@ def _graph(name: str, build: Callable[..., Built], sizes: tuple[int, ...], small
     return Graph(title, build, sizes, small, BF16)
 
 
+#: Of each epilogue, shapes (rows, outputs, inputs): here and above, each square of 8192 has two or more
+#: epilogues, those of short sums all five.  Large shapes lie apart, so that processes that take the cases in
+#: turn do not hold many of them at once.
+_BY_EPILOGUE: tuple[tuple[str, Callable[..., Built], tuple[tuple[int, int, int], ...]], ...] = (
+    (
+        "biased",
+        _biased,
+        (
+            (4096, 4096, 4096),
+            (8192, 8192, 512),
+            (8192, 8192, 1024),
+            (8192, 8192, 4096),
+            (4096, 50304, 2048),
+            (SHORT, *HEADS),
+            (LONG, *HEADS),
+            (MEDIUM, *WIDE_HEADS),
+        ),
+    ),
+    (
+        "swiglu",
+        _swiglu,
+        (
+            (4096, 4096, 4096),
+            (8192, 8192, 512),
+            (8192, 8192, 1024),
+            (SHORT, *GATE),
+            (LONG, *GATE),
+            (MEDIUM, *WIDE_GATE),
+        ),
+    ),
+    (
+        "erf_gelu",
+        _erf_gelu,
+        (
+            (8192, 8192, 8192),
+            (8192, 8192, 2048),
+            (8192, 8192, 16384),
+            (MEDIUM, *GATE),
+            (SHORT, *WIDE_GATE),
+        ),
+    ),
+    (
+        "residual",
+        _residual,
+        (
+            (8192, 8192, 8192),
+            (8192, 8192, 2048),
+            (8192, 8192, 16384),
+            (SHORT, *DOWN),
+            (LONG, *DOWN),
+            (SHORT, *WIDE_DOWN),
+            (LONG, *WIDE_DOWN),
+        ),
+    ),
+    (
+        "scaled_rows",
+        _scaled_rows,
+        (
+            (8192, 8192, 2048),
+            (8192, 8192, 4096),
+            (4096, 50304, 2048),
+            (MEDIUM, *HEADS),
+            (SHORT, *WIDE_HEADS),
+            (LONG, *WIDE_HEADS),
+        ),
+    ),
+)
+
 PRODUCTS = graph_table(
     [
         *(
@@ -111,6 +189,11 @@ PRODUCTS = graph_table(
                 ("residual", _residual),
                 ("scaled_rows", _scaled_rows),
             )
+        ),
+        *(
+            _graph(name, build, sizes, (96, 64, 64))
+            for name, build, shapes in _BY_EPILOGUE
+            for sizes in shapes
         ),
         _graph("batched_gelu", _batched, (16, 512), (2, 64)),
         _graph("softmax_chain", _chain, (65536, 64), (128, 64)),

@@ -53,7 +53,8 @@ LEGENDS = {
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
     "further": "As above, of graphs and shapes that no rule was written for.",
     "contractions": "As above, of products of few rows with the weights of Llama 3 8B.",
-    "products": "As above, of products of more rows, and of short sums.",
+    "products": "As above, of products of more rows, of short sums, of squares, and of the projections of "
+    "Llama 3 for prompts of 1024, 4096 and 16384 tokens. Names end with rows, columns and summed elements.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
     "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "

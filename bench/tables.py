@@ -11,6 +11,8 @@ from typing import Any
 from .timing import Timing, compare_timings
 
 Record = Mapping[str, Any]
+#: Backends that are compared in the summary, whichever is judged.
+_GENERATED = ("fuse-generated", "fuse-library")
 SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
@@ -70,21 +72,28 @@ def failure_lines(records: Sequence[Record], width: int = 220, most: int = 25) -
 
 
 def summary(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]:
-    """The last backend against each other one: geometric mean of the ratios, and how often it is faster."""
+    """The last backend against each other one: geometric mean of the ratios, and how often it is faster.
+    Generated products are held against the library's, too.
+    """
     *others, subject = backends
-    for other in others:
-        entries = [record.get("backends", {}) for record in records]
-        verdicts = [verdict(entry.get(subject), entry.get(other)) for entry in entries]
-        known = [pair for pair in verdicts if pair is not None]
-        mean = geometric_mean(ratio for ratio, _ in known)
-        if mean is None:
-            yield f"{subject} against {other}: nothing to compare"
-            continue
-        counts = Counter(word for _, word in known)
-        tally = ", ".join(f"{counts[word]} {word}" for word in ("faster", "same", "slower"))
-        of = f"geometric mean of {len(known)} of {len(records)}"
-        yield f"{subject} against {other}: {mean:.3f} times as fast ({of}): {tally}"
+    pairs = [(subject, other) for other in others]
+    pairs += [_GENERATED] if set(_GENERATED) <= set(others) else []
+    for first, second in pairs:
+        yield _against(records, first, second)
     yield from _error_lines(records, backends)
+
+
+def _against(records: Sequence[Record], subject: str, other: str) -> str:
+    entries = [record.get("backends", {}) for record in records]
+    verdicts = [verdict(entry.get(subject), entry.get(other)) for entry in entries]
+    known = [pair for pair in verdicts if pair is not None]
+    mean = geometric_mean(ratio for ratio, _ in known)
+    if mean is None:
+        return f"{subject} against {other}: nothing to compare"
+    counts = Counter(word for _, word in known)
+    tally = ", ".join(f"{counts[word]} {word}" for word in ("faster", "same", "slower"))
+    of = f"geometric mean of {len(known)} of {len(records)}"
+    return f"{subject} against {other}: {mean:.3f} times as fast ({of}): {tally}"
 
 
 def _error_lines(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]:

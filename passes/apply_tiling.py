@@ -41,9 +41,11 @@ The program ids x, y, z are the grid axes from the last of ``fuse.tile`` to the 
 programs read neighbouring memory.  Where there are more than three, or y or z could exceed 65535, x counts
 all blocks, the last grid axis fastest.  With a ``group`` of g, x counts all blocks so that programs go
 through g blocks of the last but one grid axis, then do so for the next block of the last one: what they read
-of both operands of a product is still in the L2 cache.  A store or assert that does not run over a grid axis
-is done by that axis' first program alone.  ``fuse.traffic`` keeps the bytes and operations of the scalar
-body, for estimates only.
+of both operands of a product is still in the L2 cache.  With ``programs`` = p, p programs go through all
+blocks in one loop, and the factors and the result of the product are copied by descriptors: rows of 16-bit
+elements that start at multiples of 16 bytes, in sizes that are known.  A store or assert that does not run
+over a grid axis is done by that axis' first program alone.  ``fuse.traffic`` keeps the bytes and operations
+of the scalar body, for estimates only.
 
 It does not fire on functions without ``fuse.kernel``, nor on tile code.
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, get_args
 
+from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of
 from ..compiler.analysis.contraction.few_rows import FewRows
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.product import Product
@@ -67,11 +68,17 @@ class ChooseLibraries(AnalysisPass):
     of products of two matrices with at most ``max_rows`` rows or columns, in bf16, f16 or f32, where the
     weights lie along the dim that is summed and sums have at least 256 elements
     (``compiler/analysis/contraction/few_rows.py``).  Products of more rows become kernels where the kernel is
-    estimated to take at most 0.87 of the call's time (``roofline.py``), in bf16 and f16, of sizes that are
-    known when compiling: products of matrices, batches of them, and convolutions over images whose channels
-    lie side by side.  What pointwise kernels compute in front of a product and behind it counts on both
-    sides.  Any gain suffices where pointwise kernels make a factor from fewer bytes, such as weights of 8
-    bits.  ``tensor_cores`` says whether products of more rows are weighed: ``all`` or ``none``.
+    estimated to take at most 0.87 of the call's time, or 0.925 of it from 100 us on (``roofline.py``), in
+    bf16 and f16, of sizes that are known when compiling: products of matrices, batches of them, and
+    convolutions over images whose channels lie side by side.  What pointwise kernels compute in front of a
+    product and behind it counts on both sides.  Any gain suffices where pointwise kernels make a factor from
+    fewer bytes, such as weights of 8 bits.  ``tensor_cores`` says whether products of more rows are weighed:
+    ``all`` or ``none``.
+
+    Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
+    each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which
+    nothing else reads.  Each product of a chain becomes a kernel where one kernel of all is estimated to take
+    at most as much of the time of the calls and the kernels between them (``chains.py``).
 
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
     ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
@@ -110,16 +117,16 @@ class ChooseLibraries(AnalysisPass):
             return
         around = Surroundings(program.functions, hints_of(program.main))
         symbols = program.symbols()
-        for call in program.calls():
-            callee = program.callee(call)
-            product = Product.of(call, callee) if "fuse.extern" in callee.attributes else None
+        calls = list(program.calls())
+        chained = self._chained(calls, program, around, hardware)
+        for number, call in enumerate(calls):
+            product = self._product(call, program)  # of the values that there are now
             if product is None:
                 continue
-            problem = product.problem()
-            if problem is not None:
-                raise PassError(f"{self.name}: {problem}", call.location)
+            callee = program.callee(call)
             name = string(callee.attributes["sym_name"])
-            choice = self._choice(product, around, hardware)
+            chain = chained.get(number)
+            choice = _of_chain(chain) if chain is not None else self._choice(product, around, hardware)
             said = "becomes a kernel" if choice.generated else f"is the library's: {choice.message}"
             remarks.add(
                 self.name, "passed" if choice.generated else "missed", choice.rule, f"@{name} {said}",
@@ -130,6 +137,31 @@ class ChooseLibraries(AnalysisPass):
                 if self.products == "auto":
                     remember_call(kernel, callee, product)
         program.erase_unused()
+
+    def _product(self, call: ir.Operation, program: Program) -> Product | None:
+        """What a call multiplies; None where it is no product."""
+        callee = program.callee(call)
+        product = Product.of(call, callee) if "fuse.extern" in callee.attributes else None
+        problem = None if product is None else product.problem()
+        if problem is not None:
+            raise PassError(f"{self.name}: {problem}", call.location)
+        return product
+
+    def _chained(
+        self, calls: list[ir.Operation], program: Program, around: Surroundings, hardware: Hardware
+    ) -> dict[int, ChainCost]:
+        """By the numbers of the calls of products that become one kernel with each other: what their chain
+        takes."""
+        if self.products != "auto" or self.tensor_cores != "all":
+            return {}
+        products = {number: self._product(call, program) for number, call in enumerate(calls)}
+        found = {}
+        for chain in chains_of([p for p in products.values() if p is not None], around):
+            cost = cost_of(chain, around, hardware)
+            if cost.pays:
+                chosen = {product.result for product in chain.products}
+                found.update({n: cost for n, p in products.items() if p is not None and p.result in chosen})
+        return found
 
     def _choice(self, product: Product, around: Surroundings, hardware: Hardware) -> _Choice:
         """Whether a product becomes a kernel, and why."""
@@ -157,3 +189,9 @@ class ChooseLibraries(AnalysisPass):
             enough = "" if margin == 1.0 else f", or at least {margin} of that time"
             return _Choice(False, "library", f"a kernel is estimated to take longer{enough}", numbers)
         return _Choice(True, "kernel", "", numbers)
+
+
+def _of_chain(cost: ChainCost) -> _Choice:
+    """Of a product that becomes a kernel with others."""
+    numbers = {"kernel_us": round(cost.kernel, 2), "library_us": round(cost.library, 2)}
+    return _Choice(True, "chain", "", numbers)

@@ -97,7 +97,8 @@ class CombineLaunches(AnalysisPass):
             code = kernels.get(node.name)
             if node.kind == "kernel" and code is not None:
                 part = _part(deps, node, code, hints)
-                if part.programs > 0 and part.is_small(hardware):
+                in_turn = code.tile.programs > 0  # a grid of one program an SM, whatever there is to do
+                if part.programs > 0 and not in_turn and part.is_small(hardware):
                     parts[node.index] = part
         self._group(order, parts, hardware, remarks)
         groups = [order.members[slot] for slot in sorted(order.members) if len(order.members[slot]) > 1]

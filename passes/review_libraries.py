@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.plan import plan_of
-from ..compiler.analysis.contraction.surroundings import GroupSurroundings
+from ..compiler.analysis.contraction.surroundings import GroupSurroundings, root_of
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
 from ..compiler.base.hardware import Hardware
@@ -57,6 +57,9 @@ class ReviewLibraries(AnalysisPass):
 
     Remarks, with both figures: ``passed: library`` where a kernel goes back, ``analysis: kernel`` where it
     stays.
+
+    A product stays a kernel, unseen, where its group has another product that reads what is made of it, or of
+    which it reads what is made: no memory lies between the two (remark ``analysis: chain``).
 
     Does not fire on kernels without ``fuse.library`` (``choose-libraries{products=generated}`` writes none),
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
@@ -114,16 +117,24 @@ class ReviewLibraries(AnalysisPass):
         remarks: Remarks,
     ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
+        chained = _chained(program, hints_of(program.main))
         found = []
         for call, (kernel_us, library_us) in estimated_products(program, hardware).items():
             known = measured.get(call)
+            name = string(program.callee(call).attributes["sym_name"])
+            if call in chained and known is None and self.back != "all":
+                remarks.add(
+                    self.name, "analysis", "chain",
+                    f"@{name} stays a kernel, with another product of its group",
+                    ops=(name,), locations=(str(call.location),),
+                )  # fmt: skip
+                continue
             loses = self.back == "all" or kernel_us > library_us
             numbers: dict[str, float] = {"kernel_us": round(kernel_us, 2), "library_us": round(library_us, 2)}
             if known is not None:
                 loses, numbers = known.refusal is not None, dict(known.numbers)
             said = "is estimated" if known is None else "was measured"
             becomes = f"goes back to the library: a kernel of its group {said} to take longer"
-            name = string(program.callee(call).attributes["sym_name"])
             remarks.add(
                 self.name, "passed" if loses else "analysis", "library" if loses else "kernel",
                 f"@{name} {becomes if loses else 'stays a kernel'}",
@@ -165,3 +176,27 @@ def group_keys(graph: GroupGraph) -> dict[ir.Operation, str]:
         n for n in graph.summaries if LIBRARY in (graph.deps.nodes[n].callee or graph.deps.main).attributes
     ]
     return {graph.deps.nodes[n].op: keys(graph.members[graph.group_of[n]]) for n in products}
+
+
+def _chained(program: Program, hints: Mapping[str, int]) -> set[ir.Operation]:
+    """The calls of kernels with a product of which another product of the same group reads what is made, and
+    the calls of those others."""
+    groups: dict[ir.Attribute, list[ir.Operation]] = {}
+    for call in program.calls():
+        if "fuse.group" in call.attributes:
+            groups.setdefault(call.attributes["fuse.group"], []).append(call)
+    found: set[ir.Operation] = set()
+    for group, calls in groups.items():
+        around = GroupSurroundings(program.functions, hints, group)
+        if sum(map(around.multiplies, calls)) < 2:
+            continue
+        made: dict[ir.Value, set[ir.Operation]] = {}  # value -> products that it is made of
+        for call in calls:
+            before = set[ir.Operation]().union(
+                *(made.get(root_of(v), set[ir.Operation]()) for v in around.read_by(call))
+            )
+            if around.multiplies(call):
+                found |= {call, *before} if before else set()
+                before = {call}
+            made.update({result: before for result in call.results})
+    return found

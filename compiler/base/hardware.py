@@ -45,6 +45,7 @@ class Hardware:
     )
     tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
     link: Link = _NVLINK3
+    descriptors: bool = False  #: whether one instruction copies a whole tile
 
     @property
     def full_grid(self) -> int:
@@ -74,6 +75,7 @@ PRESETS = {
         clock=1.7,
         tensor_tflops=990,
         link=_NVLINK4,
+        descriptors=True,
     ),
     "h100": Hardware(
         "h100",
@@ -84,6 +86,7 @@ PRESETS = {
         clock=1.7,
         tensor_tflops=990,
         link=_NVLINK4,
+        descriptors=True,
     ),
     "a100": Hardware(
         "a100", 108, shared_bytes=163 * 1024, l2_bytes=40 << 20, bandwidth=2039, clock=1.4, tensor_tflops=312

@@ -12,20 +12,22 @@ from .tile_builder import TileBuilder
 _GRID_YZ = 65535
 
 
-def program_ids(tile: Tile, index: TileIndex, builder: TileBuilder) -> list[Expr]:
+def program_ids(
+    tile: Tile, index: TileIndex, builder: TileBuilder, number: ir.Value | None = None
+) -> list[Expr]:
     """Tells ``index`` the block number of every grid axis.  Returns the grid: up to three expressions over
     sizes.  Blocks are numbered so that the innermost axis varies fastest: programs that run at the same time
-    then read neighbouring memory.
+    then read neighbouring memory.  ``number``: that of the block among all, else the program's.
     """
     axes = [i for i, axis in enumerate(tile.axes) if axis.kind == "grid"]
     counts = [index.block_count(i) for i in axes]
     if tile.group > 1:
-        return _grouped(tile.group, axes, counts, index, builder)
-    if len(axes) <= 3 and all(_at_most(index, count, _GRID_YZ) for count in counts[:-1]):
+        return _grouped(tile.group, axes, counts, index, builder, number)
+    if number is None and len(axes) <= 3 and all(_at_most(index, count, _GRID_YZ) for count in counts[:-1]):
         for position, axis in enumerate(reversed(axes)):
             index.blocks[axis] = program_id(builder, position)
         return counts[::-1] or [const(1)]
-    rest = program_id(builder, 0)
+    rest = program_id(builder, 0) if number is None else number
     for axis, count in reversed(list(zip(axes[1:], counts[1:], strict=True))):
         size = index.scalar(count)
         index.blocks[axis] = builder.elementwise("arith.remsi", [rest, size])
@@ -35,13 +37,19 @@ def program_ids(tile: Tile, index: TileIndex, builder: TileBuilder) -> list[Expr
 
 
 def _grouped(
-    group: int, axes: list[int], counts: list[Expr], index: TileIndex, builder: TileBuilder
+    group: int,
+    axes: list[int],
+    counts: list[Expr],
+    index: TileIndex,
+    builder: TileBuilder,
+    number: ir.Value | None,
 ) -> list[Expr]:
     """Numbers programs so that those that run at the same time work on a compact part of the last two grid
     axes: they go through ``group`` blocks of the last but one, then do so for the next block of the last one.
     What such programs read of both operands of a product is then still in the L2 cache.
     """
-    calculate, pid = builder.elementwise, program_id(builder, 0)
+    calculate = builder.elementwise
+    pid = program_id(builder, 0) if number is None else number
     rows, columns = (index.scalar(count) for count in counts[-2:])
     if len(axes) > 2:
         each = index.scalar(counts[-2] * counts[-1])

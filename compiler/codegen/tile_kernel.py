@@ -2,6 +2,7 @@
 straight-line code between these loops.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -17,12 +18,12 @@ from .folds.of_op import fold_of
 from .folds.online import Welford
 from .folds.reduce import Values, fold, scan
 from .folds.scans import running
+from .products.tile_streams import TileStreams
 from .tile_builder import Shape, shape_of
-from .tile_grid import program_ids
+from .tile_grid import program_id, program_ids
 from .tile_lanes import without_ones
 from .tile_ops import NoTileForm
 from .tile_plan import ASSERTS, TilingError
-from .tile_products import TileProducts
 from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]
@@ -36,7 +37,7 @@ _F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
 
-class TileKernel(TileProducts):
+class TileKernel(TileStreams):
     """Rewrites a kernel to tile code.  Its tile fits its dims.  Single use."""
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
@@ -62,20 +63,43 @@ class TileKernel(TileProducts):
                 attributes={"value": ir.BoolAttr.get(True)},
             )
         with ir.InsertionPoint(marker), func.location:
-            grid = program_ids(self.tile, self.index, self.builder)
-            self._bases()
-            for stage in range(self.plan.last + 1):
-                for op in self.plan.between(stage):
-                    self._emit(op)
-                if self.plan.roots(stage):
-                    self._loop(stage)
-            for op in self.plan.between(self.plan.last + 1):
-                self._emit(op)
+            if self.tile.programs:
+                grid = self._blocks_in_turn()
+            else:
+                grid = program_ids(self.tile, self.index, self.builder)
+                self._bases()
+                self._stages()
             results = [self.kernel.arguments[n] for n in self.kernel.ties]
             ir.Operation.create("func.return", operands=results)
         for op in [*reversed(old), marker]:
             op.erase()
         return grid
+
+    def _stages(self) -> None:
+        """The code of one block."""
+        for stage in range(self.plan.last + 1):
+            for op in self.plan.between(stage):
+                self._emit(op)
+            if self.plan.roots(stage):
+                self._loop(stage)
+        for op in self.plan.between(self.plan.last + 1):
+            self._emit(op)
+
+    def _blocks_in_turn(self) -> list[Expr]:
+        """The code of a program that goes through blocks: its own number, then every ``programs``-th one."""
+        builder, tile = self.builder, self.tile
+        self._bases()
+        self._describe()
+        counts = [self.index.block_count(i) for i, axis in enumerate(tile.axes) if axis.kind == "grid"]
+        blocks = math.prod(counts, start=const(1))
+        step, first = builder.constant(tile.programs, "i32"), program_id(builder, 0)
+        loop = scf.ForOp(first, self.index.scalar(blocks), step, [])
+        loop.operation.attributes["tt.flatten"] = ir.UnitAttr.get()
+        with builder.inside(loop.body):
+            program_ids(tile, self.index, builder, loop.induction_variable)
+            self._stages()
+            scf.YieldOp([])
+        return [const(min(tile.programs, blocks.constant or tile.programs))]
 
     def _check_resident(self) -> None:
         for number, axis in enumerate(self.tile.axes):

@@ -13,6 +13,10 @@ from .reductions import reductions
 
 _NO_DIMS: frozenset[str] = frozenset()
 
+#: Points that a kernel may have: 64-bit integers number them, rounded up to blocks, and count the bytes of
+#: hundreds of accesses at each.
+MOST_POINTS = 2**52
+
 #: Ops that remove the dims ``over`` from their operand's dim set.
 REDUCTIONS = reductions(lambda op: not op.keeps)
 

@@ -34,13 +34,16 @@ class Tile:
     stages.
 
     ``group``: how many blocks of the last but one grid axis programs go through before the next block of the
-    last one.  1: all blocks of the last grid axis first.
+    last one.  1: all blocks of the last grid axis first.  ``programs``: so many programs go through all
+    blocks of the grid, and copy tiles by descriptors (``codegen/products/tile_streams.py``).  0: a program
+    for each block.
     """
 
     axes: tuple[Axis, ...]
     num_warps: int = 4
     num_stages: int = 1
     group: int = 1
+    programs: int = 0
 
     def axis_of(self, dim: str) -> int:
         """Number of the axis that holds ``dim``."""
@@ -81,6 +84,8 @@ class Tile:
             return f"expected a group of 1 or more blocks, got {self.group}"
         if self.group > 1 and sum(axis.kind == "grid" for axis in self.axes) < 2:
             return f"expected two grid axes for a group of {self.group} blocks"
+        if self.programs < 0:
+            return f"expected 0 or more programs, got {self.programs}"
         return None
 
     def attribute(self) -> ir.DictAttr:
@@ -102,6 +107,8 @@ class Tile:
         }
         if self.group != 1:
             entries["group"] = _integer(self.group)
+        if self.programs:
+            entries["programs"] = _integer(self.programs)
         return ir.DictAttr.get(entries)
 
     @staticmethod
@@ -119,7 +126,9 @@ class Tile:
                     raise ValueError(f"an axis of fuse.tile has no '{key}'")
             axes.append(Axis(strings(parts["dims"]), _number(parts, "block"), string(parts["kind"])))
         group = _number(named, "group") if "group" in named else 1
-        return Tile(tuple(axes), _number(named, "num_warps"), _number(named, "num_stages"), group)
+        programs = _number(named, "programs") if "programs" in named else 0
+        numbers = _number(named, "num_warps"), _number(named, "num_stages")
+        return Tile(tuple(axes), *numbers, group, programs)
 
 
 def _number(named: dict[str, ir.Attribute], key: str) -> int:

@@ -10,6 +10,7 @@ from ..index import Expr, parse
 from ..index.facts import is_indirect
 from ..ir.contractions import ACCUMULATORS, PRECISIONS
 from ..ir.dialects.libm import ARITY
+from ..ir.kernel import MOST_POINTS
 from ..ir.reductions import FOLD_KINDS, LOG_SUM_EXP, POSITION_KINDS, SCAN_KINDS
 from ..ir.tile import Tile
 from ..mlir import ir
@@ -32,10 +33,6 @@ SCALARS = {"ui8": "i8", "ui16": "i16", "ui32": "i32", "ui64": "i64"}
 REDUCE_KINDS, ARGREDUCE_KINDS = tuple(FOLD_KINDS), tuple(POSITION_KINDS)
 STORE_MODES = ("set", "add", "min", "max")
 DISTRIBUTIONS = ("uniform", "normal")
-
-#: Points that a kernel may have: 64-bit integers number them, rounded up to blocks, and count the bytes of
-#: hundreds of accesses at each.
-_MOST_POINTS = 2**52
 
 _DIM = re.compile(r"d(0|[1-9]\d*)")
 _NO_DIMS: frozenset[str] = frozenset()
@@ -165,9 +162,9 @@ def _dims(func: ir.Operation, symbols: dict[str, int]) -> dict[str, Expr]:
         if extent.constant is not None and extent.constant < 0:
             raise Broken(f"expected {name} to have an extent of at least 0, got {extent}")
     points = math.prod(max(extent.constant or 1, 1) for extent in dims.values())
-    if points > _MOST_POINTS:
+    if points > MOST_POINTS:
         raise Broken(
-            f"expected the constant extents of fuse.dims to have a product of at most {_MOST_POINTS}, "
+            f"expected the constant extents of fuse.dims to have a product of at most {MOST_POINTS}, "
             f"got {points}"
         )
     return dims

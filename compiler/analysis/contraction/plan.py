@@ -11,13 +11,14 @@ from functools import cached_property, lru_cache
 
 from ...base.hardware import Hardware
 from ...ir.sizes import estimate
+from ..kernel.streams import streams
 from .few_rows import FewRows
 from .product import Product
 from .roofline import (
     BESIDE_STARTS,
-    MARGIN,
     kernel_microseconds,
     library_microseconds,
+    margin,
     pointwise_microseconds,
 )
 from .surroundings import Moved
@@ -49,7 +50,9 @@ class ContractionPlan:
 
     def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
-        return 1.0 if self.few is not None or moved.widened else MARGIN
+        if self.few is not None or moved.widened:
+            return 1.0
+        return margin(self.library_microseconds(moved))
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""
@@ -81,6 +84,12 @@ def contraction_plan(form: ProductForm, hardware: Hardware, spilled: int = 0) ->
     return ContractionPlan(form, hardware, spilled)
 
 
+def _streams(product: Product) -> bool:
+    """Whether descriptors can copy both factors and the result."""
+    plain = (product.dims["left"], product.dims["right"]) == ("mk", "kn") and "added" not in product.values
+    return plain and all(streams(product.specs[role]) for role in ("left", "right", "result"))
+
+
 def plan_of(product: Product, moved: Moved, hints: Mapping[str, int], hardware: Hardware) -> ContractionPlan:
     """The plan of a product with what is around it, with every size at its hint."""
     m, n, k, batch = (estimate(product.size(r), hints) for r in ("left", "right", "summed", "batch"))
@@ -96,5 +105,6 @@ def plan_of(product: Product, moved: Moved, hints: Mapping[str, int], hardware: 
         right_slots=moved.slots.get("right", 0),
         beside=0 if behind is None else behind.beside + behind.kept,
         behind=0 if behind is None else behind.slots,
+        streams=_streams(product),
     )
     return contraction_plan(form, hardware)

@@ -50,12 +50,21 @@ _STEP = 32
 #: Bytes of a sum that is not whole.
 _SUM_BYTES = 4
 
-#: The part of the library's time that a kernel is to take at most, where no factor is widened.  Of what 24
-#: model runs took with a product as a kernel and as a call, all that is below it is faster as a kernel.
-MARGIN = 0.87
+#: The part of the library's time that a kernel is to take at most, where no factor is widened, and the same
+#: from so many microseconds on.  Of what 24 model runs took with a product as a kernel and as a call, all
+#: that is below the first one is faster as a kernel; of 60 larger products with what is around them (suite
+#: ``products``), all that is below the second one.
+_MARGIN, _LONG_MARGIN, _LONG = 0.87, 0.925, 100.0
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
+
+
+def margin(library: float) -> float:
+    """The part of ``library`` microseconds, of the call and what is around it, that a kernel is to take at
+    most.
+    """
+    return _MARGIN if library < _LONG else _LONG_MARGIN
 
 
 def unmeasured(product: Product, moved: Moved) -> Unmeasured | None:

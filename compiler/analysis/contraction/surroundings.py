@@ -76,16 +76,18 @@ class Surroundings:
         kernel with no other reader, of a view either, unless it is computed behind a product that is a
         kernel.
         """
-        root = _root(value)
-        if isinstance(root.owner, ir.Block) or len(list(_users(root))) != 1:
+        root = root_of(value)
+        if isinstance(root.owner, ir.Block) or len(list(users_of(root))) != 1:
             return None
         made = root.owner.operation
-        return made if self._is_pointwise(made) and not any(map(self._of_product, self._read(made))) else None
+        return (
+            made if self._is_pointwise(made) and not any(map(self._of_product, self.read_by(made))) else None
+        )
 
     def absorbs(self, op: ir.Operation) -> bool:
         """Whether ``op`` calls a kernel that what is computed behind a product is part of, where the product
         is a call.  What a product reads is stored."""
-        return self._is_kernel(op) and not self._multiplies(op)
+        return self._is_kernel(op) and not self.multiplies(op)
 
     def keeps(self, value: ir.Value) -> bool:
         """Whether a value that is computed for the product is stored as well."""
@@ -105,16 +107,16 @@ class Surroundings:
                 reduced |= made_slots > _CASTS
                 made = []
             if not made:
-                fused += self._bytes(_root(operand))
+                fused += self.bytes_of(root_of(operand))
                 continue
-            read = sum(map(self._bytes, sources))
-            fused += read + (size if self.keeps(_root(operand)) else 0)
+            read = sum(map(self.bytes_of, sources))
+            fused += read + (size if self.keeps(root_of(operand)) else 0)
             front += read + size
             roles = [r for r in _FACTORS if product.values[r] == operand]
             slots.update(dict.fromkeys(roles, made_slots))
             launches += 1
             widened |= bool(roles) and read < size
-        readers = [self.joins(user) for user in _users(product.result)]
+        readers = [self.joins(user) for user in users_of(product.result)]
         behind = self._behind(product.result, not all(readers)) if any(readers) else None
         if behind is not None:
             call += behind.beside * result
@@ -137,46 +139,46 @@ class Surroundings:
             read = pending.pop()
             made = self.maker(read)
             if made is None:
-                sources[_root(read)] = None
+                sources[root_of(read)] = None
             elif made not in calls:
                 calls.append(made)
-                pending += self._read(made)
+                pending += self.read_by(made)
         return calls, list(sources)
 
     def _behind(self, result: ir.Value, kept: bool) -> Behind:
         value, slots, beside = result, 0, 0
         while True:
-            users = list(_users(value))
+            users = list(users_of(value))
             readers = [op for op in users if self.joins(op)]
             if len(readers) != 1 or len(readers[0].results) != 1 or (value != result and len(users) > 1):
                 break
             [op] = readers
             slots += self._slots(op)
             beside += sum(
-                self._bytes(v) // max(1, self._bytes(result))
-                for v in self._read(op)
-                if _root(v) != _root(value)
+                self.bytes_of(v) // max(1, self.bytes_of(result))
+                for v in self.read_by(op)
+                if root_of(v) != root_of(value)
             )
             value = op.results[0]
-        own = [self._is_kernel(op) and not self._multiplies(op) for op in users]
+        own = [self._is_kernel(op) and not self.multiplies(op) for op in users]
         absorbed = value != result and any(map(self.absorbs, users))
         return Behind(slots, beside, absorbed, not all(own), kept)
 
     def _is_reduced(self, value: ir.Value) -> bool:
         """Whether a kernel that is not one with the product makes a value."""
-        made = _root(value).owner
+        made = root_of(value).owner
         return not isinstance(made, ir.Block) and self._is_kernel(made.operation)
 
     def _of_product(self, value: ir.Value) -> bool:
         """Whether a kernel with a product makes a value, or pointwise kernels behind it do."""
-        root = _root(value)
+        root = root_of(value)
         if isinstance(root.owner, ir.Block) or not self._is_kernel(root.owner.operation):
             return False
         made = root.owner.operation
-        if self._multiplies(made):
+        if self.multiplies(made):
             return True
-        alone = self._is_pointwise(made) and len(list(_users(root))) == 1
-        return alone and any(map(self._of_product, self._read(made)))
+        alone = self._is_pointwise(made) and len(list(users_of(root))) == 1
+        return alone and any(map(self._of_product, self.read_by(made)))
 
     def _is_kernel(self, op: ir.Operation) -> bool:
         return op.name == "func.call" and is_kernel(self.functions[callee_name(op)])
@@ -184,20 +186,28 @@ class Surroundings:
     def _is_pointwise(self, op: ir.Operation) -> bool:
         """Whether an op calls a scalar kernel that reduces nothing."""
         scalar = self._is_kernel(op) and not is_tiled(self.functions[callee_name(op)])
-        return scalar and not any(o.name in REDUCTIONS or o.name == "fuse.scan" for o in self._body(op))
+        return scalar and not any(o.name in REDUCTIONS or o.name == "fuse.scan" for o in self.body(op))
 
-    def _multiplies(self, op: ir.Operation) -> bool:
+    def multiplies(self, op: ir.Operation) -> bool:
         """Whether the kernel that an op calls has a product."""
-        return any(o.name == "fuse.dot" for o in self._body(op))
+        return any(o.name == "fuse.dot" for o in self.body(op))
+
+    def is_scalar(self, value: ir.Value) -> bool:
+        """Whether a kernel makes a value that is not tile code yet."""
+        made = value.owner
+        if isinstance(made, ir.Block) or not self._is_kernel(made.operation):
+            return False
+        return not is_tiled(self.functions[callee_name(made.operation)])
 
     def _slots(self, call: ir.Operation) -> int:
-        return sum(map(slots_of, self._body(call)))
+        return sum(map(slots_of, self.body(call)))
 
-    def _body(self, call: ir.Operation) -> list[ir.Operation]:
+    def body(self, call: ir.Operation) -> list[ir.Operation]:
+        """The operations of the kernel that a call runs."""
         blocks = self.functions[callee_name(call)].regions[0].blocks
         return [op.operation for op in blocks[0].operations] if len(blocks) else []
 
-    def _read(self, call: ir.Operation) -> list[ir.Value]:
+    def read_by(self, call: ir.Operation) -> list[ir.Value]:
         """The tensors that the call of a kernel reads."""
         ties = set(kernel_ties(self.functions[callee_name(call)]))
         return [
@@ -206,7 +216,8 @@ class Surroundings:
             if n not in ties and isinstance(v.type, ir.RankedTensorType)
         ]
 
-    def _bytes(self, value: ir.Value) -> int:
+    def bytes_of(self, value: ir.Value) -> int:
+        """Of a tensor, with every size at its hint."""
         return self._size(TensorSpec.of(value.type))
 
     def _size(self, spec: TensorSpec) -> int:
@@ -229,19 +240,19 @@ class GroupSurroundings(Surroundings):
         return mine is not None and "fuse.group" in op.attributes and op.attributes["fuse.group"] == mine
 
     def maker(self, value: ir.Value) -> ir.Operation | None:
-        root = _root(value)
+        root = root_of(value)
         if isinstance(root.owner, ir.Block) or not self.joins(root.owner.operation):
             return None
         made = root.owner.operation
-        return None if self._multiplies(made) or any(map(self._of_product, self._read(made))) else made
+        return None if self.multiplies(made) or any(map(self._of_product, self.read_by(made))) else made
 
     def _of_product(self, value: ir.Value) -> bool:
-        root = _root(value)
+        root = root_of(value)
         if root not in self._products:
             made = None if isinstance(root.owner, ir.Block) else root.owner.operation
             held = made is not None and self.joins(made)
             self._products[root] = held and (
-                self._multiplies(made) or any(map(self._of_product, self._read(made)))
+                self.multiplies(made) or any(map(self._of_product, self.read_by(made)))
             )
         return self._products[root]
 
@@ -249,21 +260,21 @@ class GroupSurroundings(Surroundings):
         return super().absorbs(op) and not self.joins(op)
 
     def keeps(self, value: ir.Value) -> bool:
-        return not all(map(self.joins, _users(value)))
+        return not all(map(self.joins, users_of(value)))
 
 
-def _root(value: ir.Value) -> ir.Value:
+def root_of(value: ir.Value) -> ir.Value:
     """What a view is of."""
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "fuse.view":
         value = value.owner.operation.operands[0]
     return value
 
 
-def _users(value: ir.Value) -> Iterator[ir.Operation]:
+def users_of(value: ir.Value) -> Iterator[ir.Operation]:
     """The operations that use a value, or a view of it."""
     for use in value.uses:
         op = use.owner.operation
         if op.name == "fuse.view":
-            yield from _users(op.results[0])
+            yield from users_of(op.results[0])
         else:
             yield op

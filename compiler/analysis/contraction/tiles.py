@@ -58,6 +58,10 @@ _SUMMED_ROWS = (1, 2)
 #: peak that it reaches; summed elements; warps.
 _SCALAR_BLOCKS: dict[int, float] = {64: 0.8, 32: 0.4, 16: 0.15}
 _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
+#: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
+#: of one; the part of the peak that they reach; microseconds between two blocks.
+_IN_TURN, _LEAST_STEPS = (128, 256, 64, 8, 3, 8), 4
+_REACHED_IN_TURN, _BLOCK_STARTS = 0.84, 0.35
 #: The most columns that a program holds.
 _MOST_HELD = 512
 
@@ -70,7 +74,8 @@ class ProductForm:
     ``left_bytes``, ``right_bytes``: of what is read in memory for an element, of all ``sums``.
     ``left_slots``, ``right_slots``: scalar operations on each element of an operand before it is multiplied.
     ``sums``: products that share the blocks.  ``beside``: tensors of m x n elements that are read.
-    ``behind``: scalar operations on each result.
+    ``behind``: scalar operations on each result.  ``streams``: whether descriptors can copy both factors and
+    the result.
     """
 
     m: int
@@ -86,6 +91,7 @@ class ProductForm:
     sums: int = 1
     beside: int = 0
     behind: int = 0
+    streams: bool = False
 
     @property
     def on_tensor_cores(self) -> bool:
@@ -124,7 +130,9 @@ class ProductForm:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of m, n and k, and how a program works on them.  ``swap``: tiles have the columns first."""
+    """Blocks of m, n and k, and how a program works on them.  ``swap``: tiles have the columns first.
+    ``programs``: so many programs go through all blocks (``streams.py``); 0: a program for each block.
+    """
 
     m: int
     n: int
@@ -133,6 +141,7 @@ class Blocks:
     num_stages: int
     group: int = 1
     swap: bool = False
+    programs: int = 0
 
     @property
     def held(self) -> int:
@@ -145,6 +154,9 @@ def blocks_for(form: ProductForm, hardware: Hardware, spilled: int = 0) -> Block
     spilled; those with the shortest time are taken of which a thread holds less, as long as there are any.
     """
     found = _estimated(form, hardware)
+    in_turn = None if spilled else blocks_in_turn(form, hardware)
+    if in_turn is not None:
+        found.append((microseconds_in_turn(form, in_turn, hardware), in_turn))
     while True:
         chosen = min(found, key=_rank)[1]
         found = [(time, b) for time, b in found if b.held < chosen.held]
@@ -172,6 +184,8 @@ def _rank(pair: tuple[float, Blocks]) -> tuple[float, bool, int]:
 
 def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
     """Estimated time of a kernel of such blocks, whose tiles have the rows first."""
+    if blocks.programs:
+        return microseconds_in_turn(form, blocks, hardware)
     tiles = -(-form.m // blocks.m) * -(-form.n // blocks.n) * form.batch
     steps = -(-max(form.k, 1) // blocks.k)
     at_once = min(_at_once(form, blocks, hardware), -(-tiles // hardware.sm_count))
@@ -257,6 +271,33 @@ def _grouped(form: ProductForm, blocks: Blocks, hardware: Hardware) -> Blocks:
     square = math.sqrt(programs * blocks.n * form.right_bytes / (blocks.m * form.left_bytes))
     group = min(floor_power(max(1, int(square))), ceil_power(rows))
     return replace(blocks, group=group if columns > 1 else 1)
+
+
+def blocks_in_turn(form: ProductForm, hardware: Hardware) -> Blocks | None:
+    """Blocks that programs go through, whose tiles descriptors copy; None where nothing was measured.
+
+    One shape of blocks, which Triton's tutorials take, too.  What is computed behind a product leaves no
+    registers for more, and further tensors are read by pointers, for which the products wait.
+    """
+    m, n, k, warps, stages, group = _IN_TURN
+    little = form.beside == 0 and form.behind <= _LITTLE and not form.left_slots + form.right_slots
+    known = form.streams and hardware.descriptors and form.batch == form.sums == 1
+    if not known or not little or form.m < m or form.n < n or form.k < _LEAST_STEPS * k:
+        return None
+    if -(-form.m // m) * -(-form.n // n) < 2 * hardware.sm_count:
+        return None
+    return Blocks(m, n, k, warps, stages, group, programs=hardware.sm_count)
+
+
+def microseconds_in_turn(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
+    """Estimated time of programs that go through blocks.  A block's result is copied to shared memory before
+    the next block is multiplied, and stored while it is; measured, the two add up.
+    """
+    tiles = -(-form.m // blocks.m) * -(-form.n // blocks.n)
+    rate = hardware.flops_per_second(form.element) / hardware.sm_count * 1e-6 * _REACHED_IN_TURN
+    multiply = 2 * blocks.m * blocks.n * -(-form.k // blocks.k) * blocks.k / rate
+    stored = blocks.m * blocks.n * _RESULT_BYTES / (hardware.bandwidth / hardware.sm_count * 1e3)
+    return -(-tiles // blocks.programs) * (multiply + stored + _BLOCK_STARTS) + _TILE_STARTS
 
 
 @dataclass(frozen=True)

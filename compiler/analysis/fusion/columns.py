@@ -3,46 +3,90 @@
 Such a program computes all columns of a block of rows, so it holds the values that are reduced, and stores
 what it makes of them.  The softmax or the norm of a product is an example.  It pays where there are enough
 rows for all programs, or where so little is summed that few programs are fast enough.
+
+A second product may be what reduces along the columns of the first: the layers of a narrow network, or a
+softmax that is multiplied again.  The program then holds the columns of the second product, too.  Such a
+*chain* of products never leaves the registers.  Each program reads all weights, from the L2 cache, so the
+columns are few.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from ...ir.kernel import MOST_POINTS
 from ..kernel.accesses import points
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
 
+_NONE: frozenset[str] = frozenset()
 
-def holds_columns(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
-    """Whether reductions over ``crossed`` are the sums of products, and reductions along the rows or the
-    columns of all these products, which one program holds.
+
+class _Product(NamedTuple):
+    """An instance with a product: the dims that it sums, and those of its result."""
+
+    instance: Instance
+    over: frozenset[str]
+    kept: frozenset[str]
+
+
+def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> frozenset[str]:
+    """The dims of which each program would hold all points, where reductions over ``crossed`` are the sums of
+    products, and what is reduced along the columns of these.  None where they are something else, or where
+    no program can hold so much.
     """
-    plan, limits = t.planned, t.limits
+    plan = t.planned
     found = [
         (instance, x.op, plan.image(instance, x.over), plan.image(instance, x.dims))
         for instance in plan.instances
         for x in plan.members[instance.member].summary.crossings
     ]
-    products = [(instance, over, dims) for instance, op, over, dims in found if op == "fuse.dot"]
-    summed = {over for _, over, _ in products}
+    products = [_Product(i, over, dims - over) for i, op, over, dims in found if op == "fuse.dot"]
+    first = [p for p in products if not any(p.over & other.kept for other in products)]
+    summed = {p.over for p in first}
     held = {*crossed} - summed
-    if len(summed) != 1 or len(held) != 1:
-        return False
-    [inner], [along] = summed, held
+    if len(summed) != 1 or not held:
+        return _NONE
+    [inner] = summed
+    chained = [p for p in products if p not in first]
     behind = [(op, over, dims) for _, op, over, dims in found if op != "fuse.dot" and over]
-    if any(op == "fuse.scan" or over != along or dims & inner for op, over, dims in behind):
+    if any(op == "fuse.scan" or over not in held or dims & inner for op, over, dims in behind):
+        return _NONE
+    # Each product keeps what is reduced along its columns; the last ones of a chain keep what is stored.
+    columns = {*held, *(p.kept & plan.parallel - _rows(t, products) for p in chained)} - {_NONE}
+    for product in products:
+        if sum(along <= product.kept for along in columns) != 1:
+            return _NONE
+    if any(t.estimate(points(plan.extents, _rows(t, [p]))) <= t.limits.block[0] for p in products):
+        return _NONE  # it is multiplied and summed, and has no tiles
+    return frozenset().union(*columns) if _fit(t, columns, bool(chained)) and _pays(t, inner) else _NONE
+
+
+def _fit(t: FusionTrial, columns: set[frozenset[str]], chain: bool) -> bool:
+    """Whether a program can hold columns of so many products."""
+    plan, limits = t.planned, t.limits
+    most, few = limits.chained if chain else limits.columns, limits.block[0]
+    extents = [points(plan.extents, along).constant for along in columns]
+    known = [extent for extent in extents if extent is not None and few < extent <= most]
+    if len(known) < len(extents) or sum(known) > limits.columns:
         return False
-    columns, few = points(plan.extents, along).constant, limits.block[0]
-    if columns is None or not few < columns <= limits.columns:
-        return False
-    for instance, _, dims in products:
-        rows = plan.parallel - _batch(plan, instance, inner)
-        if not along <= dims or t.estimate(points(plan.extents, rows)) <= few:
-            return False  # it is multiplied and summed, and has no tiles
+    return t.estimate(points(plan.extents, plan.extents)) <= MOST_POINTS
+
+
+def _pays(t: FusionTrial, inner: frozenset[str]) -> bool:
+    plan, limits = t.planned, t.limits
     programs, depth = (t.estimate(points(plan.extents, dims)) for dims in (plan.parallel, inner))
     return programs >= limits.many or depth <= limits.depth
 
 
-def _batch(plan: FusionPlan, instance: Instance, inner: frozenset[str]) -> frozenset[str]:
+def _rows(t: FusionTrial, products: Iterable[_Product]) -> frozenset[str]:
+    """The parallel dims that all of the products have, beside those of a batch of matrices."""
+    plan = t.planned
+    kept = frozenset.intersection(*(p.kept for p in products)) & plan.parallel
+    return kept - frozenset().union(*(_batch(plan, p) for p in products))
+
+
+def _batch(plan: FusionPlan, p: _Product) -> frozenset[str]:
     """The dims that all factors of a product have, beside those that are summed."""
-    reads = [plan.image(instance, read.dims) for read in plan.members[instance.member].summary.reads]
-    return frozenset.intersection(*(dims for dims in reads if dims & inner)) - inner
+    reads = [plan.image(p.instance, read.dims) for read in plan.members[p.instance.member].summary.reads]
+    factors = [dims for dims in reads if dims & p.over]
+    return frozenset.intersection(*factors) - p.over if factors else _NONE

@@ -42,6 +42,8 @@ class Limits:
     block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
                     rows or columns, and of others.
     columns:        most columns of products that a program holds, because something reduces along them.
+    chained:        most columns of each product, where another product sums along them.  Each program reads
+                    all weights: wider ones would take longer than the traffic that is saved.
     many, depth:    such a kernel has at least ``many`` rows, or its products sum at most ``depth`` elements.
     slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
@@ -59,6 +61,7 @@ class Limits:
     walked: int = 16384
     numbers: int = 6 * 8192
     columns: int = 512
+    chained: int = 128
     many: int = 4096
     depth: int = 256
 
@@ -151,7 +154,7 @@ class FusionTrial:
     walk: how the fused kernel walks down the columns and reduces rows on its way, None if it does not; set by
     ``reduction_dims``.
     shared: numbers of instances that a program computes once for its columns; found by ``lost_parallelism``.
-    holds: each program holds all columns of products; set by ``reduction_dims``.
+    holds: dims of which each program holds all points, the columns of products; set by ``reduction_dims``.
     slots: issue slots that are spent again; counted by ``recompute``.
     work: issue slots of the whole fused kernel, loads included, where some are spent again; else 0.
     """
@@ -160,7 +163,7 @@ class FusionTrial:
     plan: FusionPlan | None = None
     walk: Walk | None = None
     shared: set[int] = field(default_factory=set)
-    holds: bool = False
+    holds: frozenset[str] = frozenset()
     slots: int = 0
     work: int = 0
 

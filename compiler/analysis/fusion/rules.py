@@ -16,6 +16,7 @@ form of both groups (``OF_FORMS``), and their verdict is cached by the form (see
 call the kernels "{0}", "{1}", ..
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ from functools import cached_property
 from ...ir.kernel import natural
 from ..contraction.tensor_cores import FEW
 from ..kernel.accesses import LOAD, points
-from .columns import holds_columns
+from .columns import held_by_products
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import nested, read_for_columns, walk_of
@@ -31,7 +32,7 @@ from .placement import plan_group
 from .plan import FusionPlan, Refusal
 from .walk import Walk
 
-#: Products that tensor cores compute in one kernel.
+#: Products over the same dims that tensor cores compute in one kernel.
 _MOST_PRODUCTS = 2
 
 
@@ -139,8 +140,8 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
 
     - they cross nested dims of a row that is held in registers;
     - they are row sums and column sums of one matrix, which is read once.  Then ``t.walk`` says how;
-    - they are the sums of products, and reductions along the products' columns.  Then ``t.holds`` becomes
-      True.
+    - they are the sums of products, and reductions along the products' columns, other products among them.
+      Then ``t.holds`` names the columns.
     """
     plan = t.planned
     found: dict[frozenset[str], str] = {}
@@ -156,8 +157,8 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
     if isinstance(walk, Walk):
         t.walk = walk
         return None
-    if len(found) == 2 and holds_columns(t, found):
-        t.holds = True
+    t.holds = held_by_products(t, found)
+    if t.holds:
         return None
     text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
     return Refusal(
@@ -168,8 +169,8 @@ def reduction_dims(t: FusionTrial) -> Refusal | None:
 
 
 def products(t: FusionTrial) -> Refusal | None:
-    """At most two products that tensor cores compute share a kernel: their operands share its shared memory
-    and their sums its registers (24 products of one matrix in a kernel: 4053 us, apart 228).
+    """At most two products that tensor cores compute share a sum: their operands share the kernel's shared
+    memory and their sums its registers (24 products of one matrix in a kernel: 4053 us, apart 228).
     """
     plan = t.planned
     crossings = [
@@ -180,29 +181,33 @@ def products(t: FusionTrial) -> Refusal | None:
     ]
     if len(crossings) <= _MOST_PRODUCTS:
         return None
-    wide = 0
+    sums: Counter[frozenset[str]] = Counter()
     for instance, x in crossings:
-        free = plan.image(instance, x.dims) - plan.image(instance, x.over)
-        wide += sum(t.estimate(plan.extents[d]) > FEW for d in free) > 1
+        summed = plan.image(instance, x.over)
+        free = plan.image(instance, x.dims) - summed
+        sums[summed] += sum(t.estimate(plan.extents[d]) > FEW for d in free) > 1
+    wide = max(sums.values())
     if wide <= _MOST_PRODUCTS:
         return None
     numbers = (("products", wide), ("max_products", _MOST_PRODUCTS))
-    return Refusal("products", "so many products in a kernel would leave each a small tile", numbers)
+    return Refusal(
+        "products", "so many products over the same dims in a kernel would leave each a small tile", numbers
+    )
 
 
 def lost_parallelism(t: FusionTrial) -> Refusal | None:
     """Each reduction varies over every dim that nothing reduces: it would be computed again along one over
     which it does not vary.
 
-    Exception: a sum of what each program of some columns reads anyway (``read_for_columns``), once for its
-    columns.
+    Exceptions: a sum of what each program of some columns reads anyway (``read_for_columns``), once for its
+    columns; and a product of a chain, where each program holds the columns of the later ones.
     """
     plan = t.planned
     parallel = plan.parallel
     for number, instance in enumerate(plan.instances):
         summary = plan.members[instance.member].summary
         for crossing in summary.crossings:
-            missing = parallel - plan.image(instance, crossing.dims)
+            missing = parallel - plan.image(instance, crossing.dims) - t.holds
             if missing and plan.image(instance, crossing.over):
                 if read_for_columns(t, number, missing):
                     t.shared.add(number)

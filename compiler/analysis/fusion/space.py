@@ -3,10 +3,11 @@
 Two clusters unite over a tensor that both read: the dims of one are expressed by the dims of the other.  Dims
 that no read determines are paired with dims of the same extent that the cluster already has, preferably such
 that loads become the same.  Where one side has a dim in several pieces, the other side's dim is cut likewise.
+The dims that a product sums are paired with nothing but the dims that other products sum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -123,6 +124,9 @@ class Spaces:
         does not use yet.  Whole dims are paired first, then dims that one of the two has in several pieces.
         The remaining dims become new dims of the cluster.
         """
+        if any(crossing.op == "fuse.dot" for crossing in self.members[number].summary.crossings):
+            summed = self.summed_by_products(cluster)
+            free = [n for n in free if n in summed]
         best = self.best_pairing(number, cluster, dims, loose, free)
         dims.update((d, sym(n)) for d, n in best.items())
         left = [d for d in loose if d not in best]
@@ -131,6 +135,30 @@ class Spaces:
         left = self.cut_into_pieces(cluster, dims, loose, left, open_)
         extents = self.clusters[cluster]
         dims.update((d, self.dim(loose[d], True, extents)) for d in left)
+
+    def summed_by_products(self, cluster: int) -> frozenset[str]:
+        """The dims that products of a cluster sum, without those that are rows or columns of another."""
+        summed, kept, extents = frozenset[str](), frozenset[str](), self.clusters[cluster]
+        for instance in self.instances:
+            for crossing in self.members[instance.member].summary.crossings:
+                if instance.cluster == cluster and crossing.op == "fuse.dot":
+                    over = image(instance.dims, crossing.over, extents)
+                    summed |= over
+                    kept |= image(instance.dims, crossing.dims, extents) - over
+        return summed - kept
+
+    @cached_property
+    def same(self) -> dict[int, int]:
+        """Of each value that a member computes just as an earlier member does: the value of that one."""
+        first: dict[tuple[Summary, tuple[int, ...]], Member] = {}
+        found: dict[int, int] = {}
+        for member in self.members:
+            summary = member.summary
+            read = tuple(found.get(v, v) for n, v in enumerate(member.operands) if n not in summary.ties)
+            known = first.setdefault((summary, read), member)
+            if known is not member:
+                found.update(zip(member.results, known.results, strict=True))
+        return found
 
     def best_pairing(
         self,
@@ -205,18 +233,22 @@ class Spaces:
         return list(left)
 
     def coinciding(self, number: int, cluster: int, dims: Mapping[str, Expr]) -> int:
-        """How many of the member's loads would equal loads that the cluster already has."""
+        """How many of the member's loads would equal loads that the cluster already has.  Values that equal
+        members compute (copies, one for each reader) count as one.
+        """
         known: set[tuple[int, tuple[Expr, ...]]] = set()
+        same = self.same
         for instance in self.instances:
             if instance.cluster == cluster:
                 member = self.members[instance.member]
                 for read in member.summary.reads:
                     if not read.indirect:
-                        known.add((member.operands[read.argument], self.over(instance, read.coords)))
+                        value = member.operands[read.argument]
+                        known.add((same.get(value, value), self.over(instance, read.coords)))
         facts = within(self.facts, items(self.clusters[cluster]))
         member = self.members[number]
         return sum(
-            (member.operands[r.argument], placed(r.coords, items(dims), facts)) in known
+            (same.get(v := member.operands[r.argument], v), placed(r.coords, items(dims), facts)) in known
             for r in member.summary.reads
             if all(n in dims for c in r.coords for n in c.symbols() if n in member.summary.dims)
         )

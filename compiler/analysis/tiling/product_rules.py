@@ -22,6 +22,7 @@ from ..contraction.tiles import (
     ranked_blocks,
 )
 from ..kernel.shape import KernelShape
+from ..kernel.streams import streams_of
 from .choice import NoTiling, grid
 
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
@@ -122,6 +123,7 @@ class Products:
             sums=len(kernel.products),
             beside=len(full),
             behind=self._behind({*rows.dims, *columns.dims}),
+            streams=streams_of(kernel) is not None,
         )
 
     def _slots(self, operand: ir.Value) -> int:
@@ -158,7 +160,9 @@ class Products:
         narrow = any("8" in str(v.type)[:2] for op in self.shape.kernel.products for v in op.operands)
         return max(ceil_power(bound), LEAST_BYTES if narrow else LEAST_EXTENT)
 
-    def tile(self, blocks: dict[DimClass, int], summed: int, warps: int, stages: int, group: int) -> Tile:
+    def tile(
+        self, blocks: dict[DimClass, int], summed: int, warps: int, stages: int, group: int, programs: int = 0
+    ) -> Tile:
         """The tile with these blocks, in their order, and of ``summed`` points of what is summed."""
         shape = self.shape
         outer = [c for c in self.classes if c not in blocks and c not in self.summed]
@@ -170,7 +174,7 @@ class Products:
             else:
                 axes.append(Axis(c.dims, self.whole(c), "resident"))
         dims = tuple(d for d in shape.order if any(d in c.dims for c in outer))
-        tile = Tile((*grid(dims, 1), *axes), warps, stages, group)
+        tile = Tile((*grid(dims, 1), *axes), warps, stages, group, programs)
         return tile if tile.looped is not None else replace(tile, num_stages=1)
 
 
@@ -198,7 +202,9 @@ def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
 
 def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     """A block of rows and columns for each program, in groups of blocks that share operands; the summed dims
-    are looped over in software pipelined stages, or held where one block has them all.
+    are looped over in software pipelined stages, or held where one block has them all.  Where descriptors can
+    copy whole tiles and little is computed behind the product, each multiprocessor has one program, which
+    goes through several blocks.
 
     When: in all other cases.  Why: ``compiler/analysis/contraction/tiles.py`` estimates these blocks to be
     the fastest.  Raises ``NoTiling`` where the products of a kernel do not have rows and columns in common.
@@ -215,7 +221,7 @@ def _tile_of(subject: Products, blocks: Blocks) -> Tile:
     chosen = {rows: blocks.m, columns: blocks.n}
     if blocks.swap:
         chosen = {columns: blocks.n, rows: blocks.m}
-    return subject.tile(chosen, blocks.k, blocks.num_warps, blocks.num_stages, blocks.group)
+    return subject.tile(chosen, blocks.k, blocks.num_warps, blocks.num_stages, blocks.group, blocks.programs)
 
 
 def ranked_tiles(shape: KernelShape, hardware: Hardware, most: int) -> list[Tile]:

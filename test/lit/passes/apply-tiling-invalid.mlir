@@ -189,3 +189,46 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64x64xf32>
   }
 }
+
+// -----
+
+// Programs that go through several blocks copy tiles of 16-bit elements, and this result has 32 bits.
+module attributes {fuse.device = "cpu"} {
+  // expected-error @+1 {{apply-tiling: kernel @k: programs that go through several blocks need one product of two matrices of 16-bit elements, which is summed in a loop and whose factors and result lie in rows of a multiple of 16 bytes}}
+  func.func private @k(%x: tensor<200x104xbf16>, %w: tensor<104x328xbf16, #fuse.layout<"104,328", "1,104", "0", "">>, %s: tensor<200xbf16>, %o: tensor<200x328xf32>) -> tensor<200x328xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "200", d1 = "328", d2 = "104"}, fuse.ties = array<i64: 3>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 32 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 32 : i64, kind = "looped"}], group = 2 : i64, num_warps = 4 : i64, num_stages = 2 : i64, programs = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<200x104xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<104x328xbf16, #fuse.layout<"104,328", "1,104", "0", "">>, i1, bf16) -> bf16
+    %c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %v = "fuse.load"(%s, %true, %zero) {at = ["d0"]} : (tensor<200xbf16>, i1, bf16) -> bf16
+    %e = arith.extf %v : bf16 to f32
+    %p = arith.mulf %c, %e : f32
+    %r = "fuse.store"(%o, %p, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<200x328xf32>, f32, i1) -> tensor<200x328xf32>
+    return %r : tensor<200x328xf32>
+  }
+}
+
+// -----
+
+// Nor fewer than none of them.
+module attributes {fuse.device = "cpu"} {
+  // expected-error @+1 {{expected 0 or more programs, got -1}}
+  func.func private @k(%x: tensor<200x104xbf16>, %w: tensor<104x328xbf16, #fuse.layout<"104,328", "1,104", "0", "">>, %s: tensor<200xbf16>, %o: tensor<200x328xbf16>) -> tensor<200x328xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "200", d1 = "328", d2 = "104"}, fuse.ties = array<i64: 3>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 32 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 32 : i64, kind = "looped"}], group = 2 : i64, num_warps = 4 : i64, num_stages = 2 : i64, programs = -1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<200x104xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<104x328xbf16, #fuse.layout<"104,328", "1,104", "0", "">>, i1, bf16) -> bf16
+    %c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %v = "fuse.load"(%s, %true, %zero) {at = ["d0"]} : (tensor<200xbf16>, i1, bf16) -> bf16
+    %e = arith.extf %v : bf16 to f32
+    %p = arith.mulf %c, %e : f32
+    %t = arith.truncf %p : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<200x328xbf16>, bf16, i1) -> tensor<200x328xbf16>
+    return %r : tensor<200x328xbf16>
+  }
+}

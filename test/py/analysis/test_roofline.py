@@ -1,14 +1,17 @@
 """The estimates of products beside times measured on an H200, and what they follow from."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from fuse_mlir.compiler.analysis.contraction.plan import contraction_plan
 from fuse_mlir.compiler.analysis.contraction.roofline import (
     LIBRARY_STARTS,
     kernel_microseconds,
     library_microseconds,
 )
+from fuse_mlir.compiler.analysis.contraction.surroundings import Moved
 from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, blocks_for, microseconds
 from fuse_mlir.compiler.base.hardware import PRESETS
 
@@ -109,3 +112,40 @@ def test_multiplications_without_tensor_cores_take_a_slot_each(element: str, exa
     given = ProductForm(4096, 4096, 4096, 1, element, exact, width, width)
     issued = 4096**3 / H200.slots_per_second * 1e6
     assert (microseconds(given, blocks_for(given, H200), H200) > issued) == exact
+
+
+#: Rows, columns and summed elements -> microseconds of a kernel whose tiles descriptors copy, with a scale of
+#: each row, written by hand in Triton and measured on an H200.
+IN_TURN = {(8192, 8192, 512): 118.1, (8192, 8192, 1024): 198.7}
+
+
+@pytest.mark.parametrize("sizes", IN_TURN, ids=str)
+def test_programs_that_go_through_blocks(sizes: tuple[int, ...]) -> None:
+    given = replace(form(sizes), streams=True, behind=1)
+    blocks = blocks_for(given, H200)
+    assert blocks.programs == H200.sm_count
+    assert microseconds(given, blocks, H200) == pytest.approx(IN_TURN[sizes], rel=0.06)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"beside": 1}, {"behind": 9}, {"left_slots": 1}, {"sums": 2}, {"batch": 2}, {"m": 1024}, {"k": 128},
+     {"streams": False}],
+    ids=str,
+)  # fmt: skip
+def test_a_program_for_each_block_elsewhere(changed: dict[str, int]) -> None:
+    given = replace(form((8192, 8192, 512)), streams=True)
+    assert blocks_for(given, H200).programs
+    assert not blocks_for(replace(given, **changed), H200).programs
+    assert not blocks_for(given, H200, spilled=1).programs
+    assert not blocks_for(given, PRESETS["a100"]).programs
+
+
+@pytest.mark.parametrize(("summed", "part"), [(256, 0.87), (4096, 0.925)])
+def test_a_long_call_is_beaten_by_less(summed: int, part: float) -> None:
+    """Below and above 100 microseconds."""
+    sizes = (4096, 4096, summed)
+    bare = Moved(moved(sizes), moved(sizes), 1, moved(sizes))
+    plan = contraction_plan(form(sizes), H200)
+    assert (plan.library_microseconds(bare) > 100) == (part == 0.925)
+    assert plan.margin(bare) == part

@@ -37,6 +37,18 @@ def test_wrong_answers_take_no_part_in_ratios():
     assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0) and geometric_mean([]) is None
 
 
+def test_generated_products_are_held_against_the_librarys_whichever_backend_is_judged():
+    timed = {"fuse-library": entry(20.0), "fuse-generated": entry(10.0), "fuse": entry(10.0)}
+    text = kernel_table([kernel_record(**timed)], tuple(timed))
+    assert (
+        "fuse-generated against fuse-library: 2.000 times as fast (geometric mean of 1 of 1): 1 faster"
+        in text
+    )
+    assert text.count("fuse-generated against fuse-library") == 1
+    without = kernel_table([kernel_record(**timed)], ("fuse-library", "fuse"))
+    assert "fuse-generated" not in without.splitlines()[-1]
+
+
 def test_errors_are_told_by_dtype():
     """Geometric means over the cases that all backends answered, and not exactly."""
     records = [

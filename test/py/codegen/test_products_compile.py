@@ -40,6 +40,7 @@ GATE = """load u[d2, d1] -> b2
 %g = arith.mulf %q, %c2 : f32
 """
 RESIDUAL = "load y[d0, d1] -> yv\n%ye = arith.extf %yv : bf16 to f32\n%g = arith.addf %c, %ye : f32\n"
+SCALED = "load v[d0] -> vv\n%g = arith.mulf %c, %vv : f32\n"
 RELU = "%z = arith.constant 0.0 : bf16\nload x[d0, d2] -> a0\n%a = arith.maximumf %a0, %z : bf16\n"
 WIDENED = "load w[d2, d1] -> b8\n%b = arith.sitofp %b8 : i8 to bf16\n"
 SOFTMAX = """fold max c[d1] -> mx : f32
@@ -111,6 +112,8 @@ PIPELINED = {
     "8-bit floats": product(4096, 4096, 4096, LOADS + DOT + STORE, "nt", "f8E4M3FN"),
     "64 rows": product(64, 4096, 4096, LOADS + DOT + STORE, "nt"),
 }
+#: Those of them whose tiles are copied whole.
+COPIED_BY_DESCRIPTORS = ("both row-major", "right transposed", "left transposed")
 
 
 @pytest.mark.parametrize("name", PIPELINED)
@@ -119,7 +122,10 @@ def test_tensor_cores_multiply_while_operands_are_copied(name: str, tmp_path: Pa
     assert usage(cubin, tmp_path).spilled == 0
     assert "wgmma.mma_async" in cubin.ptx and "cp.async" in cubin.ptx
     assert re.search(r"wgmma\.wait_group\.sync\.aligned\s+[1-9]", cubin.ptx), "it waits for each product"
-    assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
+    if name in COPIED_BY_DESCRIPTORS:
+        assert "cp.async.bulk.tensor" in cubin.ptx and "mbarrier.try_wait" in cubin.ptx
+    else:
+        assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
 
 
 @pytest.mark.parametrize("case", [BATCH, CHAIN], ids=["batch", "product of a softmax of a product"])
@@ -137,3 +143,11 @@ def test_exact_products_take_no_tensor_cores_of_fewer_bits(element: str, tmp_pat
     cubin = compiled(case)
     assert usage(cubin, tmp_path).spilled == 0
     assert "wgmma" not in cubin.ptx and "tf32" not in cubin.ptx
+
+
+def test_the_next_block_is_copied_while_one_is_multiplied_and_stored(tmp_path: Path) -> None:
+    cubin = compiled(product(8192, 8192, 512, LOADS + DOT + SCALED + stored("g"), "nt", v=tensor(8192)))
+    assert usage(cubin, tmp_path).spilled == 0 and cubin.global_scratch_size > 0
+    assert "cp.async.bulk.tensor" in cubin.ptx and "cp.async.cg" not in cubin.ptx
+    loops = cubin.ptx.count("wgmma.mma_async")  # of one step: both loops became one
+    assert loops == 4, f"{loops} products of 16 summed elements, not the four of a step of 64"

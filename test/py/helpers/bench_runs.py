@@ -6,11 +6,15 @@ import torch
 
 from fuse_mlir.bench import run
 from fuse_mlir.bench.cases import GRAPHS
+from fuse_mlir.bench.cases_contractions import CONTRACTIONS
 from fuse_mlir.bench.cases_further import FURTHER
+from fuse_mlir.bench.cases_products import PRODUCTS
 from fuse_mlir.bench.timing import Timing
 
 CPU = torch.device("cpu")
-ALL = {**GRAPHS, **FURTHER}
+#: Of graphs with products, one for each builder: the small sizes of the others are alike.
+MULTIPLIED = {graph.build: graph for graph in (*CONTRACTIONS.values(), *PRODUCTS.values())}
+ALL = {**GRAPHS, **FURTHER, **{graph.name: graph for graph in MULTIPLIED.values()}}
 DROPOUT = [name for name, graph in GRAPHS.items() if graph.dropout is not None]
 
 

@@ -66,7 +66,8 @@ CASES = {
     # Each block of columns would compute the statistics of its rows again.
     "a norm in front": (lambda x, w: rms(x) @ w, (X, W), 2),
     "softmax of weights in front": (lambda x, w: x @ w.softmax(1), (X, W), 2),
-    "a product of a product": (lambda x, w, v: (x @ w).relu() @ v, (X, W, of(N, 32)), 2),
+    "a product of a product": (lambda x, w, v: (x @ w).relu() @ v, (X, W, of(N, 32)), 1),
+    "a product of a wide product": (lambda x, w, v: (x @ w).relu() @ v, (X, of(K, 192), of(192, 32)), 2),
     "running sums": (lambda x, w: (x @ w).cumsum(1), (X, W), 2),
     "the largest of four": (lambda x, w: (x @ w).argmax(1), (X, of(K, 4)), 2),
     "sums that are multiplied": (lambda t, w: t.float().sum(2).to(t.dtype) @ w, (of(M, K, N), W), 2),

@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-horizontal{hardware=h200})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-horizontal{hardware=h200})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: missed: fuse-horizontal: products, products=3, max_products=2: {{.*}} stay apart: so many products in a kernel would leave each a small tile
+// REMARK: missed: fuse-horizontal: products, products=3, max_products=2: {{.*}} stay apart: so many products over the same dims in a kernel would leave each a small tile
 
 // Must not fire: three products of one matrix; two of them share a kernel.
 // CHECK-LABEL: func.func @main

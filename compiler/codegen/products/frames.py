@@ -9,10 +9,10 @@ operands) is computed in each.
 
 from dataclasses import dataclass
 
-from ..ir.kernel import REDUCTIONS
-from ..ir.tile import Tile
-from ..mlir import ir
-from .tile_plan import ASSERTS, STORES, KernelPlan, TilingError
+from ...ir.kernel import REDUCTIONS
+from ...ir.tile import Tile
+from ...mlir import ir
+from ..tile_plan import ASSERTS, STORES, KernelPlan, TilingError
 
 #: Axes of a tile with more than one point in a block, in the order of the tile's shape.
 Frame = tuple[int, ...]

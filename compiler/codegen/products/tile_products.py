@@ -1,20 +1,20 @@
 """Products of tiles: ``fuse.dot`` as ``tt.dot``, which tensor cores compute, and the frames of its operands
-(``tile_frames.py``).
+(``frames.py``).
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..ir.defining import defining_op
-from ..ir.dialects import tt
-from ..ir.kernel import Kernel
-from ..ir.tile import Tile
-from ..mlir import ir
-from .folds.reduce import Values, reshaped
-from .tile_accesses import OtherLanes, TileAccesses
-from .tile_builder import shape_of
-from .tile_frames import Frame, Frames
-from .tile_plan import TilingError
+from ...ir.defining import defining_op
+from ...ir.dialects import tt
+from ...ir.kernel import Kernel
+from ...ir.tile import Tile
+from ...mlir import ir
+from ..folds.reduce import Values, reshaped
+from ..tile_accesses import OtherLanes, TileAccesses
+from ..tile_builder import shape_of
+from ..tile_plan import TilingError
+from .frames import Frame, Frames
 
 #: Casts of an element that make 0 of 0.
 _KEEPS_ZERO = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")

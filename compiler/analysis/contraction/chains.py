@@ -1,0 +1,178 @@
+"""Chains of products that stay in registers: what sums along the columns of a product is another product.
+
+The layers of a narrow network are such a chain, and a softmax of a product that is multiplied again::
+
+    h = relu(x @ w)    y = h @ v        // h has as many rows as x, and few columns
+
+As calls of the library, each product writes its result to memory, and what is computed of it reads it again.
+As one kernel (``fusion/columns.py``), a program holds all columns of a block of rows: only the first rows,
+the weights and the last result are moved.  So a chain is weighed as a whole.  Each of its products by itself
+would lose against the library.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...base.hardware import Hardware
+from ...ir.kernel import REDUCTIONS
+from ...mlir import ir
+from .plan import plan_of
+from .product import Product
+from .roofline import margin, unmeasured
+from .surroundings import Surroundings, root_of, users_of
+
+#: The most columns of a product of a chain, and its fewest rows.
+_WIDEST, _FEWEST_ROWS = 128, 4096
+#: The most kernels between two products.
+_MOST_BETWEEN = 16
+#: The part of tensor cores' peak that products reach which wait for each other, and the part of the bandwidth
+#: of device memory.  Neither hides the other: a program loads, multiplies, then stores.
+_REACHED, _BANDWIDTH = 0.4, 0.5
+#: Microseconds that a chain takes beside a launch.
+_STARTS = 2.0
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What one product of a chain reads of others: the ``makers`` of what its left factor is made of.
+
+    ``inner``: the values between them, which no kernel outside of the chain reads.  ``outer``: what else is
+    read for the factor.  ``reduces``: whether something is reduced between the products.
+    """
+
+    makers: tuple[Product, ...]
+    inner: frozenset[ir.Value]
+    outer: frozenset[ir.Value]
+    reduces: bool
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Two or more products, each with what it reads of others; ``first`` reads nothing of others."""
+
+    first: tuple[Product, ...]
+    steps: tuple[tuple[Product, _Step], ...]
+
+    @property
+    def products(self) -> tuple[Product, ...]:
+        """All products, those that read nothing of others first."""
+        return (*self.first, *(product for product, _ in self.steps))
+
+
+@dataclass(frozen=True)
+class ChainCost:
+    """Estimates in microseconds: as a kernel, and as calls with the kernels between them."""
+
+    kernel: float
+    library: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether the chain becomes a kernel."""
+        return self.kernel <= margin(self.library) * self.library
+
+
+def chains_of(products: Sequence[Product], around: Surroundings) -> list[Chain]:
+    """The chains among the products of a module, of products that measurements say something about."""
+    narrow = {product.result: product for product in products if _is_narrow(product, around)}
+    if len(narrow) < 2:
+        return []
+    steps = {r: step for r, p in narrow.items() if (step := _step(p, narrow, around)) is not None}
+    read = {maker.result for step in steps.values() for maker in step.makers}
+    return [_ending_with(result, narrow, steps) for result in steps if result not in read]
+
+
+def _ending_with(
+    last: ir.Value, narrow: Mapping[ir.Value, Product], steps: Mapping[ir.Value, _Step]
+) -> Chain:
+    first, later = dict[ir.Value, Product](), dict[ir.Value, tuple[Product, _Step]]()
+    pending = [last]
+    while pending:
+        result = pending.pop()
+        if result in steps:
+            later[result] = narrow[result], steps[result]
+            pending += [maker.result for maker in steps[result].makers]
+        else:
+            first[result] = narrow[result]
+    return Chain(tuple(first.values()), tuple(later.values()))
+
+
+def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost:
+    """What a chain takes."""
+    inner = frozenset[ir.Value]().union(*(step.inner for _, step in chain.steps))
+    moved = {value for _, step in chain.steps for value in step.outer}
+    library = flops = 0.0
+    for product in chain.products:
+        cost = around.cost(product)
+        plan = plan_of(product, cost, around.hints, hardware)
+        form = plan.form
+        library += plan.library_microseconds(cost)
+        flops += 2.0 * form.m * form.n * form.k / hardware.flops_per_second(form.element)
+        moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in inner}
+    for _, step in chain.steps:
+        if step.reduces:  # a kernel of its own, which reads one result and writes another
+            between = 2 * around.bytes_of(step.makers[0].result)
+            library += between / (hardware.bandwidth * 1e3) + hardware.launch
+    moving = sum(map(around.bytes_of, moved)) / (hardware.bandwidth * _BANDWIDTH * 1e3)
+    kernel = moving + flops / _REACHED * 1e6 + _STARTS + hardware.launch
+    return ChainCost(kernel, library)
+
+
+def _is_narrow(product: Product, around: Surroundings) -> bool:
+    """Whether it multiplies two matrices, to many rows of so few columns that a program holds them all."""
+    if product.dims["left"] != "mk" or product.dims["right"] != "kn" or product.unsupported() is not None:
+        return False
+    rows, columns = (product.size(role).constant for role in ("left", "right"))
+    if rows is None or columns is None or columns > _WIDEST or rows < _FEWEST_ROWS:
+        return False
+    alone = replace(around.cost(product), reduced=False, behind=None)  # what is around it is of the chain
+    return unmeasured(product, alone) is None
+
+
+def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surroundings) -> _Step | None:
+    """What a product reads of the narrow ones; None where it reads nothing of them, or another one reads it,
+    too."""
+    makers, between, outer = dict[ir.Value, Product](), dict[ir.Value, ir.Operation](), set[ir.Value]()
+    pending = [root_of(product.values["left"])]
+    while pending:
+        value = pending.pop()
+        if value in makers or value in between or value in outer:
+            continue
+        if value in narrow:
+            makers[value] = narrow[value]
+        elif around.is_scalar(value) and len(between) < _MOST_BETWEEN:
+            between[value] = value.owner.operation
+            pending += [root_of(v) for v in around.read_by(value.owner.operation)]
+        else:
+            outer.add(value)
+    if any(not _fits(maker, product) for maker in makers.values()):
+        return None
+    inner = _made_of(makers, between, around)
+    inside = {product.result.owner.operation, *(between[v] for v in inner if v in between)}
+    if not makers or any(user not in inside for value in inner for user in users_of(value)):
+        return None
+    reduces = any(op.name in REDUCTIONS for v in inner if v in between for op in around.body(between[v]))
+    read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}
+    return _Step(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces)
+
+
+def _fits(maker: Product, product: Product) -> bool:
+    """Whether the rows of two products are the same, and the columns of one are what the other sums."""
+    return maker.size("left") == product.size("left") and maker.size("right") == product.size("summed")
+
+
+def _made_of(
+    makers: Mapping[ir.Value, Product], between: Mapping[ir.Value, ir.Operation], around: Surroundings
+) -> set[ir.Value]:
+    """The results of ``makers``, and all that is computed of them.  ``between``: readers come first."""
+    inner = set(makers)
+    for _ in between:
+        more = {v for v, op in between.items() if v not in inner and any(_reads(op, inner, around))}
+        if not more:
+            break
+        inner |= more
+    return inner
+
+
+def _reads(op: ir.Operation, values: set[ir.Value], around: Surroundings) -> Iterator[bool]:
+    return (root_of(v) in values for v in around.read_by(op))

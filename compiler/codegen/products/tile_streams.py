@@ -1,0 +1,106 @@
+"""Tiles of a product that are copied by descriptors, in programs that go through several blocks.
+
+``fuse.tile`` with ``programs`` says so.  Each program makes a descriptor of each matrix, then loops over its
+blocks, and inside over what is summed.  Triton makes one loop of both (``tt.flatten``), so that the first
+tiles of the next block are copied while the result of this one is stored.
+"""
+
+from collections.abc import Mapping
+
+from ...analysis.kernel.streams import Stream, streams_of
+from ...ir.dialects import tt
+from ...ir.kernel import Kernel
+from ...ir.tile import Tile
+from ...mlir import ir
+from ..tile_ops import from_memory, memory_element, to_memory
+from ..tile_plan import TilingError
+from .tile_products import TileProducts
+
+#: What a load by a descriptor reads outside of a matrix.
+_ZEROS = 1
+_NORMAL = {"cache": tt.CACHE["none"], "evict": tt.EVICT["normal"]}
+
+
+class TileStreams(TileProducts):
+    """The tiles of a kernel with products; ``streams``: the accesses by descriptors."""
+
+    def __init__(self, kernel: Kernel, tile: Tile) -> None:
+        super().__init__(kernel, tile)
+        found = streams_of(kernel) if tile.programs else {}
+        if found is None or (tile.programs and tile.looped is None):
+            raise TilingError(
+                "programs that go through several blocks need one product of two matrices of 16-bit "
+                "elements, which is summed in a loop and whose factors and result lie in rows of a multiple "
+                "of 16 bytes",
+                kernel.func.location,
+            )
+        self.streams: Mapping[ir.Operation, Stream] = found
+        self._descriptors: dict[ir.Operation, ir.Value] = {}
+
+    def _describe(self) -> None:
+        """Makes the descriptors, before all loops."""
+        builder = self.builder
+        for op, stream in self.streams.items():
+            spec = self.kernel.spec(stream.argument)
+            stride = max(s.constant or 0 for s in spec.strides)
+            sizes = [self.kernel.dims[dim].constant or 0 for dim in stream.dims]
+            element = memory_element(spec.element)
+            block = "x".join(str(self._block(dim)) for dim in stream.dims)
+            made = builder.create(
+                "tt.make_tensor_descriptor_2",
+                [ir.Type.parse(f"!tt.tensordesc<tensor<{block}x{element}>>")],
+                [
+                    self.bases[stream.argument],
+                    *(builder.constant(size, "i32") for size in sizes),
+                    *(builder.constant(number, "i64") for number in (stride, 1)),
+                ],
+                {"padding": builder.attribute(_ZEROS)},
+            )
+            self._descriptors[op] = made.results[0]
+
+    def _block(self, dim: str) -> int:
+        return self.tile.axes[self.tile.axis_of(dim)].block
+
+    def _starts(self, stream: Stream) -> list[ir.Value]:
+        """Where the current tile of a matrix begins."""
+        builder = self.builder
+        return [
+            builder.elementwise(
+                "arith.muli",
+                [self.index.blocks[self.tile.axis_of(dim)], builder.constant(self._block(dim), "i32")],
+            )
+            for dim in stream.dims
+        ]
+
+    def _turned(self, op: ir.Operation) -> bool:
+        """Whether the axes of a matrix come in another order than those of its tiles here."""
+        return tuple(map(self.tile.axis_of, self.streams[op].dims)) != self.frame
+
+    def _load(self, op: ir.Operation) -> None:
+        if op not in self.streams:
+            super()._load(op)
+            return
+        builder, stream = self.builder, self.streams[op]
+        element = ir.Type.parse(memory_element(self.kernel.spec(stream.argument).element))
+        type_ = tt.tile_type([self._block(dim) for dim in stream.dims], element)
+        attributes = {name: builder.attribute(value) for name, value in _NORMAL.items()}
+        operands = [self._descriptors[op], *self._starts(stream)]
+        value = builder.create("tt.descriptor_load", [type_], operands, attributes).results[0]
+        value = self._transposed(value) if self._turned(op) else value
+        self._set(op, [from_memory(builder, value, op.results[0].type)])
+
+    def _store(self, op: ir.Operation) -> None:
+        if op not in self.streams:
+            super()._store(op)
+            return
+        builder = self.builder
+        value = builder.to(to_memory(builder, self._operand(op.operands[1])), self.index.shape(self.frame))
+        value = self._transposed(value) if self._turned(op) else value
+        operands = [self._descriptors[op], value, *self._starts(self.streams[op])]
+        builder.create("tt.descriptor_store", [], operands)
+
+    def _transposed(self, value: ir.Value) -> ir.Value:
+        extents = tt.shape_of(value.type)
+        type_ = tt.tile_type(extents[::-1], tt.element_of(value.type))
+        order = {"order": ir.DenseI32ArrayAttr.get([1, 0])}
+        return self.builder.create("tt.trans", [type_], [value], order).results[0]

@@ -1,0 +1,47 @@
+"""Chains of products in one kernel, through tile code on the CPU: as near to float64 as eager is."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from compiling import check
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def softmax_chain(x: Tensor, w: Tensor, v: Tensor) -> Tensor:
+    return torch.softmax(x @ w, -1) @ v
+
+
+def layers(x: Tensor, *weights: Tensor) -> Tensor:
+    for w in weights[:-1]:
+        x = torch.relu(x @ w)
+    return x @ weights[-1]
+
+
+def gated(x: Tensor, gate: Tensor, up: Tensor, down: Tensor, residual: Tensor) -> Tensor:
+    return (F.silu(x @ gate) * (x @ up)) @ down + residual
+
+
+def columns_first(y: Tensor, x: Tensor, w: Tensor) -> Tensor:
+    return y @ torch.relu(x @ w)
+
+
+CHAINS: dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, int], ...]]] = {
+    "softmax between": (softmax_chain, ((200, 32), (32, 48), (48, 16))),
+    "equal widths": (softmax_chain, ((200, 32), (32, 32), (32, 32))),
+    "layers": (layers, ((200, 32), (32, 32), (32, 32), (32, 24), (24, 8))),
+    "two products, a gate and a third": (gated, ((130, 32), (32, 64), (32, 64), (64, 32), (130, 32))),
+    "the second one from the left": (columns_first, ((40, 24), (24, 16), (16, 130))),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_is_one_kernel_and_right(name: str) -> None:
+    function, sizes = CHAINS[name]
+    draw = torch.Generator().manual_seed(0)
+    args = [(torch.randn(*s, generator=draw) * s[-1] ** -0.25).to(torch.bfloat16) for s in sizes]
+    compiled = check(function, *args, products="generated", interpret_level="tiled")
+    assert [graph.launches_after for graph in compiled.graphs] == [1]
+    [tiling] = [r.rule for r in compiled.graphs[0].remarks.items if r.pass_name == "choose-tiling"]
+    assert tiling == "held-columns"
