@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.product import Product
-from ..compiler.analysis.contraction.roofline import MARGIN, pointwise_microseconds, unmeasured
+from ..compiler.analysis.contraction.roofline import margin, pointwise_microseconds, unmeasured
 from ..compiler.analysis.contraction.row_scales import ScaledRows, scaled_rows
 from ..compiler.analysis.contraction.surroundings import Moved, Surroundings
 from ..compiler.analysis.program.dependences import Dependences
@@ -82,7 +82,7 @@ class CommuteRowScales(AnalysisPass):
             if unmeasured(product, replace(cost, reduced=False)) is not None:
                 continue
             kernel_us, library_us = _estimates(product, found, cost, around, hardware)
-            fires = kernel_us <= MARGIN * library_us
+            fires = kernel_us <= margin(library_us) * library_us
             said = "multiplies rows before they are scaled" if fires else "multiplies scaled rows"
             name = callee_name(call)
             remarks.add(

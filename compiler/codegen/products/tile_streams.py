@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from ...analysis.kernel.streams import Stream, streams_of
 from ...ir.dialects import tt
 from ...ir.kernel import Kernel
+from ...ir.layout import memory_element
 from ...ir.tile import Tile
 from ...mlir import ir
-from ..tile_ops import from_memory, memory_element, to_memory
+from ..tile_ops import from_memory, to_memory
 from ..tile_plan import TilingError
 from .tile_products import TileProducts
 
