@@ -14,7 +14,7 @@ from ...mlir import ir
 from ..cost.estimate import estimates
 from .collective_order import Flights
 from .dependences import Dependences
-from .overlap_walk import Walk
+from .overlap_walk import OverlapWalk
 from .peak_order import PeakOrder, Peaks, StorageUses
 from .streams import Clock, Span, Timeline
 
@@ -58,7 +58,7 @@ class OverlapOrder:
                         for peak, limit in zip(self.given.peaks, limits, strict=True)
                     )
                 )
-                walk = Walk(self.memory, self.flights, self.seconds, room, looks_ahead)
+                walk = OverlapWalk(self.memory, self.flights, self.seconds, room, looks_ahead)
                 found = self._judged(walk.order())
                 if all(peak <= limit for peak, limit in zip(found.peaks, limits, strict=True)):
                     if found.timeline.seconds < best.timeline.seconds:

@@ -78,7 +78,7 @@ class _Held:
         return any(self.left[root] == count for root, count in uses.items())
 
 
-class Walk:
+class OverlapWalk:
     """One order.  ``limits``: bytes that may be alive, in both accounts of ``Peaks``."""
 
     def __init__(

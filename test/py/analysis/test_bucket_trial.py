@@ -11,7 +11,7 @@ from collective_modules import H200, T, module, names, timed
 from fuse_mlir.compiler.analysis.program.bucket_trial import BucketTrial
 from fuse_mlir.compiler.analysis.program.buckets import Buckets
 from fuse_mlir.compiler.analysis.program.dependences import Dependences
-from fuse_mlir.compiler.analysis.program.overlap_walk import Walk
+from fuse_mlir.compiler.analysis.program.overlap_walk import OverlapWalk
 from fuse_mlir.compiler.analysis.program.peak_order import Peaks
 from fuse_mlir.compiler.mlir import ir
 
@@ -100,7 +100,7 @@ def test_a_wait_that_gives_memory_back_runs_once_it_is_surely_over() -> None:
     deps = Dependences.of(program)
     seconds = {n.index: 1.0 for n in deps.nodes if n.name == "add"} | {1: 1.0, 2: 0.5}
     orders = timed(deps, seconds)
-    walk = Walk(orders.memory, orders.flights, seconds, orders.limits(100), looks_ahead=False)
+    walk = OverlapWalk(orders.memory, orders.flights, seconds, orders.limits(100), looks_ahead=False)
     # the first collective starts at 1, is done 1.7 later, and took 1
     expected = ["add", "start", "start", *["add"] * 3, "wait", *["add"] * 5, "wait"]
     assert names(deps, walk.order()) == expected
@@ -114,7 +114,7 @@ def test_a_call_that_needs_memory_waits_for_what_gives_it_back() -> None:
     orders = timed(deps, {node.index: 1.0 for node in deps.nodes})
     for count in (2, 3, 4):
         limits = Peaks(count << 20, 1 << 30)
-        walk = Walk(orders.memory, orders.flights, orders.seconds, limits, looks_ahead=False)
+        walk = OverlapWalk(orders.memory, orders.flights, orders.seconds, limits, looks_ahead=False)
         expected = ["add"] * 3
         expected.insert(count - 2 if count < 4 else 3, "wait")
         assert names(deps, walk.order())[2:] == expected
