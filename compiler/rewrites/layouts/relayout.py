@@ -155,20 +155,24 @@ def takes_any_strides(node: Node) -> bool:
 
 def generated(node: Node) -> bool:
     """Whether a kernel of ours makes the node's one tensor, in the strides that its metadata says."""
-    return computed(node) and isinstance(node.meta.get("val"), Tensor)
+    return node.target in _SPELLED_OUT or (computed(node) and isinstance(node.meta.get("val"), Tensor))
 
 
 def computed(node: Node) -> bool:
-    """Whether kernels of ours make the node's tensor, or its several tensors."""
+    """Whether kernels of ours make the node's tensor, or its several tensors.  Higher-order ops, such as
+    launches of users' kernels, read and write in the strides that they were given.
+    """
     if node.target in _SPELLED_OUT:
         return True
-    lowering = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    lowering = LOWERINGS.get(target_name(node.target))
     if lowering is None or lowering.view:
         return False
     values = _tensors([n.meta.get("val") for n in (node, *node.all_input_nodes)])
     if any(isinstance(v, Tensor) and v.is_complex() for v in values):
         return False
-    return not node.target._schema.is_mutable  # type: ignore[union-attr]
+    return not node.target._schema.is_mutable
 
 
 def has_padded_rows(value: Any, eager: Any) -> bool:

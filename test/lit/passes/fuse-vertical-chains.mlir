@@ -76,7 +76,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fuse.group
 // CHECK: return
-// REMARK: missed: fuse-vertical: reduction-dims, over=product0 over d3; product1 over d2: product0 and product1 stay apart
+// REMARK: missed: fuse-vertical: reduction-dims, over=product0 over d3; product1 over d2, no_walk={{.*}}: product0 and product1 stay apart
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<8192x64xbf16>, %w0: tensor<64x192xbf16>, %w1: tensor<192x64xbf16>) -> tensor<8192x64xbf16> {
     %e0 = "fuse.empty"() {syms = []} : () -> tensor<8192x192xbf16>

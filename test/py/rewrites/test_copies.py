@@ -4,6 +4,7 @@ import pytest
 import torch
 from compiling import check
 from interpreted_gpu import interpreted_gpu
+from torch._higher_order_ops.triton_kernel_wrap import triton_kernel_wrapper_functional
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
@@ -72,6 +73,17 @@ def function_shape(function):
     """The shape of the first copy."""
     graph = make_fx(function, tracing_mode="fake")(IMAGES)
     return graph.graph.find_nodes(op="call_function", target=aten.clone.default)[0].meta["val"].shape
+
+
+def test_a_copy_that_a_users_kernel_reads_stays():
+    module = make_fx(lambda x: x.contiguous().sum(1), tracing_mode="fake")(IMAGES)
+    (copy,) = module.graph.find_nodes(op="call_function", target=aten.clone.default)
+    with module.graph.inserting_after(copy):
+        launch = module.graph.call_function(triton_kernel_wrapper_functional, kwargs={"kwargs": {"x": copy}})
+    launch.meta["val"] = {"x": copy.meta["val"]}
+    choose_layouts(module)
+    (copy,) = module.graph.find_nodes(op="call_function", target=aten.clone.default)
+    assert copy.meta["val"].is_contiguous()
 
 
 def standardised(x):
