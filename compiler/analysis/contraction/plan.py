@@ -52,7 +52,7 @@ class ContractionPlan:
         """The part of the library's time that a kernel is to take at most."""
         if self.few is not None or moved.widened:
             return 1.0
-        return margin(self.library_microseconds(moved))
+        return margin(self.library_microseconds(moved), front=moved.front_bytes > 0)
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""

@@ -51,20 +51,20 @@ _STEP = 32
 _SUM_BYTES = 4
 
 #: The part of the library's time that a kernel is to take at most, where no factor is widened, and the same
-#: from so many microseconds on.  Of what 24 model runs took with a product as a kernel and as a call, all
-#: that is below the first one is faster as a kernel; of 60 larger products with what is around them (suite
-#: ``products``), all that is below the second one.
+#: from so many microseconds on where nothing is computed in front.  Of what 24 model runs took with a product
+#: as a kernel and as a call, all that is below the first one is faster as a kernel; of 60 larger products with
+#: what is around them (suite ``products``), all that is below the second one.
 _MARGIN, _LONG_MARGIN, _LONG = 0.87, 0.925, 100.0
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
 
 
-def margin(library: float) -> float:
+def margin(library: float, *, front: bool = False) -> float:
     """The part of ``library`` microseconds, of the call and what is around it, that a kernel is to take at
-    most.
+    most.  ``front``: whether kernels in front of the product are part of it.
     """
-    return _MARGIN if library < _LONG else _LONG_MARGIN
+    return _MARGIN if front or library < _LONG else _LONG_MARGIN
 
 
 def unmeasured(product: Product, moved: Moved) -> Unmeasured | None:

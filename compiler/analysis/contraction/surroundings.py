@@ -150,16 +150,15 @@ class Surroundings:
         while True:
             users = list(users_of(value))
             readers = [op for op in users if self.joins(op)]
-            if len(readers) != 1 or len(readers[0].results) != 1 or (value != result and len(users) > 1):
+            if not readers or (value != result and len(users) > 1):
                 break
-            [op] = readers
-            slots += self._slots(op)
-            beside += sum(
-                self.bytes_of(v) // max(1, self.bytes_of(result))
-                for v in self.read_by(op)
-                if root_of(v) != root_of(value)
-            )
-            value = op.results[0]
+            slots += sum(map(self._slots, readers))
+            inside = {root_of(value), *(made for op in readers for made in op.results)}
+            others = {root_of(v): v for op in readers for v in self.read_by(op) if root_of(v) not in inside}
+            beside += sum(self.bytes_of(v) // max(1, self.bytes_of(result)) for v in others.values())
+            if len(readers) > 1 or len(readers[0].results) != 1:  # what reads their results is not followed
+                break
+            value = readers[0].results[0]
         own = [self._is_kernel(op) and not self.multiplies(op) for op in users]
         absorbed = value != result and any(map(self.absorbs, users))
         return Behind(slots, beside, absorbed, not all(own), kept)

@@ -149,3 +149,4 @@ def test_a_long_call_is_beaten_by_less(summed: int, part: float) -> None:
     plan = contraction_plan(form(sizes), H200)
     assert (plan.library_microseconds(bare) > 100) == (part == 0.925)
     assert plan.margin(bare) == part
+    assert plan.margin(replace(bare, front_bytes=1 << 20)) == 0.87

@@ -46,6 +46,12 @@ func.func private @twice(%x: tensor<8x8xbf16>, %o: tensor<8x8xbf16>) -> tensor<8
   %s = arith.addf %c, %c : bf16
   return %o : tensor<8x8xbf16>
 }}
+func.func private @sum(%x: tensor<8x8xbf16>, %y: tensor<8x8xbf16>, %o: tensor<8x8xbf16>) -> tensor<8x8xbf16>
+    attributes {{fuse.kernel, fuse.dims = {{d0 = "8", d1 = "8"}}, fuse.ties = array<i64: 2>}} {{
+  %c = arith.constant 1.0 : bf16
+  %s = arith.addf %c, %c : bf16
+  return %o : tensor<8x8xbf16>
+}}
 func.func private @rows(%x: tensor<8x8xbf16>, %o: tensor<8x8xbf16>) -> tensor<8x8xbf16>
     attributes {{fuse.kernel, fuse.dims = {{d0 = "8", d1 = "8"}}, fuse.ties = array<i64: 1>}} {{
   %c = arith.constant 1.0 : bf16
@@ -60,14 +66,21 @@ ADDS, REDUCES = "arith.addf %c, %c : bf16", '"fuse.reduce"(%c) {kind = "max", ov
 ROWS = """%g = "fuse.empty"() {syms = []} : () -> tensor<8x8xbf16>
   %r = call @rows(%y, %g) {fuse.group = 2 : i64} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>"""
 
+#: Two calls of ``@sum`` read the result as well, one of them ``%x`` beside it, the other what the first makes.
+SUMS = """%p = "fuse.empty"() {syms = []} : () -> tensor<8x8xbf16>
+  %t = call @sum(%y, %x, %p) : (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %h = "fuse.empty"() {syms = []} : () -> tensor<8x8xbf16>
+  %u = call @sum(%y, %t, %h) : (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>"""
+
 
 def widened(slots: int = 1) -> dict[str, Any]:
     """What ``@widen`` is in front."""
     return {"widened": True, "slots": {"right": slots}, "front_bytes": 64 + M}
 
 
-def behind(slots: int = 1, kept: bool = False) -> dict[str, Any]:
-    return {"behind": Behind(slots, 0, absorbed=False, shared=True, kept=kept)}
+def behind(slots: int = 1, kept: bool = False, beside: int = 0) -> dict[str, Any]:
+    """What ``@twice`` and others are behind.  Where several read the result, what reads theirs is not seen."""
+    return {"behind": Behind(slots, beside, absorbed=False, shared=slots < 2, kept=kept)}
 
 
 #: By what the program returns, what ``@widen`` computes, and the group of the product: what is moved.
@@ -88,6 +101,10 @@ CASES = {
     ("zr", ADDS, "any"): Moved(
         64 + M + 2 * M, 3 * M + (64 + M) + 2 * M, 3, 3 * M, **widened(), **behind(kept=True)
     ),
+    # several kernels read the result: what they read beside it counts, but for what another of them makes
+    ("zu", ADDS, "any"): Moved(
+        64 + M + M, 3 * M + (64 + M) + M + 2 * M, 3, 3 * M, **widened(), **behind(3, beside=1)
+    ),
     ("zr", ADDS, 2): Moved(4 * M, 3 * M + 2 * M, 2, 3 * M, **behind(0, kept=True)),
 }
 
@@ -96,7 +113,10 @@ CASES = {
 def test_what_is_moved(case):
     values, widen, group = case
     types = ", ".join("tensor<8x8xbf16>" for _ in values)
-    returned, more = ", ".join(f"%{v}" for v in values), ROWS if "r" in values else ""
+    returned, more = (
+        ", ".join(f"%{v}" for v in values),
+        ROWS if "r" in values else SUMS if "u" in values else "",
+    )
     text = TEXT.format(results=types, values=returned, widen=widen, more=more)
     with make_context() as context:
         module = ir.Module.parse(text, context)
