@@ -50,10 +50,10 @@ _STEP = 32
 #: Bytes of a sum that is not whole.
 _SUM_BYTES = 4
 
-#: The part of the library's time that a kernel is to take at most, where no factor is widened, and the same
-#: from so many microseconds on where nothing is computed in front.  Of what 24 model runs took with a product
-#: as a kernel and as a call, all that is below the first one is faster as a kernel; of 60 larger products with
-#: what is around them (suite ``products``), all that is below the second one.
+#: The part of the library's time that a kernel is to take at most, where no factor is widened, and the
+#: same from so many microseconds on where nothing is computed in front.  Of what 24 model runs took with a
+#: product as a kernel and as a call, all that is below the first one is faster as a kernel; of 60 larger
+#: products with what is around them (suite ``products``), all that is below the second one.
 _MARGIN, _LONG_MARGIN, _LONG = 0.87, 0.925, 100.0
 
 #: Element types that were measured, and elements of a vector of them.

@@ -66,7 +66,7 @@ ADDS, REDUCES = "arith.addf %c, %c : bf16", '"fuse.reduce"(%c) {kind = "max", ov
 ROWS = """%g = "fuse.empty"() {syms = []} : () -> tensor<8x8xbf16>
   %r = call @rows(%y, %g) {fuse.group = 2 : i64} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>"""
 
-#: Two calls of ``@sum`` read the result as well, one of them ``%x`` beside it, the other what the first makes.
+#: Two calls of ``@sum`` read the result as well: one of them ``%x`` beside it, the other what that one makes.
 SUMS = """%p = "fuse.empty"() {syms = []} : () -> tensor<8x8xbf16>
   %t = call @sum(%y, %x, %p) : (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
   %h = "fuse.empty"() {syms = []} : () -> tensor<8x8xbf16>
@@ -79,7 +79,7 @@ def widened(slots: int = 1) -> dict[str, Any]:
 
 
 def behind(slots: int = 1, kept: bool = False, beside: int = 0) -> dict[str, Any]:
-    """What ``@twice`` and others are behind.  Where several read the result, what reads theirs is not seen."""
+    """What ``@twice`` and others are behind.  What reads the results of several readers is left out."""
     return {"behind": Behind(slots, beside, absorbed=False, shared=slots < 2, kept=kept)}
 
 
