@@ -52,7 +52,8 @@ class ContractionPlan:
         """The part of the library's time that a kernel is to take at most."""
         if self.few is not None or moved.widened:
             return 1.0
-        return margin(self.library_microseconds(moved), front=moved.front_bytes > 0)
+        in_turn = self.blocks.programs > 0
+        return margin(self.library_microseconds(moved), front=moved.front_bytes > 0, in_turn=in_turn)
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""

@@ -50,20 +50,24 @@ _STEP = 32
 #: Bytes of a sum that is not whole.
 _SUM_BYTES = 4
 
-#: The part of the library's time that a kernel is to take at most, where no factor is widened, and the
-#: same from so many microseconds on where nothing is computed in front.  Of what 24 model runs took with a
-#: product as a kernel and as a call, all that is below the first one is faster as a kernel; of 60 larger
-#: products with what is around them (suite ``products``), all that is below the second one.
-_MARGIN, _LONG_MARGIN, _LONG = 0.87, 0.925, 100.0
+#: The part of the library's time that a kernel is to take at most, where no factor is widened; the same from
+#: so many microseconds on where nothing is computed in front; and of programs that go through blocks.  Of
+#: what 24 model runs took with a product as a kernel and as a call, all that is below the first one is faster
+#: as a kernel; of 60 larger products with what is around them (suite ``products``), all that is below the
+#: others.
+_MARGIN, _LONG_MARGIN, _LONG, _MARGIN_IN_TURN = 0.87, 0.925, 100.0, 0.95
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
 
 
-def margin(library: float, *, front: bool = False) -> float:
+def margin(library: float, *, front: bool = False, in_turn: bool = False) -> float:
     """The part of ``library`` microseconds, of the call and what is around it, that a kernel is to take at
-    most.  ``front``: whether kernels in front of the product are part of it.
+    most.  ``front``: whether kernels in front of the product are part of it.  ``in_turn``: whether its
+    programs go through blocks, for which the estimates fit best.
     """
+    if in_turn:
+        return _MARGIN_IN_TURN
     return _MARGIN if front or library < _LONG else _LONG_MARGIN
 
 

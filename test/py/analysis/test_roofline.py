@@ -150,3 +150,10 @@ def test_a_long_call_is_beaten_by_less(summed: int, part: float) -> None:
     assert (plan.library_microseconds(bare) > 100) == (part == 0.925)
     assert plan.margin(bare) == part
     assert plan.margin(replace(bare, front_bytes=1 << 20)) == 0.87
+
+
+def test_programs_that_go_through_blocks_win_by_less() -> None:
+    sizes = (8192, 8192, 4096)
+    bare = Moved(moved(sizes), moved(sizes), 1, moved(sizes))
+    assert contraction_plan(replace(form(sizes), streams=True), H200).margin(bare) == 0.95
+    assert contraction_plan(form(sizes), H200).margin(bare) == 0.925
