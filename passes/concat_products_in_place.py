@@ -1,7 +1,8 @@
 """``concat-products-in-place``: products of the library are written into their concatenation."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -166,11 +167,17 @@ def _concats(program: Program) -> list[_Concat]:
     products = {n: op for n, f in program.functions.items() if (op := library_product(f)) and op.out}
     if not products:
         return []
-    kernels = {
-        name: cut
-        for name, f in program.functions.items()
-        if is_kernel(f) and not is_tiled(f) and (cut := concatenation(f)) is not None
-    }
+    read = Counter(
+        reader
+        for call in program.calls()
+        if callee_name(call) in products
+        for reader in _readers(call.results[0])
+    )
+    kernels = {}
+    for name in {callee_name(call) for call, count in read.items() if count > 1 and call.name == "func.call"}:
+        kernel = program.functions[name]
+        if is_kernel(kernel) and not is_tiled(kernel) and (cut := concatenation(kernel)) is not None:
+            kernels[name] = cut
     found = []
     for call in program.calls() if kernels else ():
         cut = kernels.get(callee_name(call))
@@ -178,6 +185,16 @@ def _concats(program: Program) -> list[_Concat]:
         if concat is not None:
             found.append(concat)
     return found
+
+
+def _readers(value: ir.Value) -> Iterator[ir.Operation]:
+    """The operations that read a value, once for each operand, behind views."""
+    for use in value.uses:
+        op = use.owner.operation
+        if op.name == "fuse.view":
+            yield from _readers(op.results[0])
+        else:
+            yield op
 
 
 def _concat(

@@ -28,7 +28,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_only_known_suffixes_are_stored(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"entries end in \.captured, \.facts, \.kernel"):
+    with pytest.raises(ValueError, match=r"entries end in \.captured, \.facts, \.fusion, \.kernel"):
         CacheFolder(tmp_path, ".other")
 
 
