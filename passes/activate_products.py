@@ -191,8 +191,8 @@ def _refusal(program: Program, product: ir.Operation, found: _Activation) -> tup
     if any(spec.element not in _ELEMENTS for spec in (left, right, result)):
         return "element", f"multiplies {left.element}, for which the library has no activations"
     sizes = [size.constant for spec in (left, right) for size in spec.sizes]
-    if any(n is None or n % _VECTOR for n in sizes):
-        return "sizes", f"has a size that is unknown or no multiple of {_VECTOR}"
+    if any(not n or n % _VECTOR for n in sizes):  # of empty factors the library returns the bias as it is
+        return "sizes", f"has a size that is 0, unknown or no multiple of {_VECTOR}"
     columns = right.sizes[-1]
     vector = TensorSpec.contiguous((columns,), result.element, result.device)
     if any((a.sizes, a.strides, a.element) != (vector.sizes, vector.strides, vector.element) for a in added):

@@ -211,6 +211,8 @@ class _Storages(StorageAccesses):
             return "a size is unknown or no multiple of a vector"
         if len({s.sizes for s in specs}) > 1:
             return "it is broadcast"
+        if specs[0].offset != specs[1].offset:  # the sum, where it was, has another type than what lies there
+            return "its layout is another one"
         if not all(map(is_row_major, (found.total.results[0], found.kept, found.shaped, product))):
             return "its layout is another one"
         root = self.root(found.kept)

@@ -242,6 +242,8 @@ def _own_dim(dim: int, rank: int, parts: Sequence[ir.Value], products: Sequence[
         (TensorSpec.of(p.results[0].type), TensorSpec.of(v.type))
         for p, v in zip(products, parts, strict=True)
     ]
+    if len({product.rank for product, _ in pairs}) > 1:
+        return None
     if all(product.sizes == part.sizes for product, part in pairs):
         return dim
     if any(product.sizes[-1] != part.sizes[-1] for product, part in pairs):

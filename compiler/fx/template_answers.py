@@ -77,7 +77,7 @@ def template_key(node: fx.Node, template: Template, spell: Callable[[Any], str])
     """
     answer = template_launch(node, template)
     texts = [_launch_key(launch, spell) for launch in (answer.launch, *answer.launch.others)]
-    return f"{' | '.join(texts)} {sorted(answer.apart)} {spell(answer.tuned_by)}"
+    return f"{' | '.join(texts)} {answer.outputs} {sorted(answer.apart)} {spell(answer.tuned_by)}"
 
 
 def _launch_key(launch: UserLaunch, spell: Callable[[Any], str]) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...ir.kernel import MOST_POINTS
+from ...ir.sizes import ceil_power
 from ..kernel.accesses import points
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
@@ -62,12 +63,12 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
 
 
 def _fit(t: FusionTrial, columns: set[frozenset[str]], chain: bool) -> bool:
-    """Whether a program can hold columns of so many products."""
+    """Whether a program can hold columns of so many products, in blocks of powers of two."""
     plan, limits = t.planned, t.limits
     most, few = limits.chained if chain else limits.columns, limits.block[0]
     extents = [points(plan.extents, along).constant for along in columns]
     known = [extent for extent in extents if extent is not None and few < extent <= most]
-    if len(known) < len(extents) or sum(known) > limits.columns:
+    if len(known) < len(extents) or sum(map(ceil_power, known)) > limits.columns:
         return False
     return t.estimate(points(plan.extents, plan.extents)) <= MOST_POINTS
 

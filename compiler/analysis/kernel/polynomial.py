@@ -79,7 +79,7 @@ def _negated(a: Polynomial) -> Polynomial:
 
 def _sum(a: Polynomial, b: Polynomial) -> Polynomial:
     total = {key: a.get(key, 0.0) + b.get(key, 0.0) for key in (a.keys() | b.keys())}
-    return {key: n for key, n in total.items() if n != 0.0}
+    return {key: n for key, n in total.items() if n != 0.0 or any(key)}  # infinity - infinity is no 0
 
 
 def _product(a: Polynomial, b: Polynomial) -> Polynomial | None:
@@ -100,7 +100,7 @@ def _quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
 
 def _maximum(a: Polynomial, b: Polynomial) -> Polynomial | None:
     for one, other in ((a, b), (b, a)):
-        if one == X and not any(other.values()):
+        if one == X and other == {(0, 0, 0): 0.0}:  # 0 * x is none: of infinity it is no number
             return _R
     return None
 

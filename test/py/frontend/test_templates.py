@@ -161,6 +161,15 @@ def test_the_key_of_a_program_says_what_the_template_answers():
         graph_text(gm)
 
 
+def test_the_key_of_a_program_has_the_order_of_the_outputs():
+    gm = graph_of(PLUS_AND_TWICE, ([torch.randn(8, 64), torch.randn(8, 64)],))
+    texts = []
+    for outputs in (("out0", "out1"), ("out1", "out0")):
+        with registered(PLUS_AND_TWICE, plus_and_twice_answer, outputs):
+            texts.append(graph_text(gm))
+    assert texts[0] != texts[1]
+
+
 def test_the_key_of_a_program_has_symbols():
     gm = capture(lambda x, w: RMS(x, w, 1e-6)[0], torch.randn(5, 100), torch.randn(100), symbolic=True)
     texts = []

@@ -179,6 +179,15 @@ def half_more(x):
     return 0.5 * x * (1.5 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0))))
 
 
+def times_zero(x):
+    """0 times infinity is no 0, so this is no ReLU."""
+    return torch.maximum(x, x * 0)
+
+
+def minus_itself(x):
+    return torch.maximum(x, x - x)
+
+
 def read_in_float32(x):
     wide = x.float()
     return F.relu(wide).to(x.dtype), wide + 1
@@ -218,7 +227,8 @@ STAYS = [
     *((behind(a), {}, []) for a in (F.gelu, F.silu, wrong_slope, wrong_power, of_two_values, read_inside)),
     *((behind(a), {}, []) for a in (by_sigmoid, silu_spelled_out, half_more, torch.tanh, torch.sigmoid)),
     *((behind(a), {}, []) for a in (read_in_float32, left_in_float32, clamped_on_both_sides, read_before)),
-    *((behind(a), {}, []) for a in (sigmoid_spelled_out, rounded_to_float16)),
+    *((behind(a), {}, []) for a in (sigmoid_spelled_out, rounded_to_float16, times_zero, minus_itself)),
+    (behind(F.relu), {"k": 0}, ["sizes"]),
     (scaled, {}, ["factors"]),
     (read_as_a_matrix, {}, []),
     (biased_by_rows, {}, ["bias"]),

@@ -153,8 +153,13 @@ def biased(x, g, square, up, down):
     return h + torch.addmm(g, norm(h, g), square)
 
 
+def a_part(x, g, square, up, down):
+    """What lies behind the start of its storage is of another type than the sum."""
+    return (x.flatten(0, 1) @ square)[16:] + norm(x[1], g) @ square
+
+
 LEFT_ALONE = [
-    read_later, a_view_is_read_later, returned, a_view_is_returned, an_argument, multiplied_itself,
+    a_part, read_later, a_view_is_read_later, returned, a_view_is_returned, an_argument, multiplied_itself,
     stored_for_nobody, product_read_twice, broadcast, scaled, strided, wider, biased,
 ]  # fmt: skip
 

@@ -81,6 +81,10 @@ def of_what_dies(x, v, w):
     return torch.cat([x.sin() @ v, x.cos() @ w], 1)
 
 
+def of_two_ranks(x, v, w):
+    return torch.cat([torch.bmm(x.view(2, 4, 8), v.expand(2, 8, 8)), (x @ w).view(2, 4, 12)], -1)
+
+
 #: Concatenations that stay, and the rule that says why, of products alone.
 STAYS = {
     biased_beside: ["bias"],
@@ -89,6 +93,7 @@ STAYS = {
     twice: [],
     unaligned: ["unaligned"],
     along_a_middle_dim: ["views"],
+    of_two_ranks: ["views"],
     of_what_dies: ["lifetime"],
 }
 

@@ -34,6 +34,12 @@ def rotated(q, c, s):
     return q * c + torch.cat([-q[..., 8:], q[..., :8]], -1) * s
 
 
+def layers(x, *weights):
+    for w in weights[:-1]:
+        x = F.relu(x @ w)
+    return x @ weights[-1]
+
+
 def gated(g, u):
     return F.silu(g) * u
 
@@ -69,6 +75,13 @@ CASES = {
     # Each block of columns would compute the statistics of its rows again.
     "a norm in front": (lambda x, w: rms(x) @ w, (X, W), 2),
     "softmax of weights in front": (lambda x, w: x @ w.softmax(1), (X, W), 2),
+    # A program holds at most 512 columns, in blocks of powers of two: 128 for each of these.
+    "five layers": (layers, (of(48, 72), *(of(72, 72) * 72**-0.5 for _ in range(5))), 2),
+    "two softmaxes": (
+        lambda x, w, v: (x @ w).softmax(-1).amax(-1) + (x @ v).softmax(-1).amax(-1),
+        (X, of(K, 272), of(K, 200)),
+        2,
+    ),
     "a product of a product": (lambda x, w, v: (x @ w).relu() @ v, (X, W, of(N, 32)), 1),
     "a product of a wide product": (lambda x, w, v: (x @ w).relu() @ v, (X, of(K, 192), of(192, 32)), 2),
     "running sums": (lambda x, w: (x @ w).cumsum(1), (X, W), 2),
