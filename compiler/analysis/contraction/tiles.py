@@ -187,6 +187,8 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     if blocks.programs:
         return microseconds_in_turn(form, blocks, hardware)
     tiles = -(-form.m // blocks.m) * -(-form.n // blocks.n) * form.batch
+    if not tiles:
+        return 0.0
     steps = -(-max(form.k, 1) // blocks.k)
     at_once = min(_at_once(form, blocks, hardware), -(-tiles // hardware.sm_count))
     operations = 2 * blocks.m * blocks.n * blocks.k * form.sums

@@ -152,6 +152,12 @@ def test_a_long_call_is_beaten_by_less(summed: int, part: float) -> None:
     assert plan.margin(replace(bare, front_bytes=1 << 20)) == 0.87
 
 
+@pytest.mark.parametrize("sizes", [(0, 8, 8), (8, 0, 8), (8, 8, 0), (0, 0, 0)], ids=str)
+def test_a_product_without_elements_has_a_margin(sizes: tuple[int, int, int]) -> None:
+    plan = contraction_plan(replace(form(sizes), batch=3), H200)
+    assert plan.margin(Moved(0, 0, 1, 0)) == 0.87
+
+
 def test_programs_that_go_through_blocks_win_by_less() -> None:
     sizes = (8192, 8192, 4096)
     bare = Moved(moved(sizes), moved(sizes), 1, moved(sizes))
