@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.analysis.contraction.surroundings import users_of
 from ..compiler.analysis.kernel.concatenation import Concatenation, concatenation
 from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.storage_accesses import StorageAccesses
@@ -171,7 +172,7 @@ def _concats(program: Program) -> list[_Concat]:
         reader
         for call in program.calls()
         if callee_name(call) in products
-        for reader in _readers(call.results[0])
+        for reader in users_of(call.results[0])
     )
     kernels = {}
     for name in {callee_name(call) for call, count in read.items() if count > 1 and call.name == "func.call"}:
@@ -185,16 +186,6 @@ def _concats(program: Program) -> list[_Concat]:
         if concat is not None:
             found.append(concat)
     return found
-
-
-def _readers(value: ir.Value) -> Iterator[ir.Operation]:
-    """The operations that read a value, once for each operand, behind views."""
-    for use in value.uses:
-        op = use.owner.operation
-        if op.name == "fuse.view":
-            yield from _readers(op.results[0])
-        else:
-            yield op
 
 
 def _concat(
