@@ -73,6 +73,14 @@ func.func @main(%x: tensor<8x4xf32>) {
 
 // -----
 
+// view: a remainder that changes no coordinate of the result is right
+func.func @main(%x: tensor<8xf32>) {
+  %y = "fuse.view"(%x) {map = ["(v0*4 + v1) mod 8"], syms = []} : (tensor<8xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
 // view: a division by a coordinate, which may be 0
 func.func @main(%x: tensor<8xf32>) {
   // expected-error@+1 {{'fuse.view' op the map addresses (v0*4) mod v1, which divides by 0 at a point of the result}}
