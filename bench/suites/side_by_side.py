@@ -1,9 +1,9 @@
 """One workload run in several ways: each is checked against float64, profiled, and timed in turns."""
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -12,8 +12,8 @@ from ..backends import CompileReport, Spec, compile_function, fresh_compilation
 from ..clocks import read_clocks
 from ..graph_check import GraphChecker
 from ..kernel_profile import profile_kernels
-from ..session import attempt
-from ..timing import Stopwatch, measure
+from ..session import Task, attempt
+from ..timing import Stopwatch, measure, stopwatch
 from ..user_kernels.without_gpu import triton_without_a_gpu
 from .kernels import baselines
 from .settings import Settings, short_dtype
@@ -25,6 +25,16 @@ class Way:
 
     spec: Spec
     function: Callable[..., Any]
+
+
+def tasks_of(
+    workloads: Iterable[Any], run: Callable[..., dict[str, Any]], settings: Settings
+) -> Iterator[Task]:
+    """One task for each workload and dtype, which calls ``run(workload, settings, watch, stage)``."""
+    watch = cache(partial(stopwatch, settings.device))  # made by the first task: it holds the flush buffer
+    for workload in workloads:
+        for dtype in settings.dtypes_or((workload.dtype,)):
+            yield Task(f"{workload.name}/{short_dtype(dtype)}", partial(run, workload, settings, watch))
 
 
 def compare(

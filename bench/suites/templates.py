@@ -7,15 +7,14 @@ kernels but this compiler's interpreter, so that Inductor is left out.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
 from typing import Any
 
 from ..backends import BACKENDS
 from ..session import Task
 from ..tables import kernel_line, user_kernel_table
-from ..timing import Stopwatch, stopwatch
-from .settings import Settings, short_dtype
-from .side_by_side import Way, compare
+from ..timing import Stopwatch
+from .settings import Settings
+from .side_by_side import Way, compare, tasks_of
 
 line, table = kernel_line, user_kernel_table
 
@@ -33,10 +32,7 @@ def tasks(settings: Settings) -> Iterator[Task]:
     """One task for each workload."""
     from ..templates import WORKLOADS  # imports Helion, which no other suite needs
 
-    watch = cache(partial(stopwatch, settings.device))  # made by the first task: it holds the flush buffer
-    for workload in WORKLOADS.values():
-        for dtype in settings.dtypes_or((workload.dtype,)):
-            yield Task(f"{workload.name}/{short_dtype(dtype)}", partial(run, workload, settings, watch))
+    return tasks_of(WORKLOADS.values(), run, settings)
 
 
 def run(
