@@ -76,6 +76,9 @@ class CompileSource(Protocol):
     """A kernel to compile (``codegen.launches.KernelSource``)."""
 
     @property
+    def name(self) -> str: ...
+
+    @property
     def text(self) -> str: ...
 
     @property
