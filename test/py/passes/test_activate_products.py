@@ -1,43 +1,46 @@
 """Activations that matrix products compute: which are found, that the numbers stay, what is left alone."""
 
-import math
-
 import pytest
 import torch
+from activations import (
+    behind,
+    biased_by_rows,
+    by_sigmoid,
+    clamped,
+    clamped_on_both_sides,
+    copied_behind,
+    copied_beside,
+    distributed,
+    fast,
+    half_more,
+    left_in_float32,
+    minus_itself,
+    of_two_values,
+    operands,
+    read_as_a_matrix,
+    read_before,
+    read_in_float32,
+    read_inside,
+    relu_in_float32,
+    rounded_to_float16,
+    scaled,
+    sigmoid_spelled_out,
+    silu_spelled_out,
+    spelled_out,
+    spelled_out_by_products,
+    spelled_out_in_float32,
+    tanh_gelu,
+    tanh_gelu_in_float32,
+    three_products,
+    times_zero,
+    without_product,
+    wrong_power,
+    wrong_slope,
+)
 from compiling import Compiled, check
 from torch.nn import functional as F
 
-SLOPE = math.sqrt(2 / math.pi)
-
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
-
-
-def tanh_gelu(x):
-    return F.gelu(x, approximate="tanh")
-
-
-def spelled_out(x):
-    return 0.5 * x * (1.0 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0))))
-
-
-def spelled_out_by_products(x):
-    return (torch.tanh((0.044715 * (x * x * x) + x) * SLOPE) + 1) * (x * 0.5)
-
-
-def operands(m=16, k=8, n=24, dtype=torch.bfloat16):
-    return [torch.randn(shape).to(dtype) for shape in ((n,), (m, k), (k, n))]
-
-
-def behind(activation, *, bias=True, views=True):
-    """A function of bias, x [m, k] and w [k, n], and its name for a test."""
-
-    def function(b, x, w):
-        y = torch.addmm(b, x, w) if bias else torch.mm(x, w)
-        y = y.view(2, y.shape[0] // 2, y.shape[1]) if views else y
-        z = activation(y)
-        return z.flatten(0, 1).t() if views and isinstance(z, torch.Tensor) else z
-
-    return function
 
 
 def activated(compiled):
@@ -78,32 +81,7 @@ def test_a_product_computes_the_activation_behind_it(activation, bias, views):
     assert kernels == ["zeros"] * (not bias)
 
 
-def in_float32(x):
-    return tanh_gelu(x.float()).to(x.dtype)
-
-
-def relu_in_float32(x):
-    return F.relu(x.float()).to(x.dtype)
-
-
-def spelled_out_in_float32(x):
-    return spelled_out(x.float()).to(x.dtype)
-
-
-def fast(x):
-    """As another library spells it."""
-    return 0.5 * x * (1.0 + torch.tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x)))
-
-
-def distributed(x):
-    return x / 2 - 0.5 * -torch.tanh(SLOPE * x + SLOPE * 0.044715 * x**2 * x) * x
-
-
-def clamped(x):
-    return x.clamp_min(0)
-
-
-SPELLINGS = [in_float32, relu_in_float32, spelled_out_in_float32, fast, distributed, clamped]
+SPELLINGS = [tanh_gelu_in_float32, relu_in_float32, spelled_out_in_float32, fast, distributed, clamped]
 
 
 @pytest.mark.parametrize("activation", SPELLINGS, ids=lambda f: f.__name__)
@@ -112,29 +90,19 @@ def test_an_activation_is_what_it_computes(activation):
 
 
 def test_a_copy_behind_the_activation_is_none():
-    def function(b, x, w):
-        return torch.addmm(b, x, w).view(2, 8, 24).relu().clone().clone().view(16, 24).t()
-
-    compiled = check(function, *operands(), epilogues="library")
+    compiled = check(copied_behind, *operands(), epilogues="library")
     assert activated(compiled) == 1
     assert len(compiled.graphs[0].launches) == 1
 
 
 def test_a_copy_beside_another_reader_stays():
-    def function(b, x, w):
-        y = torch.addmm(b, x, w).relu()
-        return y, y.clone()
-
-    compiled = check(function, *operands(), epilogues="library")
+    compiled = check(copied_beside, *operands(), epilogues="library")
     assert activated(compiled) == 1
     assert len(compiled.graphs[0].launches) == 2
 
 
 def test_products_of_one_width_share_their_zeros():
-    def function(b, x, w):
-        return F.relu(torch.mm(x, w)), F.relu(torch.mm(x + 1, w)), F.relu(torch.mm(x, w[:, :8].contiguous()))
-
-    compiled = check(function, *operands(), epilogues="library")
+    compiled = check(three_products, *operands(), epilogues="library")
     assert activated(compiled) == 3
     assert str(compiled.graphs[0].module).count("call @zeros") == 2
 
@@ -144,82 +112,6 @@ def test_training_keeps_what_gelu_reads():
     compiled = Compiled(behind(tanh_gelu), {"epilogues": "library"})
     compiled(*args).sum().backward()
     assert all("_addmm_activation" not in str(graph.module) for graph in compiled.graphs)
-
-
-def wrong_slope(x):
-    return 0.5 * x * (1.0 + torch.tanh(0.8 * (x + 0.044715 * torch.pow(x, 3.0))))
-
-
-def wrong_power(x):
-    return 0.5 * x * (1.0 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 2.0))))
-
-
-def of_two_values(x):
-    return 0.5 * x * (1.0 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x + 1, 3.0))))
-
-
-def read_inside(x):
-    bend = torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0)))
-    return 0.5 * x * (1.0 + bend), bend
-
-
-def by_sigmoid(x):
-    return x * torch.sigmoid(1.702 * x)
-
-
-def silu_spelled_out(x):
-    return x / (1 + torch.exp(0.0 - x))
-
-
-def sigmoid_spelled_out(x):
-    return 1 / (1 + torch.exp(-x))
-
-
-def half_more(x):
-    return 0.5 * x * (1.5 + torch.tanh(SLOPE * (x + 0.044715 * torch.pow(x, 3.0))))
-
-
-def times_zero(x):
-    """0 times infinity is no 0, so this is no ReLU."""
-    return torch.maximum(x, x * 0)
-
-
-def minus_itself(x):
-    return torch.maximum(x, x - x)
-
-
-def read_in_float32(x):
-    wide = x.float()
-    return F.relu(wide).to(x.dtype), wide + 1
-
-
-def rounded_to_float16(x):
-    return F.relu(x.half()).to(x.dtype)
-
-
-def left_in_float32(x):
-    return spelled_out(x.float())
-
-
-def clamped_on_both_sides(x):
-    return x.clamp(0, 6)
-
-
-def read_before(x):
-    return F.relu(x), x + 1
-
-
-def scaled(b, x, w):
-    return F.relu(torch.addmm(b, x, w, alpha=2.0))
-
-
-def read_as_a_matrix(b, x, w):
-    y = torch.addmm(b, x, w)
-    return F.relu(y.view(2, -1, y.shape[1])), y * 2
-
-
-def biased_by_rows(b, x, w):
-    return F.relu(torch.addmm(x[:, :1], x, w))
 
 
 #: Functions, what their operands are, and the rule of the remark that says why products stay, if any does.
@@ -235,7 +127,7 @@ STAYS = [
     (behind(F.relu), {"dtype": torch.float32}, ["element"]),
     (behind(F.relu), {"n": 20}, ["sizes"]),
     (behind(F.relu), {"k": 4}, ["sizes"]),
-    (lambda b, x, w: F.relu(x), {}, []),
+    (without_product, {}, []),
 ]
 
 

@@ -2,6 +2,22 @@
 
 import pytest
 import torch
+from activations import (
+    behind,
+    biased_by_rows,
+    clamped,
+    clamped_on_both_sides,
+    copied_behind,
+    copied_beside,
+    operands,
+    read_as_a_matrix,
+    read_before,
+    read_in_float32,
+    relu_in_float32,
+    scaled,
+    three_products,
+    without_product,
+)
 from compiling import Compiled, check, with_exact_gradients
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
@@ -13,22 +29,6 @@ aten = torch.ops.aten
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
-def operands(m=16, k=8, n=24, dtype=torch.bfloat16):
-    return [torch.randn(shape).to(dtype) for shape in ((n,), (m, k), (k, n))]
-
-
-def behind(activation, *, bias=True, views=True):
-    """A function of bias, x [m, k] and w [k, n], and its name for a test."""
-
-    def function(b, x, w):
-        y = torch.addmm(b, x, w) if bias else torch.mm(x, w)
-        y = y.view(2, y.shape[0] // 2, y.shape[1]) if views else y
-        z = activation(y)
-        return z.flatten(0, 1).t() if views and isinstance(z, torch.Tensor) else z
-
-    return function
-
-
 def fused(function, *args):
     gm = make_fx(function, tracing_mode="fake")(*args)
     return fuse_epilogues(gm), gm
@@ -38,15 +38,7 @@ def targets(gm):
     return [n.target for n in gm.graph.nodes if n.op == "call_function"]
 
 
-def in_float32(x):
-    return F.relu(x.float()).to(x.dtype)
-
-
-def clamped(x):
-    return x.clamp_min(0)
-
-
-@pytest.mark.parametrize("activation", [F.relu, in_float32, clamped], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("activation", [F.relu, relu_in_float32, clamped], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no_bias"])
 @pytest.mark.parametrize("views", [True, False], ids=["views", "no_views"])
 def test_a_product_computes_the_relu_behind_it(activation, bias, views):
@@ -67,10 +59,7 @@ def test_a_product_computes_the_relu_behind_it(activation, bias, views):
 
 
 def test_a_copy_behind_the_activation_is_none():
-    def function(b, x, w):
-        return torch.addmm(b, x, w).view(2, 8, 24).relu().clone().clone().view(16, 24).t()
-
-    count, gm = fused(function, *operands())
+    count, gm = fused(copied_behind, *operands())
     assert count == 1
     assert targets(gm) == [
         aten._addmm_activation.default,
@@ -81,13 +70,9 @@ def test_a_copy_behind_the_activation_is_none():
 
 
 def test_a_copy_beside_another_reader_stays():
-    def function(b, x, w):
-        y = torch.addmm(b, x, w).relu()
-        return y, y.clone()
-
-    count, gm = fused(function, *operands())
+    count, gm = fused(copied_beside, *operands())
     assert count == 1 and targets(gm).count(aten.clone.default) == 1
-    check(function, *operands(), epilogues="library")
+    check(copied_beside, *operands(), epilogues="library")
 
 
 def test_training_keeps_the_relu_and_not_the_product():
@@ -103,10 +88,7 @@ def test_training_keeps_the_relu_and_not_the_product():
 
 
 def test_products_of_one_width_share_their_zeros():
-    def function(b, x, w):
-        return F.relu(torch.mm(x, w)), F.relu(torch.mm(x + 1, w)), F.relu(torch.mm(x, w[:, :8].contiguous()))
-
-    count, gm = fused(function, *operands())
+    count, gm = fused(three_products, *operands())
     assert count == 3
     assert targets(gm).count(aten.full.default) == 2
 
@@ -122,32 +104,6 @@ def test_training_saves_the_relu_and_its_gradient_is_right():
         torch.testing.assert_close(g.double(), w, rtol=2e-2, atol=2e-2)
 
 
-def read_in_float32(x):
-    wide = x.float()
-    return F.relu(wide).to(x.dtype), wide + 1
-
-
-def clamped_on_both_sides(x):
-    return x.clamp(0, 6)
-
-
-def read_before(x):
-    return F.relu(x), x + 1
-
-
-def scaled(b, x, w):
-    return F.relu(torch.addmm(b, x, w, alpha=2.0))
-
-
-def read_as_a_matrix(b, x, w):
-    y = torch.addmm(b, x, w)
-    return F.relu(y.view(2, -1, y.shape[1])), y * 2
-
-
-def biased_by_rows(b, x, w):
-    return F.relu(torch.addmm(x[:, :1], x, w))
-
-
 @pytest.mark.parametrize(
     ("function", "args"),
     [
@@ -158,7 +114,7 @@ def biased_by_rows(b, x, w):
         (behind(F.relu), {"dtype": torch.float32}),
         (behind(F.relu), {"n": 20}),
         (behind(F.relu), {"k": 4}),
-        (lambda b, x, w: F.relu(x), {}),
+        (without_product, {}),
     ],
 )
 def test_left_alone(function, args):
