@@ -7,14 +7,12 @@ from typing import ClassVar
 from ..compiler.analysis.cost.collectives import COALESCED
 from ..compiler.analysis.program.bucket_trial import REFUSED, BucketTrial
 from ..compiler.analysis.program.buckets import Buckets, name_of, written
-from ..compiler.analysis.program.dependences import Dependences, extern_name
+from ..compiler.analysis.program.dependences import extern_name
 from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import func, ir
 from .analysis_manager import AnalysisManager
-from .helpers.collective_moves import declares_starts
-from .helpers.kernels import require_unplanned
+from .helpers.collective_moves import has_symbolic_sizes, schedulable
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
 
@@ -76,11 +74,10 @@ class BucketCollectives(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        if not declares_starts(module):
+        calls = schedulable(self.name, module, analyses)
+        if calls is None:
             return
-        program = analyses.get(Program)
-        deps = Dependences.of(module)
-        require_unplanned(deps, self.name)
+        program, deps = calls
         buckets = Buckets(module, deps, hardware)
         given = self._given(buckets)
         order, chosen = self._chosen(program, buckets, given, remarks)
@@ -129,16 +126,12 @@ class BucketCollectives(AnalysisPass):
         order = buckets.order(given)
         if order is None or len(buckets.kinds) < 2:
             return order, given
-        first = buckets.deps.nodes[next(iter(buckets.kinds))]
-        if hints_of(program.main):
-            remarks.add(
-                self.name, "missed", "symbolic-sizes", "processes may have other hints of a symbolic size",
-                ops=(first.name,), locations=(first.location,), collectives=len(buckets.kinds),
-            )  # fmt: skip
+        if has_symbolic_sizes(self.name, program, buckets.deps, list(buckets.kinds), remarks):
             return order, given
         trial = BucketTrial(buckets, given, self.memory)
         for bucket in buckets.chosen(self.share, given):
             trial.add(bucket)
+        first = buckets.deps.nodes[next(iter(buckets.kinds))]
         for rule, message in REFUSED.items():
             if rule in trial.refused:
                 remarks.add(

@@ -4,16 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.collective_order import Flights
-from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.overlap import overlap_order
 from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
-from .helpers.collective_moves import declares_starts
-from .helpers.kernels import require_unplanned
-from .helpers.program import Program
+from .helpers.collective_moves import has_symbolic_sizes, schedulable
 from .pass_base import AnalysisPass, Count, hardware_of
 
 
@@ -63,21 +59,16 @@ class OverlapCollectives(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        if not declares_starts(module):
+        calls = schedulable(self.name, module, analyses)
+        if calls is None:
             return
-        program = analyses.get(Program)
-        deps = Dependences.of(module)
-        require_unplanned(deps, self.name)
+        program, deps = calls
         starts = Flights.of(deps).starts
         if not starts:
             return  # nothing calls what is declared
-        first = deps.nodes[starts[0]]
-        if hints_of(program.main):
-            remarks.add(
-                self.name, "missed", "symbolic-sizes", "processes may have other hints of a symbolic size",
-                ops=(first.name,), locations=(first.location,), collectives=len(starts),
-            )  # fmt: skip
+        if has_symbolic_sizes(self.name, program, deps, starts, remarks):
             return
+        first = deps.nodes[starts[0]]
         orders = overlap_order(module, deps, hardware)
         before, after = orders.given, orders.best(orders.limits(self.memory))
         saved = before.timeline.seconds - after.timeline.seconds

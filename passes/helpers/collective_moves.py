@@ -7,15 +7,40 @@ from ...compiler.analysis.program.collective_order import Flights, moved
 from ...compiler.analysis.program.dependences import Dependences, extern_name
 from ...compiler.analysis.program.program_order import sequence
 from ...compiler.base.remarks import Remarks
+from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import ir
+from ..analysis_manager import AnalysisManager
 from .kernels import require_unplanned
 from .program import Program
 
 
-def declares_starts(module: ir.Module) -> bool:
-    """Whether a function of the module starts collectives; asked before anything is analysed."""
-    return any(is_start(extern_name(f)) for f in functions_of(module).values())
+def schedulable(
+    name: str, module: ir.Module, analyses: AnalysisManager
+) -> tuple[Program, Dependences] | None:
+    """The calls of ``@main`` for the pass ``name``, which moves collectives; None where no function of the
+    module starts any: then nothing is analysed.  Raises PassError where memory is planned.
+    """
+    if not any(is_start(extern_name(f)) for f in functions_of(module).values()):
+        return None
+    program, deps = analyses.get(Program), Dependences.of(module)
+    require_unplanned(deps, name)
+    return program, deps
+
+
+def has_symbolic_sizes(
+    name: str, program: Program, deps: Dependences, starts: Sequence[int], remarks: Remarks
+) -> bool:
+    """Whether a size of ``@main`` is symbolic, which is a remark of the pass ``name`` about ``starts``, nodes
+    that start collectives."""
+    if not hints_of(program.main):
+        return False
+    first = deps.nodes[starts[0]]
+    remarks.add(
+        name, "missed", "symbolic-sizes", "processes may have other hints of a symbolic size",
+        ops=(first.name,), locations=(first.location,), collectives=len(starts),
+    )  # fmt: skip
+    return True
 
 
 def move_calls(
