@@ -16,6 +16,7 @@ from ..compiler.mlir import arith, func, ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import dims_attribute, text_list
 from .helpers.library_products import (
+    Where,
     argument_of,
     declare,
     erase_unread,
@@ -64,16 +65,16 @@ class ActivateProducts(AnalysisPass):
     (one is no multiple of 8, so that a row is no whole number of 16-byte vectors, or unknown while
     compiling), ``bias`` (it is no contiguous vector of the result's type), ``layout`` (the result has gaps).
 
-    ``where``: ``gpu`` (modules for a GPU), ``everywhere`` or ``nowhere``.  Raises PassError on any other.
+    ``where``: ``gpu`` (modules for a GPU), ``everywhere`` or ``nowhere``.
     """
 
     name: ClassVar[str] = "activate-products"
     preserves: ClassVar[Analyses] = (Program,)
     numerics: ClassVar[Numerics] = "precision"
-    where: str = "gpu"
+    where: Where = "gpu"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        if not runs(self.where, self, module):
+        if not runs(self.where, module):
             return
         program = analyses.get(Program)
         known = {name: library_product(f) for name, f in program.functions.items()}

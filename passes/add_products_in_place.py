@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.surroundings import Surroundings
@@ -18,13 +18,12 @@ from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import callee_name, operand_number
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.library_products import argument_of, declare, is_reshape, is_row_major, reshaped, runs
+from .helpers.library_products import Where, argument_of, declare, is_reshape, is_row_major, reshaped, runs
 from .helpers.program import Program
-from .pass_base import AnalysisPass, Numerics, PassError
+from .pass_base import AnalysisPass, Numerics
 
 #: Element types whose products were measured, and elements of 16 bytes.
 _ELEMENTS, _VECTOR = ("bf16", "f16"), 8
-_WIDENED = ("added", "left")
 
 
 @dataclass(frozen=True)
@@ -63,23 +62,16 @@ class AddProductsInPlace(AnalysisPass):
     ``where``: ``gpu`` (modules for a GPU), ``everywhere`` or ``nowhere``.  ``widened``: ``left`` leaves
     products with a factor that pointwise kernels make from fewer bytes, such as weights of 8 bits, which
     ``choose-libraries`` is to see as they are; ``added`` adds them as well.
-
-    Raises PassError on an unknown ``where`` or ``widened``.
     """
 
     name: ClassVar[str] = "add-products-in-place"
     preserves: ClassVar[Analyses] = (Program,)
     numerics: ClassVar[Numerics] = "precision"
-    where: str = "gpu"
-    widened: str = "added"
+    where: Where = "gpu"
+    widened: Literal["added", "left"] = "added"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        if self.widened not in _WIDENED:
-            raise PassError(
-                f"{self.name}: unknown widened '{self.widened}': expected one of {', '.join(_WIDENED)}",
-                module.operation.location,
-            )
-        if not runs(self.where, self, module):
+        if not runs(self.where, module):
             return
         program = analyses.get(Program)
         totals = _totals(program)

@@ -1,7 +1,7 @@
 """``choose-libraries``: which matrix products are kernels, and which calls of torch's libraries."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal
 
 from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of
 from ..compiler.analysis.contraction.few_rows import FewRows
@@ -21,9 +21,6 @@ from .helpers.library_call import remember_call
 from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
-
-#: Products of more than ``max_rows`` rows that ``auto`` weighs.
-_TENSOR_CORES = ("none", "all")
 
 
 @dataclass(frozen=True)
@@ -86,32 +83,20 @@ class ChooseLibraries(AnalysisPass):
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
 
-    Raises PassError on an unknown ``products``, ``tensor_cores`` or ``hardware``, on a product whose shapes
-    do not match, and on ``fuse.precision = "tf32"`` of other types than f32.
+    Raises PassError on an unknown ``hardware``, on a product whose shapes do not match, and on
+    ``fuse.precision = "tf32"`` of other types than f32.
     """
 
     name: ClassVar[str] = "choose-libraries"
     preserves: ClassVar[Analyses] = (Program,)
     numerics: ClassVar[Numerics] = "reassociates"
     hardware: str = "generic"
-    products: str = "auto"
+    products: Products = "auto"
     max_rows: Count = 4
-    tensor_cores: str = "all"
+    tensor_cores: Literal["none", "all"] = "all"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
-        if self.products not in get_args(Products):
-            expected = ", ".join(get_args(Products))
-            raise PassError(
-                f"{self.name}: unknown products '{self.products}': expected one of {expected}",
-                module.operation.location,
-            )
-        if self.tensor_cores not in _TENSOR_CORES:
-            expected = ", ".join(_TENSOR_CORES)
-            raise PassError(
-                f"{self.name}: unknown tensor-cores '{self.tensor_cores}': expected one of {expected}",
-                module.operation.location,
-            )
         program = analyses.get(Program)
         if self.products == "library" or (self.products == "auto" and device_of(module) == "cpu"):
             return

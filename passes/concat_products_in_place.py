@@ -21,6 +21,7 @@ from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import text_list
 from .helpers.library_products import (
+    Where,
     argument_of,
     declare,
     erase_unread,
@@ -72,16 +73,16 @@ class ConcatProductsInPlace(AnalysisPass):
     bytes), ``lifetime`` (what a product reads could be given back before the last of them runs),
     ``overwritten`` (what a product reads is overwritten before that).
 
-    ``where``: ``everywhere``, ``gpu`` (modules for a GPU) or ``nowhere``.  Raises PassError on any other.
+    ``where``: ``everywhere``, ``gpu`` (modules for a GPU) or ``nowhere``.
     """
 
     name: ClassVar[str] = "concat-products-in-place"
     preserves: ClassVar[Analyses] = (Program,)
     numerics: ClassVar[Numerics] = "reassociates"  # the library may sum in another order for rows with gaps
-    where: str = "everywhere"
+    where: Where = "everywhere"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        if not runs(self.where, self, module):
+        if not runs(self.where, module):
             return
         program = analyses.get(Program)
         found = _concats(program)

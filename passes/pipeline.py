@@ -25,6 +25,7 @@ from .fuse_horizontal import FuseHorizontal
 from .fuse_user_epilogues import FuseUserEpilogues
 from .fuse_user_prologues import FuseUserPrologues
 from .fuse_vertical import FuseVertical
+from .helpers.library_products import Where
 from .keep_float32 import KeepFloat32
 from .lower_control_deps import LowerControlDeps
 from .lower_device_assert import LowerDeviceAssert
@@ -71,8 +72,8 @@ def default_pipeline(
     tiles: str = "",
     rounding: Rounding = DEFAULT_ROUNDING,
     products: Products = "auto",
-    activations: str = "gpu",
-    sums: str = "gpu",
+    activations: Where = "gpu",
+    sums: Where = "gpu",
     user_kernels: UserKernels = "fused",
     collectives: Collectives = "overlap",
     spilled: tuple[str, ...] = (),
@@ -82,15 +83,15 @@ def default_pipeline(
     ``fusions`` and ``tiles``: tables of measured pairs of kernels, and of tiles, if any.  ``rounding`` (of
     16-bit results between the ops of a kernel), ``products`` (who computes them), ``user_kernels`` (whether
     they fuse) and ``collectives`` are options, see ``Options``.  ``activations``, ``sums``: the options
-    ``where`` of ``activate-products`` and
-    ``add-products-in-place``.  ``spilled``: kernels whose tiles took too many registers.
+    ``where`` of ``activate-products`` and ``add-products-in-place``.  ``spilled``: kernels whose tiles took
+    too many registers.
 
     Raises ValueError on an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
-    calls = "nowhere" if products == "generated" else "everywhere"
-    early = "nowhere" if products == "generated" else sums
+    calls: Where = "nowhere" if products == "generated" else "everywhere"
+    early: Where = "nowhere" if products == "generated" else sums
     stages: dict[str, Sequence[Pass]] = {
         "graph": (),
         "scheduled": (

@@ -1,6 +1,7 @@
 """Calls of products of torch's libraries that a pass replaces by others.  Helpers, not a pass."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from ...compiler.analysis.program.dependences import has_effect
 from ...compiler.base.products import ProductOp, product_op
@@ -11,21 +12,15 @@ from ...compiler.ir.kernel import is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec, contiguous_strides
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import func, ir
-from ..pass_base import Pass, PassError
 from .kernels import text_list
 from .program import Program
 
-#: Where a pass changes the products of a program.
-_WHERE = ("gpu", "everywhere", "nowhere")
+#: The option of a pass that says where it changes the products of a program.
+Where = Literal["gpu", "everywhere", "nowhere"]
 
 
-def runs(where: str, p: Pass, module: ir.Module) -> bool:
-    """Whether the option ``where`` of ``p`` lets it change a module.  Raises PassError on an unknown one."""
-    if where not in _WHERE:
-        raise PassError(
-            f"{p.name}: unknown where '{where}': expected one of {', '.join(_WHERE)}",
-            module.operation.location,
-        )
+def runs(where: Where, module: ir.Module) -> bool:
+    """Whether a pass with the option ``where`` changes a module."""
     return where == "everywhere" or (where == "gpu" and device_of(module) != "cpu")
 
 

@@ -2,7 +2,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(activate-products)" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(activate-products{where=nowhere})" --split-input-file | FileCheck %s --check-prefix=NOWHERE
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(activate-products{where=here})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
-// BAD: error: activate-products: unknown where 'here': expected one of gpu, everywhere, nowhere
+// BAD: error: option 'where' of pass 'activate-products' takes gpu or everywhere or nowhere, got 'here'
 
 // ReLU of a view: the product gets a bias of zeros, and the view is one of its result.
 // CHECK-LABEL: func.func @main

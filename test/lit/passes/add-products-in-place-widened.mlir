@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(add-products-in-place{widened=left})" | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(add-products-in-place{widened=left},add-products-in-place)" | FileCheck %s --check-prefix=ALL
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(add-products-in-place{widened=here})" 2>&1 | FileCheck %s --check-prefix=BAD
-// BAD: error: add-products-in-place: unknown widened 'here': expected one of added, left
+// BAD: error: option 'widened' of pass 'add-products-in-place' takes added or left, got 'here'
 
 // The product of weights in bf16 is added in place.
 // Must not fire: the product of weights that are widened from 8 bits, which may be faster as a kernel, is left.

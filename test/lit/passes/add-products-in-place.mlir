@@ -3,7 +3,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(add-products-in-place{where=everywhere})" --split-input-file | FileCheck %s --check-prefix=EVERYWHERE
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(add-products-in-place{where=nowhere})" --split-input-file | FileCheck %s --check-prefix=NOWHERE
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(add-products-in-place{where=here})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
-// BAD: error: add-products-in-place: unknown where 'here': expected one of gpu, everywhere, nowhere
+// BAD: error: option 'where' of pass 'add-products-in-place' takes gpu or everywhere or nowhere, got 'here'
 
 // The sum is in the storage of what the product of another matrix made, in the shape of the sum.
 // CHECK-LABEL: func.func @main

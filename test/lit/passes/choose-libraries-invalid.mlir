@@ -1,8 +1,8 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries)" --split-input-file --verify-diagnostics
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{products=mine})" --split-input-file 2>&1 | FileCheck %s
-// CHECK: error: choose-libraries: unknown products 'mine': expected one of auto, library, generated
+// CHECK: error: option 'products' of pass 'choose-libraries' takes auto or library or generated, got 'mine'
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{tensor-cores=mine})" --split-input-file 2>&1 | FileCheck %s --check-prefix=CORES
-// CORES: error: choose-libraries: unknown tensor-cores 'mine': expected one of none, all
+// CORES: error: option 'tensor-cores' of pass 'choose-libraries' takes none or all, got 'mine'
 
 // Bad input: shapes that do not match.
 module attributes {fuse.device = "cuda:0"} {

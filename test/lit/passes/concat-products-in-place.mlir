@@ -2,7 +2,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(concat-products-in-place)" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(concat-products-in-place{where=nowhere})" --split-input-file | FileCheck %s --check-prefix=NOWHERE
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(concat-products-in-place{where=here})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
-// BAD: error: concat-products-in-place: unknown where 'here': expected one of gpu, everywhere, nowhere
+// BAD: error: option 'where' of pass 'concat-products-in-place' takes gpu or everywhere or nowhere, got 'here'
 
 // Two products beside each other: both run where the second one did, and the result is their buffer.
 // CHECK-LABEL: func.func @main

@@ -4,7 +4,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 back=all})" | FileCheck %s --check-prefix=ALL
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(review-libraries{back=none})" 2>&1 | FileCheck %s --check-prefix=BAD
 
-// BAD: error: review-libraries: unknown back 'none': expected one of slower, all
+// BAD: error: option 'back' of pass 'review-libraries' takes slower or all, got 'none'
 
 // The estimate says that the kernel is faster with what fuses with it; measured, the library and the kernels around it are.
 // SAID: passed: review-libraries: library, us_together=61.5, us_apart=58.25: @mm_kernel goes back to the library: a kernel of its group was measured to take longer
