@@ -12,6 +12,7 @@ from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_ties
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.storage import callee_name, operand_number
+from ..compiler.ir.views import is_reshape
 from ..compiler.mlir import arith, func, ir
 from .analysis_manager import Analyses, AnalysisManager
 from .helpers.kernels import dims_attribute, text_list
@@ -20,12 +21,12 @@ from .helpers.library_products import (
     argument_of,
     declare,
     erase_unread,
-    is_reshape,
     library_product,
     reshaped,
     runs,
 )
 from .helpers.program import Program
+from .helpers.tensors import static_empty
 from .pass_base import AnalysisPass, Numerics
 
 #: Element types that the library's epilogue has, and elements of 16 bytes.
@@ -234,9 +235,9 @@ class _Zeros:
             ir.Operation.create("func.return", operands=[stored.results[0]])
         program.functions[name] = kernel
         with ir.InsertionPoint.at_block_begin(program.block), product.location:
-            empty = ir.Operation.create("fuse.empty", [type_], [], {"syms": text_list(())})
-        call = program.recall(product, kernel, [empty.results[0]], [type_])
-        call.move_after(empty)
+            empty = static_empty(type_)
+        call = program.recall(product, kernel, [empty], [type_])
+        call.move_after(empty.owner.operation)
         return call.results[0]
 
 

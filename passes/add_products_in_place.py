@@ -16,9 +16,10 @@ from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_ties, string
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import callee_name, operand_number
+from ..compiler.ir.views import made_alone
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.library_products import Where, argument_of, declare, is_reshape, is_row_major, reshaped, runs
+from .helpers.library_products import Where, argument_of, declare, is_row_major, reshaped, runs
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics
 
@@ -150,15 +151,7 @@ def _is_matrix_product(function: ir.Operation) -> bool:
 
 def _product(program: Program, value: ir.Value) -> ir.Operation | None:
     """The call of ``mm`` that a value is the result of, behind views and copies; each has one reader."""
-    while not isinstance(value.owner, ir.Block) and len(list(value.uses)) == 1:
-        op = value.owner.operation
-        if op.name == "fuse.view":
-            if not is_reshape(op):
-                return None
-            value = op.operands[0]
-            continue
-        if op.name != "func.call":
-            return None
+    while (op := made_alone(value)) is not None and op.name == "func.call":
         callee = program.callee(op)
         if _is_matrix_product(callee):
             return op

@@ -22,6 +22,7 @@ from .helpers.kernels import dims_attribute, text_list
 from .helpers.library_products import erase_unread, reshaped
 from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
+from .helpers.tensors import static_empty
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
 
@@ -201,5 +202,5 @@ def _columns(program: Program, found: ScaledRows, call: ir.Operation) -> ir.Valu
     name = ir.StringAttr(kernel.attributes["sym_name"]).value
     program.functions[name] = kernel
     with ir.InsertionPoint(call), call.location:
-        empty = ir.Operation.create("fuse.empty", [type_], [], {"syms": text_list(())})
-    return program.recall(call, kernel, [*values, empty.results[0]], [type_]).results[0]
+        empty = static_empty(type_)
+    return program.recall(call, kernel, [*values, empty], [type_]).results[0]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..compiler.analysis.contraction.surroundings import users_of
 from ..compiler.analysis.kernel.concatenation import Concatenation, concatenation
 from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.storage_accesses import StorageAccesses
@@ -17,20 +16,20 @@ from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled, kernel_ties
 from ..compiler.ir.layout import TensorSpec, contiguous_strides
 from ..compiler.ir.storage import callee_name
+from ..compiler.ir.views import made_alone, users_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.kernels import text_list
 from .helpers.library_products import (
     Where,
     argument_of,
     declare,
     erase_unread,
-    is_reshape,
     library_product,
     reshaped,
     runs,
 )
 from .helpers.program import Program
+from .helpers.tensors import static_empty, static_view
 from .pass_base import AnalysisPass, Numerics
 
 _ALIGNMENT = 16  #: bytes
@@ -212,17 +211,12 @@ def _concat(
 
 def _product(program: Program, products: dict[str, ProductOp], value: ir.Value) -> ir.Operation | None:
     """The call of a product that a value is the result of, behind views; each has one reader."""
-    while not isinstance(value.owner, ir.Block) and len(list(value.uses)) == 1:
-        op = value.owner.operation
-        if op.name == "fuse.view":
-            if not is_reshape(op):
-                return None
-            value = op.operands[0]
-            continue
-        if op.name != "func.call" or not all(isinstance(v.type, ir.RankedTensorType) for v in op.operands):
-            return None
-        return op if callee_name(op) in products else None
-    return None
+    op = made_alone(value)
+    if op is None or op.name != "func.call":
+        return None
+    if not all(isinstance(v.type, ir.RankedTensorType) for v in op.operands):
+        return None
+    return op if callee_name(op) in products else None
 
 
 def _own_dim(dim: int, rank: int, parts: Sequence[ir.Value], products: Sequence[ir.Operation]) -> int | None:
@@ -251,7 +245,7 @@ def _write(program: Program, concat: _Concat, last: ir.Operation) -> None:
     assert dim is not None, "it is known where products are written"
     whole = TensorSpec.contiguous(tuple(map(const, concat.sizes)), spec.element, spec.device)
     with ir.InsertionPoint(last), call.location:
-        buffer = ir.Operation.create("fuse.empty", [whole.type()], [], {"syms": text_list(())}).results[0]
+        buffer = static_empty(whole.type())
     start = 0
     for product, part in zip(concat.products, concat.specs, strict=True):
         _write_part(program, product, part, last, (buffer, dim, start))
@@ -275,8 +269,7 @@ def _write_part(
     map_ = [sym(f"v{n}") + (start if n == dim else 0) for n in range(spec.rank)]
     callee = program.callee(product)
     with ir.InsertionPoint(last), product.location:
-        attributes = {"map": text_list(map_), "syms": text_list(())}
-        out = ir.Operation.create("fuse.view", [inside.type()], [buffer], attributes).results[0]
+        out = static_view(buffer, inside.type(), map_)
     operands = [*product.operands, out]
     written = library_product(callee)
     assert written is not None, "it is a product"

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..compiler.analysis.contraction.plan import plan_of
-from ..compiler.analysis.contraction.surroundings import GroupSurroundings, root_of
+from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
 from ..compiler.ir.sizes import hints_of
+from ..compiler.ir.views import root_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .fuse_horizontal import FuseHorizontal

@@ -13,8 +13,9 @@ from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import Storage
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
-from .helpers.kernels import kernel_body, result_types, set_signature, text_list
+from .helpers.kernels import kernel_body, result_types, set_signature
 from .helpers.program import Program
+from .helpers.tensors import static_view
 from .pass_base import AnalysisPass, Count
 
 
@@ -231,10 +232,8 @@ def _view(value: ir.Value, type_: ir.Type, call: ir.Operation) -> ir.Value:
         const(0) if size.constant == 1 else simplify(place.floordiv(stride).mod(size), facts)
         for size, stride in zip(source.sizes, source.strides, strict=True)
     ]
-    attributes = {"map": text_list(coords), "syms": text_list([])}
-    return ir.Operation.create(
-        "fuse.view", [type_], [value], attributes, loc=call.location, ip=ir.InsertionPoint(call)
-    ).results[0]
+    with ir.InsertionPoint(call), call.location:
+        return static_view(value, type_, coords)
 
 
 def _name(function: ir.Operation) -> str:

@@ -10,8 +10,9 @@ from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import attribute_items, kernel_dims, kernel_ties, string, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import func, ir
-from .kernels import kernel_body, text_list
+from .kernels import kernel_body
 from .program import Program
+from .tensors import static_view
 
 #: The attribute of a kernel that holds the call: what its declaration said.
 LIBRARY = "fuse.library"
@@ -98,9 +99,8 @@ class LibraryCall:
             for size, a, b in zip(spec.sizes, self.maps[role], plain, strict=True)
         ):
             return value
-        attributes = {"map": text_list(self.maps[role]), "syms": text_list(())}
         with ir.InsertionPoint(call), call.location:
-            return ir.Operation.create("fuse.view", [spec.type()], [value], attributes).results[0]
+            return static_view(value, spec.type(), self.maps[role])
 
     def _declaration(self, program: Program, kernel: ir.Operation) -> ir.Operation:
         """The function that is called: one that says the same, or a new one beside the kernel."""

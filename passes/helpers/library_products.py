@@ -12,8 +12,8 @@ from ...compiler.ir.kernel import is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec, contiguous_strides
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import func, ir
-from .kernels import text_list
 from .program import Program
+from .tensors import static_view
 
 #: The option of a pass that says where it changes the products of a program.
 Where = Literal["gpu", "everywhere", "nowhere"]
@@ -38,26 +38,14 @@ def is_row_major(value: ir.Value) -> bool:
     return TensorSpec.of(value.type).is_row_major
 
 
-def is_reshape(view: ir.Operation) -> bool:
-    """Whether a ``fuse.view`` has the elements of its operand in the same order, both row-major."""
-    source, result = TensorSpec.of(view.operands[0].type), TensorSpec.of(view.results[0].type)
-    return (
-        source.is_row_major
-        and result.is_row_major
-        and source.numel == result.numel
-        and source.offset == result.offset
-    )
-
-
 def reshaped(value: ir.Value, type_: ir.Type, before: ir.Operation) -> ir.Value:
     """A row-major value in the shape of a row-major ``type_``."""
     source, spec = TensorSpec.of(value.type), TensorSpec.of(type_)
     if source.sizes == spec.sizes:
         return value
     seen = TensorSpec(spec.sizes, contiguous_strides(spec.sizes), source.offset, spec.element, spec.device)
-    attributes = {"map": text_list(reshape(source.sizes, spec.sizes)), "syms": text_list(())}
     with ir.InsertionPoint(before), before.location:
-        return ir.Operation.create("fuse.view", [seen.type()], [value], attributes).results[0]
+        return static_view(value, seen.type(), reshape(source.sizes, spec.sizes))
 
 
 def declare(

@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 
 from ...base.hardware import Hardware
 from ...ir.kernel import REDUCTIONS
+from ...ir.views import root_of, users_of
 from ...mlir import ir
 from .plan import plan_of
 from .product import Product
 from .roofline import margin, unmeasured
-from .surroundings import Surroundings, root_of, users_of
+from .surroundings import Surroundings
 
 #: The most columns of a product of a chain, and its fewest rows.
 _WIDEST, _FEWEST_ROWS = 128, 4096

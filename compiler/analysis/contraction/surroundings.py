@@ -1,12 +1,13 @@
 """What is moved around a product: with it in one kernel, and with it as a call of its own."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
 from ...ir.sizes import stored_bytes
 from ...ir.storage import callee_name
+from ...ir.views import root_of, users_of
 from ...mlir import ir
 from .product import Product
 from .slots import slots_of
@@ -260,20 +261,3 @@ class GroupSurroundings(Surroundings):
 
     def keeps(self, value: ir.Value) -> bool:
         return not all(map(self.joins, users_of(value)))
-
-
-def root_of(value: ir.Value) -> ir.Value:
-    """What a view is of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "fuse.view":
-        value = value.owner.operation.operands[0]
-    return value
-
-
-def users_of(value: ir.Value) -> Iterator[ir.Operation]:
-    """The operations that use a value, or a view of it."""
-    for use in value.uses:
-        op = use.owner.operation
-        if op.name == "fuse.view":
-            yield from users_of(op.results[0])
-        else:
-            yield op

@@ -20,6 +20,7 @@ from functools import cached_property
 from ...base.hardware import Hardware
 from ...base.transfers import Transfer
 from ...ir.layout import TensorSpec
+from ...ir.views import users_of
 from ...mlir import ir
 from ..cost.collectives import COALESCED
 from ..cost.estimate import estimates
@@ -190,14 +191,7 @@ class Buckets:
 
 def _is_only_waited_for(value: ir.Value, waits: set[ir.Operation]) -> bool:
     """Whether nothing but waits, tokens and views takes the result of a collective."""
-    for use in value.uses:
-        user = use.owner.operation
-        if user.name == "fuse.view":
-            if not _is_only_waited_for(user.results[0], waits):
-                return False
-        elif user.name != "fuse.after" and user not in waits:
-            return False
-    return True
+    return all(user.name == "fuse.after" or user in waits for user in users_of(value))
 
 
 def written(deps: Dependences) -> dict[int, list[int]]:
