@@ -19,7 +19,7 @@ from ..compiler.ir.storage import callee_name, operand_number
 from ..compiler.ir.views import made_alone
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.library_products import Where, argument_of, declare, is_row_major, reshaped, runs
+from .helpers.library_products import Where, argument_of, declare, erase_unread, is_row_major, reshaped, runs
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics
 
@@ -265,28 +265,5 @@ def _replace(program: Program, found: _Sum) -> list[ir.Value]:
     call = program.recall(total, declared, arguments, [matrix.type])
     result = reshaped(call.results[0], total.results[0].type, total)
     total.results[0].replace_all_uses_with(result)
-    dead = [total, *_chain(program, found)]
-    for op in dead:
-        destinations = [v for v in op.operands if defining_op(v, "fuse.empty") is not None]
-        if op.name == "func.call":
-            program.erase_call(op)
-        else:
-            op.erase()
-        for value in destinations:
-            if not list(value.uses):
-                value.owner.operation.erase()
+    erase_unread(program, total.results[0])
     return [matrix, call.results[0], result]
-
-
-def _chain(program: Program, found: _Sum) -> list[ir.Operation]:
-    """The views and copies from the sum to the product, and the product, each of them read by the one before
-    it alone."""
-    ops, value = [], found.shaped
-    while True:
-        op = value.owner.operation
-        ops.append(op)
-        if op == found.product:
-            return ops
-        argument = 0 if op.name == "fuse.view" else copied(program.callee(op))
-        assert argument is not None, "it is a copy"
-        value = op.operands[argument]

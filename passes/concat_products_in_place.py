@@ -11,10 +11,10 @@ from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.storage_accesses import StorageAccesses
 from ..compiler.base.products import ProductOp
 from ..compiler.base.remarks import Remarks
-from ..compiler.index import Expr, const, sym
+from ..compiler.index import Expr, const, contiguous_strides, sym
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled, kernel_ties
-from ..compiler.ir.layout import TensorSpec, contiguous_strides
+from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.storage import callee_name
 from ..compiler.ir.views import made_alone, users_of
 from ..compiler.mlir import ir

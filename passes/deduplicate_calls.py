@@ -86,10 +86,7 @@ def _merge(module: ir.Module, program: Program, ops: list[ir.Operation], keys: l
             continue
         for old, new in zip(op.results, same, strict=True):
             old.replace_all_uses_with(new)
-        if op.name == "func.call":
-            program.erase_call(op)
-        else:
-            op.erase()
+        program.erase(op)
         merged = True
 
 

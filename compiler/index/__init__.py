@@ -41,7 +41,7 @@ strides. **step_by_one** writes an offset so that Triton sees which elements are
 | `index/neighbours.py`         | `step_by_one`                                            |
 | `index/facts.py`              | `Facts`: bounds and proofs                               |
 | `index/solve.py`              | `solve`, `is_bijection`                                  |
-| `index/reshape.py`            | `reshape`, `digits`                                      |
+| `index/reshape.py`            | `reshape`, `contiguous_strides`, `digits`                |
 | `index/from_sympy.py`         | `from_sympy`                                             |
 """
 
@@ -51,7 +51,7 @@ from .facts import Facts
 from .from_sympy import from_sympy
 from .neighbours import step_by_one
 from .parse import parse
-from .reshape import digits, reshape
+from .reshape import contiguous_strides, digits, reshape
 from .simplify import linear, offset, simplify
 from .solve import Solution, is_bijection, solve
 
@@ -62,6 +62,7 @@ __all__ = [
     "Mod",
     "Solution",
     "const",
+    "contiguous_strides",
     "digits",
     "from_sympy",
     "is_bijection",

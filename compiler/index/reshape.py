@@ -1,4 +1,6 @@
-"""Reshaping: the coordinates of a tensor at a point of another one with as many elements."""
+"""Tensors in row-major order: their strides, and the coordinates of one at a point of another that has as
+many elements.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -6,6 +8,17 @@ from functools import lru_cache
 from .expr import Expr, const, sym
 from .facts import Facts
 from .simplify import simplify
+
+
+@lru_cache(maxsize=4096)
+def contiguous_strides(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Row-major strides in elements; a size of 0 counts as 1, as in torch."""
+    strides: list[Expr] = []
+    step = const(1)
+    for size in reversed(sizes):
+        strides.append(step)
+        step = step * (const(1) if size.constant == 0 else size)
+    return tuple(reversed(strides))
 
 
 def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -> tuple[Expr, ...]:

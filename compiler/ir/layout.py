@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from ..index import Expr, const, parse
+from ..index import Expr, const, contiguous_strides, parse
 from ..mlir import ir
 from .dialects import fuse
 
@@ -23,16 +23,6 @@ def memory_element(element: str) -> str:
     if element == "i1":
         return "i8"
     return element.removeprefix("u") if element.startswith("ui") else element
-
-
-def contiguous_strides(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Row-major strides in elements; a size of 0 counts as 1, as in torch."""
-    strides: list[Expr] = []
-    step = const(1)
-    for size in reversed(sizes):
-        strides.append(step)
-        step = step * (const(1) if size.constant == 0 else size)
-    return tuple(reversed(strides))
 
 
 @dataclass(frozen=True)

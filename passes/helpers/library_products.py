@@ -5,11 +5,11 @@ from typing import Literal
 
 from ...compiler.analysis.program.dependences import has_effect
 from ...compiler.base.products import ProductOp, product_op
-from ...compiler.index import reshape
+from ...compiler.index import contiguous_strides, reshape
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import is_kernel, kernel_ties, string
-from ...compiler.ir.layout import TensorSpec, contiguous_strides
+from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import func, ir
 from .program import Program
@@ -89,10 +89,7 @@ def erase_unread(program: Program, value: ir.Value) -> None:
             continue
         owners = [v.owner for v in op.operands]
         made = [owner.operation for owner in owners if not isinstance(owner, ir.Block)]
-        if op.name == "func.call":
-            program.erase_call(op)
-        else:
-            op.erase()
+        program.erase(op)
         for other in made:
             if other not in pending:
                 pending.append(other)

@@ -211,6 +211,13 @@ class Program:
         self.callers[symbol(call.attributes["callee"])] -= 1
         call.erase()
 
+    def erase(self, op: ir.Operation) -> None:
+        """Erases an operation of ``@main`` without uses."""
+        if op.name == "func.call":
+            self.erase_call(op)
+        else:
+            op.erase()
+
     def erase_unused(self) -> None:
         """Erases the private functions and the sub-graphs that no public function leads to."""
         used = self._named | {name for name, count in self.callers.items() if count}

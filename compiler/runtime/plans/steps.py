@@ -6,22 +6,11 @@ Python number.  Sizes, strides and grids are index expressions over the size var
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
 from ...base.launch import Line
-from ...index import Expr, const
-
-
-@lru_cache(maxsize=4096)
-def _row_major(sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Strides in elements; a size of 0 counts as 1, as in torch."""
-    strides: list[Expr] = []
-    step = const(1)
-    for size in reversed(sizes):
-        strides.append(step)
-        step = step * (const(1) if size.constant == 0 else size)
-    return tuple(reversed(strides))
+from ...index import Expr, contiguous_strides
 
 
 @dataclass(frozen=True)
@@ -36,11 +25,11 @@ class TensorType:
     @staticmethod
     def row_major(element: str, sizes: tuple[Expr, ...], device: str) -> "TensorType":
         """With the strides that a row-major tensor of these sizes has in torch."""
-        return TensorType(element, sizes, _row_major(sizes), device)
+        return TensorType(element, sizes, contiguous_strides(sizes), device)
 
     @property
     def is_row_major(self) -> bool:
-        return self.strides == _row_major(self.sizes)
+        return self.strides == contiguous_strides(self.sizes)
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:

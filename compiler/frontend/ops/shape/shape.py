@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....fx.table import lowers
-from ....index import Expr, const
-from ....ir.layout import contiguous_strides
+from ....index import Expr, const, contiguous_strides
 from ...importer.arithmetic import Comparison, Scalar
 from ...importer.builder import Destination, KernelBuilder
 from ...importer.call import Call
