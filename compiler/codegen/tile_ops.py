@@ -301,24 +301,22 @@ def _sincos(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]
 
 def _floordiv(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     """q - 1 where the remainder is not 0 and its sign is not the divisor's."""
-    a, b = builder.alike(*operands)
-    quotient = builder.elementwise("arith.divsi", [a, b])
-    return [
-        builder.elementwise(
-            "arith.subi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=True), quotient)]
-        )
-    ]
+    return [_rounded_quotient(builder, operands, "arith.subi", opposite=True)]
 
 
 def _ceildiv(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     """q + 1 where the remainder is not 0 and its sign is the divisor's."""
+    return [_rounded_quotient(builder, operands, "arith.addi", opposite=False)]
+
+
+def _rounded_quotient(
+    builder: TileBuilder, operands: Sequence[ir.Value], correct: str, opposite: bool
+) -> ir.Value:
+    """The quotient rounded to 0, by 1 more or less where it crosses an integer: ``correct`` is the op."""
     a, b = builder.alike(*operands)
     quotient = builder.elementwise("arith.divsi", [a, b])
-    return [
-        builder.elementwise(
-            "arith.addi", [quotient, _as_integer(builder, _crosses(builder, a, b, opposite=False), quotient)]
-        )
-    ]
+    crosses = _as_integer(builder, _crosses(builder, a, b, opposite), quotient)
+    return builder.elementwise(correct, [quotient, crosses])
 
 
 def _crosses(builder: TileBuilder, a: ir.Value, b: ir.Value, opposite: bool) -> ir.Value:

@@ -54,6 +54,12 @@ def replace_nodes(gm: GraphModule, rewrite: Callable[[Node], Node | None]) -> in
             node.replace_all_uses_with(made)
             gm.graph.erase_node(node)
             count += 1
+    return tidied(gm, count)
+
+
+def tidied(gm: GraphModule, count: int) -> int:
+    """``count``, how many changes a rewrite made; where it made any, what nobody reads any more is erased and
+    the graph compiled again."""
     if count:
         gm.graph.eliminate_dead_code()
         gm.recompile()

@@ -8,9 +8,7 @@ from ...ir.kernel import is_kernel, is_tiled, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.storage import callee_name
 from ...mlir import ir
-from ..kernel.plain import copied, is_plain
-
-_CASTS = ("arith.extf", "arith.truncf")
+from ..kernel.plain import FLOAT_CASTS, copied, is_plain
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def _factors(kernel: ir.Operation) -> tuple[list[int], list[int], list[int]] | N
     """The arguments whose elements a kernel multiplies: element by element, by rows, and by places in a row;
     None where it does anything else."""
     body = [op.operation for op in kernel.regions[0].blocks[0].operations]
-    known = ("arith.constant", "arith.mulf", "fuse.load", "fuse.store", "func.return", *_CASTS)
+    known = ("arith.constant", "arith.mulf", "fuse.load", "fuse.store", "func.return", *FLOAT_CASTS)
     stores = [op for op in body if op.name == "fuse.store"]
     if any(op.name not in known for op in body) or len(stores) != 1:
         return None

@@ -6,7 +6,7 @@ from ...mlir import ir
 
 #: Changes of type around the arithmetic of one op of 16 bits: what is loaded is widened, what is stored
 #: rounded.
-_CASTS = ("arith.extf", "arith.truncf")
+FLOAT_CASTS = ("arith.extf", "arith.truncf")
 
 
 def copied(kernel: ir.Operation) -> int | None:
@@ -28,7 +28,9 @@ def _stored(kernel: ir.Operation, arithmetic: int) -> ir.Value | None:
     """What a kernel stores at each point, before it is rounded; None unless this is all that it does, with so
     many operations beside loads, constants and casts."""
     body = [op.operation for op in kernel.regions[0].blocks[0].operations]
-    others = [op for op in body if op.name not in ("fuse.load", "arith.constant", "func.return", *_CASTS)]
+    others = [
+        op for op in body if op.name not in ("fuse.load", "arith.constant", "func.return", *FLOAT_CASTS)
+    ]
     stores = [op for op in others if op.name == "fuse.store"]
     if len(stores) != 1 or len(others) != 1 + arithmetic:
         return None
@@ -40,7 +42,7 @@ def _stored(kernel: ir.Operation, arithmetic: int) -> ir.Value | None:
 
 
 def _behind_casts(value: ir.Value) -> ir.Value:
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CASTS:
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in FLOAT_CASTS:
         value = value.owner.operation.operands[0]
     return value
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from ...ir.kernel import string
 from ...mlir import ir
-from .plain import is_plain
+from .plain import FLOAT_CASTS, is_plain
 
 #: From the exponents of x, t and r to the coefficient.
 Polynomial = Mapping[tuple[int, int, int], float]
@@ -27,7 +27,6 @@ ACTIVATIONS: Final[Mapping[str, Polynomial]] = {"relu": _R, "gelu": {(1, 0, 0): 
 
 #: The highest exponent that is followed.
 _DEGREE = 4
-_CASTS = ("arith.extf", "arith.truncf")
 
 
 def equal(found: Polynomial, expected: Polynomial) -> bool:
@@ -107,7 +106,7 @@ def _maximum(a: Polynomial, b: Polynomial) -> Polynomial | None:
 
 #: What is followed, and what becomes of the polynomials of the operands.
 _READ: Mapping[str, Callable[..., Polynomial | None]] = {
-    **dict.fromkeys(_CASTS, lambda a: a),
+    **dict.fromkeys(FLOAT_CASTS, lambda a: a),
     "arith.negf": _negated,
     "arith.addf": _sum,
     "arith.subf": lambda a, b: _sum(a, _negated(b)),

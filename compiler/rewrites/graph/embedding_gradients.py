@@ -34,7 +34,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ...fx.new_node import new_node
+from ...fx.new_node import new_node, tidied
 from ..rewriting import rewrite
 
 _aten = torch.ops.aten
@@ -59,10 +59,7 @@ def compact_embedding_gradients(gm: GraphModule) -> int:
         if (rounded := _rounded(node)) is not None:
             _compact(node, rounded)
             count += 1
-    if count:
-        gm.graph.eliminate_dead_code()
-        gm.recompile()
-    return count
+    return tidied(gm, count)
 
 
 def _rounded(node: Node) -> Node | None:

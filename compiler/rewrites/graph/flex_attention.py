@@ -36,7 +36,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from ...fx.graph_text import held
 from ...fx.inductor_graph import InductorGraph, run_inductor_graph
-from ...fx.new_node import new_node
+from ...fx.new_node import new_node, tidied
 from ..rewriting import rewrite
 
 log = logging.getLogger(__name__)
@@ -51,10 +51,7 @@ def compile_flex_attention(gm: GraphModule) -> int:
     for target in (getattr(torch.ops.higher_order, name) for name in _NAMES):
         for node in gm.graph.find_nodes(op="call_function", target=target):
             count += _compiled(gm, node)
-    if count:
-        gm.graph.eliminate_dead_code()
-        gm.recompile()
-    return count
+    return tidied(gm, count)
 
 
 def _compiled(gm: GraphModule, node: Node) -> bool:

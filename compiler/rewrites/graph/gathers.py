@@ -29,7 +29,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ...fx.new_node import computed_node
+from ...fx.new_node import computed_node, tidied
 from ..rewriting import rewrite
 
 _aten = torch.ops.aten
@@ -57,10 +57,7 @@ def sink_gathers(gm: GraphModule) -> int:
             gather.replace_all_uses_with(made.result)
             gm.graph.erase_node(gather)
             gather = made.gather
-    if moved:
-        gm.graph.eliminate_dead_code()
-        gm.recompile()
-    return moved
+    return tidied(gm, moved)
 
 
 class _Made:

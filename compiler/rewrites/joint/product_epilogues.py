@@ -37,7 +37,7 @@ import torch
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
-from ...fx.new_node import new_node
+from ...fx.new_node import new_node, tidied
 from ...fx.products import overloads
 from ...fx.views import RESHAPES, may_share_storage
 from ..rewriting import rewrite
@@ -71,10 +71,7 @@ def fuse_epilogues(gm: GraphModule) -> int:
         log.info("%s computes %s", product.name, node.name)
         _fuse(product, found, zeros)
         count += 1
-    if count:
-        gm.graph.eliminate_dead_code()
-        gm.recompile()
-    return count
+    return tidied(gm, count)
 
 
 @dataclass(frozen=True)

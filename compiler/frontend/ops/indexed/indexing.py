@@ -5,7 +5,7 @@ with which torch says that the indices need no check.  The same condition guards
 kernel reads out of bounds, even before the assertion stops the program.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,25 +158,30 @@ def _indexed(call: Call, asserted: bool) -> Any:
 @lowers("aten.gather.default")
 def gather(call: Call) -> Any:
     """The result has the index's shape; its other coordinates are the point's own."""
-    source, index_ = call.tensor("self"), call.tensor("index")
-    require_indices(call, index_)
-    dim = call["dim"] % max(source.rank, 1)
-    kernel = call.kernel([source, index_])
-    at = kernel.iterate(call.result.sizes)
-    place = at_index(kernel, source, at, dim, kernel.load_raw(index_, at))
-    kernel.store(0, at, place.load(kernel, source))
-    return call.finish(kernel)
+    return _along_dim(call, lambda at, dim: at)
 
 
 @lowers("aten.index_select.default")
 def index_select(call: Call) -> Any:
+    """Each place along the dim has one index."""
+    source, index_ = call.tensor("self"), call.tensor("index")
+
+    def position(at: tuple[Expr, ...], dim: int) -> tuple[Expr, ...]:
+        return (at[dim],) if index_.rank and source.rank else (const(0),) * index_.rank
+
+    return _along_dim(call, position, "index out of range in self")
+
+
+def _along_dim(
+    call: Call, position: Callable[[tuple[Expr, ...], int], tuple[Expr, ...]], *message: str
+) -> Any:
+    """``self`` at an index along ``dim``, which is read at ``position`` of a point and of ``dim``."""
     source, index_ = call.tensor("self"), call.tensor("index")
     require_indices(call, index_)
     dim = call["dim"] % max(source.rank, 1)
     kernel = call.kernel([source, index_])
     at = kernel.iterate(call.result.sizes)
-    position = (at[dim],) if index_.rank and source.rank else (const(0),) * index_.rank
-    place = at_index(kernel, source, at, dim, kernel.load_raw(index_, position), "index out of range in self")
+    place = at_index(kernel, source, at, dim, kernel.load_raw(index_, position(at, dim)), *message)
     kernel.store(0, at, place.load(kernel, source))
     return call.finish(kernel)
 
