@@ -6,6 +6,35 @@ import inspect
 from dataclasses import replace
 
 import pytest
+from rule_cases import (
+    BIAS,
+    CENTRED,
+    CENTRED_ROWS,
+    COLUMN_MAXIMA,
+    COLUMNS,
+    COPY,
+    COUNTED,
+    GROUPS,
+    HEADS,
+    LOAD,
+    MANY,
+    MAXIMA,
+    ROWS_AND_COLUMNS,
+    SEARCH,
+    SHARED_NUMBERS,
+    SLICES,
+    SUM,
+    WEIGHED,
+    components,
+    dynamic,
+    matmul,
+    matrix,
+    pairs,
+    planes,
+    product,
+    scans,
+    woven,
+)
 from tiling_cases import NORM, SOFTMAX, Case, parsed, tensor
 
 from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
@@ -14,157 +43,6 @@ from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES, choose
 from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.ir.kernel import Kernel, string
 from fuse_mlir.compiler.ir.tile import Tile
-
-LOAD = "load x[d0, d1] -> v\n"
-COPY = LOAD + "store v -> o[d0, d1]"
-MAXIMA = LOAD + "fold max v[d1] -> m : f32\nstore m -> a[d0]"
-COLUMNS = LOAD + "fold max v[d0] -> m : f32\nstore m -> b[d1]"
-CENTRED = LOAD + "fold max v[d0] -> m : f32\n%q = arith.subf %v, %m : f32\nstore q -> o[d0, d1]"
-#: The gradient of a norm: each row is reduced, and what comes of it is summed down the columns.
-ROWS_AND_COLUMNS = (
-    LOAD
-    + "fold sum v[d1] -> m : f32\n%q = arith.subf %v, %m : f32\nfold sum v[d0] -> c : f32\n"
-    + "store q -> o[d0, d1]\nstore c -> b[d1]"
-)
-SEARCH = (
-    LOAD
-    + '%i = "fuse.index"() {expr = "d1"} : () -> i64\n'
-    + '%m, %w = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)\n'
-    + "store m -> a[d0]"
-)
-COUNTED = LOAD + '%m, %k = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)\nstore m -> a[d0]'
-GROUPS = (
-    "load x[d0, d1, d2] -> v\nfold sum v[d1,d2] -> t : bf16\n%w = arith.mulf %v, %t : bf16\n"
-    "fold max w[d2] -> m : bf16\n%q = arith.subf %w, %m : bf16\nstore q -> o[d0, d1, d2]"
-)
-#: Rows that are weighted, each by a number, and summed.
-SHARED_NUMBERS = (
-    LOAD + "load y[d0] -> w\n%p = arith.mulf %v, %w : f32\nfold sum p[d0] -> m : f32\nstore m -> b[d1]"
-)
-CENTRED_ROWS = COUNTED.replace("store m -> a[d0]", "%q = arith.subf %v, %m : f32\nstore q -> o[d0, d1]")
-SCAN = '%{0} = "fuse.scan"(%v) {{kind = "sum", over = "{1}", reverse = {2}}} : (f32) -> f32\n'
-
-
-def scans(over):
-    both = SCAN.format("f", over, "false") + SCAN.format("g", over, "true")
-    return LOAD + both + "%q = arith.addf %f, %g : f32\nstore q -> o[d0, d1]"
-
-
-#: 20 values that live at once, and their sum.
-MANY = "".join(f"%z{n} = arith.mulf %{f'z{n - 1}' if n else 'v'}, %v : f32\n" for n in range(20))
-SUM = "".join(f"%y{n} = arith.addf %{f'y{n - 1}' if n else 'm'}, %z{n} : f32\n" for n in range(20))
-
-
-def dynamic(dim, body):
-    """A kernel over 4096 rows of 1024, of which one size is a symbol without a bound."""
-    sizes = {d: "s0" if d == dim else n for d, n in (("d0", 4096), ("d1", 1024))}
-    hint = {"s0": 4096 if dim == "d0" else 1024}
-    return replace(matrix(*sizes.values(), body), sizes=hint)
-
-
-def matrix(m, n, body, element="f32", strides=None):
-    """A kernel over m rows of n."""
-    sizes = {"o": (m, n), "a": (m,), "b": (n,)}
-    stored = {name: tensor(*s, element=element) for name, s in sizes.items() if f"-> {name}[" in body}
-    x = tensor(m, n, element=element, strides=strides)
-    return Case({"d0": str(m), "d1": str(n)}, {"x": x}, stored, body.replace("f32", element))
-
-
-HEADS = Case(
-    {"d0": "64", "d1": "16", "d2": "512", "d3": "64"},
-    {"x": tensor(64, 512, 16, 64, element="bf16")},
-    {"o": tensor(64, 16, 512, 64, element="bf16")},
-    "load x[d0, d2, d1, d3] -> v\nstore v -> o[d0, d1, d2, d3]",
-)
-BIAS = Case(
-    {"d0": "4096", "d1": "768"},
-    {"x": tensor(4096, 768), "y": tensor(768)},
-    {"o": tensor(4096, 768)},
-    LOAD + "load y[d1] -> w\n%s = arith.addf %v, %w : f32\nstore s -> o[d0, d1]",
-)
-#: ``ROWS_AND_COLUMNS`` of 1024 slices of 16 rows.
-SLICES = Case(
-    {"d0": "1024", "d1": "16", "d2": "768"},
-    {"x": tensor(1024, 16, 768)},
-    {"o": tensor(1024, 16, 768), "b": tensor(1024, 768)},
-    "load x[d0, d1, d2] -> v\nfold sum v[d2] -> m : f32\n%q = arith.subf %v, %m : f32\n"
-    "fold sum v[d1] -> c : f32\nstore q -> o[d0, d1, d2]\nstore c -> b[d0, d2]",
-)
-
-
-def components(body="load x[d0, d1, d2] -> v\nfold sum v[d1] -> m : f32\nstore m -> b[d0, d2]", points=65536):
-    """Vectors of three components, 32 of each of so many points, that are added up."""
-    dims = {"d0": str(points), "d1": "32"} | ({"d2": "3"} if "d2" in body else {})
-    stored = {"b": tensor(points, 3)} if "-> b" in body else {"a": tensor(points)}
-    return Case(dims, {"x": tensor(points, 32, 3)}, stored, body)
-
-
-WEIGHED = (
-    "load x[d0, d1, d2] -> v\nload y[d0, d2] -> w\n%e = math.exp %w : f32\n%l = math.log %e : f32\n"
-    "%s = arith.mulf %v, %l : f32\nstore s -> o[d0, d1, d2]"
-)
-
-
-SCATTERED = WEIGHED.replace("load x[d0, d1, d2] -> v\n", "").replace(
-    "%s =",
-    "%i = arith.fptosi %l : f32 to i64\n"
-    '%v = "fuse.load"(%x, %true, %zero, %i) {at = ["d0", "d1", "i0"]} '
-    ": (tensor<IMAGESxf32>, i1, f32, i64) -> f32\n%s =",
-)
-
-
-def planes(images=64, points=16384, body=SCATTERED, count=8):
-    """Images of some planes, read at a place and times a weight of each point of an image."""
-    dims = {"d0": str(images), "d1": str(count), "d2": str(points)}
-    full = tensor(images, count, points)
-    body = body.replace("IMAGES", f"{images}x{count}x{points}")
-    return Case(dims, {"x": full, "y": tensor(images, points)}, {"o": full}, body)
-
-
-def product(*rows):
-    """A vector, or several, times 14336 x 4096 weights."""
-    loads = "".join(f"load {r}[d1] -> v{r}\n%p{r} = arith.mulf %v{r}, %w : f32\n" for r in rows)
-    sums = "".join(f"fold sum p{r}[d1] -> s{r} : f32\nstore s{r} -> o{r}[d0]\n" for r in rows)
-    return Case(
-        {"d0": "14336", "d1": "4096"},
-        {"y": tensor(14336, 4096)} | {r: tensor(4096) for r in rows},
-        {f"o{r}": tensor(14336) for r in rows},
-        f"load y[d0, d1] -> w\n{loads}{sums}",
-    )
-
-
-def matmul(m, n, k, behind="store c -> o[d0, d1]", sizes=None, **inputs):
-    """A product of bfloat16."""
-    body = "load x[d0, d2] -> a\nload y[d2, d1] -> b\n"
-    body += '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\n'
-    operands = {"x": tensor(m, k, element="bf16"), "y": tensor(k, n, element="bf16")}
-    dims = {"d0": str(m), "d1": str(n), "d2": str(k)}
-    return Case(dims, operands | inputs, {"o": tensor(m, n)}, body + behind, sizes=sizes or {})
-
-
-COLUMN_MAXIMA = "fold max c[d1] -> m : f32\n%s = arith.subf %c, %m : f32\nstore s -> o[d0, d1]"
-
-
-def pairs(m, n, more=""):
-    """The largest difference of each of m numbers and all of n others; all differences are stored, too."""
-    return Case(
-        {"d0": str(m), "d1": str(n)},
-        {"x": tensor(m), "y": tensor(n)},
-        {"o": tensor(m, n), "a": tensor(m)},
-        "load x[d0] -> v\nload y[d1] -> w\n%s = arith.subf %v, %w : f32\nstore s -> o[d0, d1]\n"
-        f"fold max s[d1] -> m : f32\n{more}store m -> a[d0]",
-    )
-
-
-def woven(parts, element="bf16"):
-    """Images woven together along rows, as a pixel shuffle does."""
-    return Case(
-        {"d0": "4096", "d1": "512", "d2": str(parts)},
-        {"x": tensor(parts, 4096, 512, element=element)},
-        {"o": tensor(4096, 512, parts, element=element)},
-        "load x[d2, d0, d1] -> v\nstore v -> o[d0, d1, d2]",
-    )
-
 
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {
