@@ -1,18 +1,14 @@
 """The search for tiles: which are tried, which wins, what is stored; all compute the same."""
 
-import contextlib
-import ctypes
 import json
 import random
 import re
-import time
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 from compiling import Compiled
+from default_tiles import FUNCTIONS, at_tiles
 from torch.nn import functional as F
 
 import fuse_mlir
@@ -37,60 +33,11 @@ from fuse_mlir.compiler.ir.tile import Axis, Tile
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
-from fuse_mlir.compiler.runtime.gpu import kernel_timer, samples
-from fuse_mlir.compiler.runtime.gpu.kernel_timer import KernelTimer
-from fuse_mlir.compiler.runtime.gpu.samples import ColdSamples, fastest
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
-from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, Target
 from fuse_mlir.passes.apply_tiling import apply_tiling
 from fuse_mlir.passes.autotune_tiling import AutotuneTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
-from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pass_base import PassError
-from fuse_mlir.passes.pipeline import default_pipeline
-
-FUNCTIONS = {
-    "pointwise": (lambda x, w: x * w + 1, (64, 96), (96,)),
-    "softmax": (lambda x, w: F.softmax(x * w, -1), (40, 96), (96,)),
-    "columns": (lambda x, w: (x * w).sum(0), (300, 40), (40,)),
-    "transposed": (lambda x, w: x.t() + w.t(), (48, 80), (48, 80)),
-    "scan": (lambda x, w: (x * w).cumsum(1), (12, 96), (96,)),
-}
-
-
-PRODUCT = (lambda x, w: F.relu(x @ w) + 1, (64, 48), (48, 80))
-
-
-def at_tiles(name: str, dynamic: bool = False) -> ir.Module:
-    """The module of one of FUNCTIONS, or of PRODUCT, with default tiles."""
-    function, *shapes = PRODUCT if name == "product" else FUNCTIONS[name]
-    passes = default_pipeline("tiled")
-    kept = passes[: [p.name for p in passes].index("choose-tiling") + 1]
-    texts = []
-
-    class Keep:
-        def before_pass(self, number, p, module):
-            if p.name == "apply-tiling":
-                texts.append(module.operation.get_asm(enable_debug_info=True))
-
-        def after_pass(self, number, p, module): ...
-
-    assert kept
-    products = "generated" if name == "product" else "auto"
-    run = Compiled(function, {"interpret_level": "tiled", "products": products}, dynamic)
-    real = PassManager.run
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            PassManager,
-            "run",
-            lambda self, module, remarks=None: real(
-                PassManager(self.passes, observers=[Keep()], verify_each=False), module, remarks
-            ),
-        )
-        run(*(torch.randn(shape) for shape in shapes))
-    module = run.graphs[0].module
-    with module.context, ir.Location.unknown():
-        return ir.Module.parse(texts[0])
 
 
 def kernels(module: ir.Module) -> list[ir.Operation]:
@@ -346,148 +293,6 @@ def test_a_bad_table_is_refused(tmp_path, text, match):
     path.write_text(text.replace("KEY", kernel_key(func)))
     with module.context, ir.Location.unknown(), pytest.raises(PassError, match=match):
         AutotuneTiling(str(path)).run(module, Remarks())
-
-
-# --- the judgement ------------------------------------------------------------------------------------------
-
-
-def judged(medians, spread=0.5, seed=0, seconds=1e9):
-    """What wins among launches of these medians (microseconds)."""
-    generator = random.Random(seed)
-    launches = [lambda i=i: i for i in range(len(medians))]
-    return fastest(
-        launches, lambda launch: generator.gauss(medians[launch()], spread), time.monotonic() + seconds
-    )
-
-
-def test_the_fastest_wins():
-    assert judged([100.0, 90.0, 80.0, 110.0]) == 2
-    assert judged([100.0, 110.0, 120.0]) == 0
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_noise_never_wins(seed):
-    assert judged([100.0] * 24, spread=5.0, seed=seed) == 0
-    assert judged([4.0] * 24, spread=0.4, seed=seed) == 0
-
-
-def test_a_gain_within_the_margin_is_no_gain():
-    assert judged([100.0, 98.5], spread=0.01) == 0
-    assert judged([5.0, 4.6], spread=0.01) == 0, "two events resolve half a microsecond"
-
-
-def test_time_runs_out():
-    assert judged([100.0, 50.0], seconds=-1.0) is None
-
-
-# --- the timer, with a device that is played ----------------------------------------------------------------
-
-
-class PlayedDevice:
-    """Stands for CUDA: launches are copies made by the host, times come from the number of warps."""
-
-    def __init__(self, monkeypatch, *, wrong=(), refused=(), free=1 << 40):
-        self.wrong, self.refused, self.clock, self.launches = wrong, refused, 0.0, 0
-        played = self
-
-        class Launcher:
-            def __init__(self, cubin, signature):
-                assert len(signature) == len(cubin.params) - 2
-                self.warps = cubin.num_warps
-
-            def on(self, device):
-                if self.warps in played.refused:
-                    raise RuntimeError("too much shared memory")
-                return lambda *args: played.launch(self.warps, *args)
-
-        class Event:
-            def __init__(self, enable_timing):
-                assert enable_timing
-
-            def record(self):
-                self.at = played.clock
-
-            def synchronize(self): ...
-
-            def elapsed_time(self, end):
-                return (end.at - self.at) / 1e3
-
-        monkeypatch.setattr(kernel_timer, "Launcher", Launcher)
-        monkeypatch.setattr(kernel_timer, "target_of", lambda device: Target(90))
-        monkeypatch.setattr(kernel_timer, "FLUSH_BYTES", 64)
-        monkeypatch.setattr(samples, "FLUSH_BYTES", 64)
-        monkeypatch.setattr(ColdSamples, "place", torch.device("cpu"))
-        monkeypatch.setattr(KernelTimer, "place", torch.device("cpu"))
-        monkeypatch.setattr(torch.cuda, "Event", Event)
-        monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
-        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, free))
-        monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
-
-    def launch(self, warps, stream, gx, gy, gz, source, weight, target):
-        """``target = source`` on the first four floats, or something else where it is to be wrong."""
-        array = ctypes.c_float * 4
-        factor = 3 if warps in self.wrong else 1
-        array.from_address(target)[:] = [factor * v for v in array.from_address(source)]
-        self.clock += 100.0 / warps
-        self.launches += 1
-
-
-def timed(tmp_path, name="pointwise", **options) -> int | None:
-    module = at_tiles(name)
-    with module.context, ir.Location.unknown():
-        [(func, hints)] = _tunable(module)
-        default = Tile.of(func.attributes["fuse.tile"])
-        tiles = [replace(default, num_warps=warps) for warps in (4, 1, 2, 8)]
-        trials = [_trial(func, tile, hints, '"cpu"') for tile in tiles]
-    timer = KernelTimer(0, Options(cache_dir=tmp_path, threads=2))
-    return timer.fastest(trials, time.monotonic() + 60.0)
-
-
-def test_the_timer_finds_the_fastest_form(tmp_path, monkeypatch):
-    device = PlayedDevice(monkeypatch)
-    assert timed(tmp_path) == 3
-    assert device.launches > 60
-
-
-def test_the_timer_drops_forms_that_are_wrong_or_refused(tmp_path, monkeypatch):
-    PlayedDevice(monkeypatch, wrong=(8,))
-    assert timed(tmp_path) == 0
-    PlayedDevice(monkeypatch, refused=(8,))
-    assert timed(tmp_path) == 0
-    PlayedDevice(monkeypatch, refused=(4,))
-    assert timed(tmp_path) is None, "without the default there is nothing to compare with"
-
-
-def test_the_timer_drops_forms_that_spill_more_than_the_default(tmp_path, monkeypatch):
-    PlayedDevice(monkeypatch)
-    spilled = {8: 64}
-    monkeypatch.setattr(CompiledCubin, "stack", property(lambda cubin: spilled.get(cubin.num_warps, 0)))
-    assert timed(tmp_path) == 0
-    spilled[4] = 64
-    assert timed(tmp_path) == 3, "the default spills as much"
-    spilled.update({4: 0, 8: 40})
-    assert timed(tmp_path) == 3, "the array of a function"
-
-
-def test_the_timer_needs_memory(tmp_path, monkeypatch):
-    PlayedDevice(monkeypatch, free=1000)
-    assert timed(tmp_path) is None
-
-
-def test_the_users_random_numbers_stay(tmp_path, monkeypatch):
-    PlayedDevice(monkeypatch)
-    state = torch.get_rng_state()
-    trials_before = torch.rand(3)
-    torch.set_rng_state(state)
-    PlayedDevice(monkeypatch)
-    module = at_tiles("pointwise")
-    torch.set_rng_state(state)
-    with module.context, ir.Location.unknown():
-        [(func, hints)] = _tunable(module)
-        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"')
-    KernelTimer(0, Options(cache_dir=tmp_path)).fastest([trial, trial], time.monotonic() + 60.0)
-    assert torch.equal(torch.rand(3), trials_before)
 
 
 # --- on a GPU -----------------------------------------------------------------------------------------------

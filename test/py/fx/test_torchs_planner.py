@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 import torch.utils._runtime_estimation as runtime_estimation
 from compiling import Compiled
+from group_of_one import group_of_one
 from torch import Tensor, fx
 from torch._inductor import utils
 
@@ -32,11 +33,8 @@ WANTED = {
 
 @pytest.fixture(scope="module")
 def group(tmp_path_factory):
-    """A group of this process alone: collectives copy."""
-    store = dist.FileStore(str(tmp_path_factory.mktemp("store") / "file"), 1)
-    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
-    yield dist.group.WORLD.group_name
-    dist.destroy_process_group()
+    with group_of_one(tmp_path_factory.mktemp("store")) as name:
+        yield name
 
 
 def name(node: fx.Node) -> str:

@@ -1,4 +1,4 @@
-"""A collective gets a wait where the graph has none; ``fx/test_collectives.py`` runs them."""
+"""A collective gets a wait where the graph has none; ``fx/test_ordered_collectives.py`` runs them."""
 
 import torch
 from torch import fx
