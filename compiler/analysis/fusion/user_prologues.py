@@ -267,7 +267,7 @@ class _Finder:
             if len(access.arguments) > 1 or str(element_of(op.results[0].type)) != _in_memory(spec.element):
                 return PrologueRefusal("unknown-map")
             at, lanes = coordinates_of(access, spec, user.space), self._lanes(access, user)
-            if at is None or lanes is None or not is_computable(at, access, user.accesses.integers):
+            if at is None or lanes is None or not is_computable(at):
                 return PrologueRefusal("unknown-map")
             read = list(at.at)
             for view in reversed(views):

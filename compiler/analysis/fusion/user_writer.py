@@ -109,6 +109,6 @@ class UserWriter:
     def coordinates(self, access: PointerAccess, argument: int) -> Coordinates:
         """Raises EpilogueRefused."""
         found = coordinates_of(access, self.spec(argument), self.space)
-        if found is None or not is_computable(found, access, self.accesses.integers):
+        if found is None or not is_computable(found):
             raise EpilogueRefused("unknown-map", "which elements the user's kernel stores is not known")
         return found

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 
 from ...index import Expr, Facts, const, parse, simplify, sym
 from ...index.expr import exact_quotient
-from ...ir.dialects.tt_types import shape_of
 from ...ir.kernel import kernel_facts, named_sizes, strings
 from ...ir.layout import TensorSpec
 from ...mlir import ir
-from .integers import Comparison, Integers
+from .integers import Comparison
 from .maps import PointerAccess
 
 #: What the symbols of the places of elements begin with.
@@ -127,18 +126,12 @@ def coordinates_of(access: PointerAccess, spec: TensorSpec, space: KernelSpace) 
     return Coordinates(tuple(at), places, extents, mask, access.shape, facts)
 
 
-def is_computable(found: Coordinates, access: PointerAccess, integers: Integers) -> bool:
-    """Whether the integers that coordinates name are scalars, which code in front of the access can use."""
-    sides = [side for c in found.mask for side in (c.left, c.right)]
-    names = {s[:-1] for e in (*found.places.values(), *sides) for s in e.symbols() if s.endswith("'")}
-    turns = {loop.turn for loop in access.loops}
-    for name in names:
-        value = integers.value_of(name)
-        if (name[0] == "t" and name not in turns) or (
-            name[0] == "x" and (value is None or shape_of(value.type))
-        ):
-            return False
-    return all(name[0] in "pglxt" for name in names)
+def is_computable(found: Coordinates) -> bool:
+    """Whether code in front of the access has the integers that coordinates name.  It has no arguments of the
+    kernel but sizes.
+    """
+    names = {s for e in (*found.places.values(), *_sides(found.mask)) for s in e.symbols()}
+    return not any(name.startswith("a") and name.endswith("'") for name in names)
 
 
 def _dense_order(spec: TensorSpec) -> list[int] | None:

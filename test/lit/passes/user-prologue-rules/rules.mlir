@@ -133,6 +133,46 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: the kernel loads from a number on that it is given.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @scaled
+// CHECK: call @shifted_kernel
+// SAID: missed: fuse-user-prologues: unknown-map{{.*}}: scaled and shifted_kernel stay apart:
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%a: tensor<64xf32>, %n: i64) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %h = call @scaled(%a, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %r = call @shifted_kernel(%h, %p, %n) : (tensor<64xf32>, tensor<64xf32>, i64) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+  func.func private @scaled(%a: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.mulf %x, %x : f32
+    %s = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %s : tensor<64xf32>
+  }
+  func.func private @shifted_kernel(%x: tensor<64xf32>, %o: tensor<64xf32>, %n: i64) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["1"], fuse.ties = array<i64: 1>, fuse.tile = {axes = [], num_stages = 1 : i64, num_warps = 4 : i64}, fuse.user = "model.py:7 shifted_kernel"} {
+    %px = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %po = "fuse.base"(%o) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %j = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> tensor<32xi32>
+    %more = arith.trunci %n : i64 to i32
+    %first = "tt.splat"(%more) : (i32) -> tensor<32xi32>
+    %i = arith.addi %j, %first : tensor<32xi32>
+    %sx = "tt.splat"(%px) : (!tt.ptr<f32>) -> tensor<32x!tt.ptr<f32>>
+    %ax = "tt.addptr"(%sx, %i) : (tensor<32x!tt.ptr<f32>>, tensor<32xi32>) -> tensor<32x!tt.ptr<f32>>
+    %v = "tt.load"(%ax) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<32x!tt.ptr<f32>>) -> tensor<32xf32>
+    %so = "tt.splat"(%po) : (!tt.ptr<f32>) -> tensor<32x!tt.ptr<f32>>
+    %ao = "tt.addptr"(%so, %j) : (tensor<32x!tt.ptr<f32>>, tensor<32xi32>) -> tensor<32x!tt.ptr<f32>>
+    "tt.store"(%ao, %v) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<32x!tt.ptr<f32>>, tensor<32xf32>) -> ()
+    return %o : tensor<64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: an element is made of a row of the producer.
 // CHECK-LABEL: func.func @main(
 // CHECK: call @summed
