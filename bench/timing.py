@@ -4,8 +4,9 @@ One sample of device time, on a GPU: read a clean buffer larger than the L2 cach
 and no dirty line is written back inside the window), start a sleep kernel that outlasts the host's work,
 record an event, call, record an event. Samples of the functions alternate A B B A, so that drift hits all of
 them alike. Whether the host was really done before the device woke up is checked on every sample
-(`Timing.hidden`); a function with more launches than the launch queue holds cannot be hidden, and gets the
-sum of its kernels' times from the profiler instead.
+(`Timing.hidden`), and a sample in which it was late is left out. Where these are many, as for a function with
+more launches than the launch queue holds, all samples count, and the sum of its kernels' times from the
+profiler stands for the device time.
 
 On the CPU a sample is the wall time of one call: enough to test the logic, nothing to publish.
 """
@@ -47,7 +48,8 @@ ENOUGH_HIDDEN = 0.9
 class Timing:
     """Times of one function, in microseconds.
 
-    p10, p50, p90: of the device time of one call with a cold L2 cache.   samples: how many.
+    p10, p50, p90: of the device time of one call with a cold L2 cache; without the samples that were not
+    hidden, unless these are too many.   samples: how many were taken.
     host: the host's time to issue one call.   wall: time of one call among calls back to back, warm cache.
     hidden: fraction of the samples whose host work ended before the device began.
     kernels: sum of kernel times from the profiler, measured only if too few samples were hidden.
@@ -206,14 +208,15 @@ def percentile(values: Sequence[float], fraction: float) -> float:
 def _timing(
     call: Call, found: Sequence[tuple[float, bool]], host: float, wall: float, watch: Stopwatch
 ) -> Timing:
-    times = [value for value, _ in found]
     hidden = sum(was for _, was in found) / len(found)
+    enough = hidden >= ENOUGH_HIDDEN
+    times = [value for value, was in found if was or not enough]
     kernels = None
-    if hidden < ENOUGH_HIDDEN:
+    if not enough:
         profile = profile_kernels(call, watch.synchronize)
         kernels = profile.microseconds if profile is not None else None
     p10, p50, p90 = (percentile(times, fraction) for fraction in (0.1, 0.5, 0.9))
-    return Timing(p10, p50, p90, len(times), host, wall, hidden, kernels)
+    return Timing(p10, p50, p90, len(found), host, wall, hidden, kernels)
 
 
 def _host_time(call: Call, watch: Stopwatch) -> float:
