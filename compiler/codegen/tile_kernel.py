@@ -373,7 +373,7 @@ class TileKernel(TileStreams):
 
     def _fold_of(self, op: ir.Operation) -> Fold:
         """The fold of a reduction of the ``fuse`` dialect."""
-        if op.name == "fuse.welford":
+        if op.name == "fuse.welford" and len(op.operands) == 1:
             return self._welford(op.operands[0])
         return fold_of(op)
 

@@ -83,6 +83,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     reductions = tuple(
         op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed)
     )
+    if any(op.name == "fuse.welford" and len(op.operands) > 1 for op in reductions):
+        return NotSliced("weights", "the sums of the weights of slices would have to be stored beside them")
     extent = kernel.dims[dim]
     whole, count = extent.constant, min(wanted, shape.size(dim))
     if whole is not None:
