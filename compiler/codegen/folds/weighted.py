@@ -58,12 +58,12 @@ class WeightedWelford(Fold):
         if lanes.mask is not None:
             weight = builder.select(builder.to(lanes.mask, lanes.weights), weight, builder.fill(0.0, weight))
         after = builder.elementwise("arith.addf", [before, weight])
-        part = _counted(builder, weight, builder.elementwise("arith.divf", [weight, after]))
+        moving = _counted(builder, weight, builder.elementwise("arith.divf", [weight, after]))
+        growing = _times(builder, moving, before)
         apart = builder.elementwise("arith.subf", [builder.to(value, lanes.shape), mean])
         apart = _counted(builder, weight, apart)
-        moved = _times(builder, apart, part)
-        rest = builder.elementwise("arith.subf", [apart, moved])
-        grown = _times(builder, _times(builder, weight, apart), rest)
+        moved = _times(builder, apart, moving)
+        grown = _times(builder, _times(builder, apart, apart), growing)
         return [
             builder.elementwise("arith.addf", [mean, moved]),
             builder.elementwise("arith.addf", [m2, grown]),
