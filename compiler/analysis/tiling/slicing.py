@@ -196,7 +196,7 @@ def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
 
     def preference(dims: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
         points = shape.points(dims)
-        shared = along not in dims and (points >= _ENOUGH or _visits_again(shape, dims))
+        shared = along not in dims and (points >= _ENOUGH or visits_again(shape, dims))
         return shared, points, dims
 
     return max(last or list(groups), key=preference, default=None)
@@ -208,7 +208,7 @@ def _feeds(shape: KernelShape, op: ir.Operation, dims: set[str]) -> bool:
     return any(r in reached and set(over(r)) != dims for r in shape.kernel.reductions)
 
 
-def _visits_again(shape: KernelShape, dims: tuple[str, ...]) -> bool:
+def visits_again(shape: KernelShape, dims: tuple[str, ...]) -> bool:
     """Whether something at each point, of ``dims`` and of the other reduced dims, needs what is reduced over
     the others: the gradient of a norm, whose rows are reduced first.
     """
