@@ -189,12 +189,11 @@ class TileKernel(TileStreams):
                 with op.location, self._in(self._place_of(op)):
                     operands, lanes = self._folded(op), self.lanes.of(op)
                     after[op] = self._fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
-                self.again.forget(self.values)
             elif self.again.waits(op):
                 self.again.wait(op)
             else:
                 self._emit(op)
-                if op.name in (*REDUCTIONS, "fuse.store"):
+                if op.name in REDUCTIONS:
                     self.again.forget(self.values)
         self.again.forgotten.clear()
         self.builder.distinct = False

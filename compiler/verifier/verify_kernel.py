@@ -363,8 +363,6 @@ def _float_reduce(body: _Body, op: ir.Operation) -> frozenset[str]:
 def _welford(body: _Body, op: ir.Operation) -> frozenset[str]:
     if len(op.operands) > 2:
         raise Broken(f"expected a value and at most one weight, got {len(op.operands)} operands")
-    if any(value.type != op.operands[0].type for value in (*op.operands, *op.results)):
-        raise Broken("expected operands and results of one type")
     return _float_reduce(body, op)
 
 
