@@ -60,6 +60,8 @@ class LibraryCall:
         if len(read) != len(roles) or len(stores) != 1:
             return None
         operands = {places[role]: value for role, value in zip(roles, read, strict=True)}
+        if any(operands[places[role]] != value for role, value in zip(roles, read, strict=True)):
+            return None
         inputs = ir.FunctionType(ir.TypeAttr(said["function_type"]).value).inputs
         if sorted(operands) != list(range(len(inputs))):
             return None
@@ -73,6 +75,8 @@ class LibraryCall:
             if map_ is None:
                 return None
             maps[role] = map_
+        if any(maps[r] != maps[o] for r in roles for o in roles if places[r] == places[o]):
+            return None
         return LibraryCall(said, product, maps)
 
     def restore(self, program: Program, call: ir.Operation, kernel: ir.Operation) -> ir.Operation:
@@ -81,7 +85,8 @@ class LibraryCall:
         if "fuse.group" in call.attributes:
             del call.attributes["fuse.group"]
         places = operands_by_role(self.said)
-        operands = [self._view(role, call) for role in sorted(self.maps, key=places.__getitem__)]
+        roles = {places[role]: role for role in self.maps}  # one of those whose operand is the same
+        operands = [self._view(roles[place], call) for place in sorted(roles)]
         new = program.recall(call, self._declaration(program, kernel), operands, [call.results[0].type])
         call.results[0].replace_all_uses_with(new.results[0])
         program.erase_call(call)
