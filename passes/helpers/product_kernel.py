@@ -77,6 +77,7 @@ class _Body:
     def __post_init__(self) -> None:
         self.true = arith.constant(ir.IntegerType.get_signless(1), 1)
         self.wide = ir.Type.parse(self.product.accumulator)
+        self.floats = isinstance(self.wide, ir.FloatType)
 
     def write(self) -> None:
         product = self.product
@@ -85,7 +86,8 @@ class _Body:
             if role in product.values:
                 total = arith.mulf(total, self._load(role))
         if "added" in product.values:
-            total = arith.addf(total, self._scaled(self._widened(self._load("added")), product.beta))
+            add = arith.addf if self.floats else arith.addi
+            total = add(total, self._scaled(self._widened(self._load("added")), product.beta))
         if product.activation:
             total = getattr(self, f"_{product.activation}")(total)
         element = ir.RankedTensorType(product.result.type).element_type
@@ -107,8 +109,7 @@ class _Body:
         names = self.product.kernel_dims
         over = [names[d] for d in self.product.summed if d in names]
         if not over:
-            multiply = arith.mulf if isinstance(self.wide, ir.FloatType) else arith.muli
-            return multiply(*map(self._widened, pair))
+            return self._multiplied(*map(self._widened, pair))
         attributes: dict[str, ir.Attribute] = {"over": text_list(over)}
         if self.product.precision != "ieee":
             attributes["precision"] = ir.StringAttr.get(self.product.precision)
@@ -126,17 +127,20 @@ class _Body:
     def _widened(self, value: ir.Value) -> ir.Value:
         if value.type == self.wide:
             return value
-        widen = arith.extf if isinstance(self.wide, ir.FloatType) else arith.extsi
+        widen = arith.extf if self.floats else arith.extsi
         return widen(self.wide, value)
 
+    def _multiplied(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        return (arith.mulf if self.floats else arith.muli)(left, right)
+
     def _number(self, value: float) -> ir.Value:
-        return arith.constant(self.wide, value)
+        return arith.constant(self.wide, value if self.floats else int(value))  # torch refuses 0.5 of integers
 
     def _scaled(self, value: ir.Value, factor: float) -> ir.Value:
-        return value if factor == 1.0 else arith.mulf(value, self._number(factor))
+        return value if factor == 1.0 else self._multiplied(value, self._number(factor))
 
     def _relu(self, x: ir.Value) -> ir.Value:
-        return arith.maximumf(x, self._number(0.0))
+        return (arith.maximumf if self.floats else arith.maxsi)(x, self._number(0.0))
 
     def _gelu(self, x: ir.Value) -> ir.Value:
         """``x / 2 * (1 + erf(x / sqrt(2)))``, or with ``tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))``."""

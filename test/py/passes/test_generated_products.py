@@ -103,6 +103,21 @@ def test_integers(dtype):
     assert torch.equal(found, (x.long() @ w.long()).to(found.dtype))
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64], ids=str)
+def test_integers_that_are_added(dtype):
+    """What is added and scaled wraps around, too; one product of each is no ``fuse.dot``."""
+    info = torch.iinfo(dtype)
+    c, x, w = (torch.randint(info.min, info.max, s, dtype=dtype) for s in ((4,), (5, 7), (7, 4)))
+
+    def function(c, x, w):
+        sums = torch.addmm(c, x, w), torch.addmm(c, x, w, beta=3, alpha=-2), torch.addmm(c, x, w, beta=0)
+        return *sums, torch.addmm(c, x[:, :1], w[:1], alpha=5), torch._addmm_activation(c, x, w)
+
+    found = Compiled(function, GENERATED)
+    assert all(map(torch.equal, found(c, x, w), function(c, x, w)))
+    assert [graph.externs for graph in found.graphs] == [0]
+
+
 @pytest.mark.parametrize("gelu", [False, True])
 def test_activations_of_the_library(gelu):
     """On a CPU torch computes GELU by erf."""
