@@ -56,7 +56,7 @@ def takes_others(op: ir.Operation) -> bool:
     """Whether a kernel is a user's that others may be fused with, on its own: one with further configurations
     is fused with all of them together (``passes/helpers/configurations.py``).
     """
-    return is_users(op) and "fuse.configs" not in op.attributes
+    return is_users(op) and is_kernel(op) and "fuse.configs" not in op.attributes
 
 
 def strings(attribute: ir.Attribute) -> tuple[str, ...]:

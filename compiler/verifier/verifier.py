@@ -212,6 +212,9 @@ _READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
     "fuse.ties": integers_of,
 }
 
+#: Attributes that passes look for on kernels alone, and the attributes of functions that may have them.
+_OF_KERNELS = {"fuse.user": ("fuse.kernel", "fuse.launch"), "fuse.library": ("fuse.kernel",)}
+
 
 def _declaration(items: list[tuple[str, ir.Attribute]], what: str) -> None:
     """What ``fuse.library`` remembers of a declaration is enough to make one."""
@@ -229,6 +232,9 @@ def _kind(func: ir.Operation) -> str | None:
     kinds = [attribute for attribute in CALLEE_KINDS if attribute in func.attributes]
     if len(kinds) > 1:
         raise Broken(f"expected one of {', '.join(CALLEE_KINDS)}, got {' and '.join(kinds)}")
+    for name, allowed in _OF_KERNELS.items():
+        if name in func.attributes and not (kinds and kinds[0] in allowed):
+            raise Broken(f"expected {name} on a function with {' or '.join(allowed)}")
     if not kinds:
         return None
     kind = CALLEE_KINDS[kinds[0]]

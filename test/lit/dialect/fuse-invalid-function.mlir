@@ -371,3 +371,19 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// what is no kernel is no user's
+// expected-error@+1 {{'func.func' op expected fuse.user on a function with fuse.kernel or fuse.launch}}
+func.func private @mm(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "test.mm.default", fuse.args = [#fuse.arg<0 : i64>], fuse.user = "model.py:1 mm"}
+
+// -----
+
+// .. nor does it remember a library's call
+// expected-error@+1 {{'func.func' op expected fuse.library on a function with fuse.kernel}}
+func.func private @mm(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "test.mm.default", fuse.args = [#fuse.arg<0 : i64>],
+                fuse.library = {sym_name = "mm", function_type = (tensor<8xf32>) -> tensor<8xf32>,
+                                fuse.extern = "test.mm.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}}
