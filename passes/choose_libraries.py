@@ -77,6 +77,10 @@ class ChooseLibraries(AnalysisPass):
     nothing else reads.  Each product of a chain becomes a kernel where one kernel of all is estimated to take
     at most as much of the time of the calls and the kernels between them (``chains.py``).
 
+    On a GPU, ``auto`` makes kernels of all products that sum at most 4 elements, of any sizes and types (rule
+    ``short``): transforms of points and colours, products of small matrices, outer products.  Such a product
+    is pointwise work (``unroll-reductions``), bound by bytes, and fuses like it.
+
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
     ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
 
@@ -119,7 +123,7 @@ class ChooseLibraries(AnalysisPass):
             )  # fmt: skip
             if choice.generated:
                 kernel = product_kernel(program, symbols, call, callee, product)
-                if self.products == "auto":
+                if self.products == "auto" and choice.rule != "short":
                     remember_call(kernel, callee, product)
         program.erase_unused()
 
@@ -168,6 +172,8 @@ class ChooseLibraries(AnalysisPass):
             numbers["rows"] = few.rows
         if self.products == "generated":
             return _Choice(True, "kernel", "", numbers)
+        if product.is_short:
+            return _Choice(True, "short", "", {"summed": product.size("summed").constant or 0})
         if reason is not None:
             return _Choice(False, reason.rule, reason.message, numbers)
         if kernel > margin * library:

@@ -9,12 +9,10 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import Kernel, string
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.dots import expand_dot
 from .helpers.kernels import kernel_body
 from .helpers.program import Program
 from .pass_base import AnalysisPass
-
-#: From a type of operands to a wider one.
-_EXTENSION = {True: "arith.extf", False: "arith.extsi"}
 
 
 @dataclass(frozen=True)
@@ -57,20 +55,4 @@ class ExpandDots(AnalysisPass):
                     remarks.add(
                         self.name, "analysis", reason.rule, reason.message, ops=(name,), locations=place
                     )
-                    _expand(op)
-
-
-def _expand(op: ir.Operation) -> None:
-    """Replaces one ``fuse.dot``."""
-    wide = op.results[0].type
-    floating = isinstance(wide, ir.FloatType)
-    with ir.InsertionPoint(op), op.location:
-        operands = [
-            v if v.type == wide else ir.Operation.create(_EXTENSION[floating], [wide], [v]).results[0]
-            for v in op.operands
-        ]
-        product = ir.Operation.create("arith.mulf" if floating else "arith.muli", [wide], operands).results[0]
-        attributes = {"kind": ir.StringAttr.get("sum"), "over": op.attributes["over"]}
-        total = ir.Operation.create("fuse.reduce", [wide], [product], attributes).results[0]
-    op.results[0].replace_all_uses_with(total)
-    op.erase()
+                    expand_dot(op)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
+from ..compiler.analysis.contraction.product import SHORT
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.ir.reductions import FOLD_KINDS
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.dots import expand_dot
 from .helpers.kernels import copy_at, dims_attribute, forget_tiling, kernel_body
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics
@@ -19,6 +21,9 @@ from .pass_base import AnalysisPass, Count, Numerics
 JOINS = {(name, True): kind.floats for name, kind in FOLD_KINDS.items() if kind.floats} | {
     (name, False): kind.integers for name, kind in FOLD_KINDS.items() if name not in ("max", "min")
 }
+
+#: The ops that are unrolled.
+_FOLDING = ("fuse.reduce", "fuse.dot", "fuse.scan")
 
 #: ``predicate`` of arith.cmpi.
 _SLE, _SGE = 3, 5
@@ -39,6 +44,8 @@ class UnrollReductions(AnalysisPass):
         %v0 = "fuse.load"(%x, %true, %zero) {at = ["d0", "0"]} : (tensor<8x2xf32>, i1, f32) -> f32
         %v1 = "fuse.load"(%x, %true, %zero) {at = ["d0", "1"]} : (tensor<8x2xf32>, i1, f32) -> f32
         %s = arith.addf %v0, %v1 : f32
+
+    A ``fuse.dot`` over as few elements becomes multiplications, in the type of its result, and additions.
 
     A ``fuse.scan`` over as few elements becomes the same copies.  An element that comes later joins where the
     point is at it or behind it.  The dim stays::
@@ -63,7 +70,7 @@ class UnrollReductions(AnalysisPass):
     name: ClassVar[str] = "unroll-reductions"
     numerics: ClassVar[Numerics] = "reassociates"
     preserves: ClassVar[Analyses] = (Program,)
-    max_points: Count = 4
+    max_points: Count = SHORT
     max_ops: Count = 64
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
@@ -74,11 +81,16 @@ class UnrollReductions(AnalysisPass):
         for name, func in kernels.items():
             if name in updating:
                 continue
-            if not any(op.name in ("fuse.reduce", "fuse.scan") for op in kernel_body(func)):
+            if not any(op.name in _FOLDING for op in kernel_body(func)):
                 continue
             kernel = Kernel.of(func)
             groups = {frozenset(over(op)) for op in kernel.reductions}
             gone = [dims for dims in sorted(groups, key=sorted) if dims and self.may_unroll(kernel, dims)]
+            dots = [op for op in kernel.products if {*over(op)} in gone]
+            if dots:
+                for op in dots:
+                    expand_dot(op)
+                kernel = Kernel.of(func)
             for dims in gone:
                 points = list(_points(kernel, dims))
                 for op in [op for op in kernel.reductions if set(over(op)) == dims]:
@@ -148,10 +160,11 @@ def _updating(calls: Sequence[tuple[ir.Operation, ir.Operation]]) -> set[str]:
 
 
 def _join(op: ir.Operation) -> str | None:
-    if op.name not in ("fuse.reduce", "fuse.scan"):
+    if op.name not in _FOLDING:
         return None
     floating = isinstance(op.results[0].type, ir.FloatType)
-    return JOINS.get((string(op.attributes["kind"]), floating))
+    kind = "sum" if op.name == "fuse.dot" else string(op.attributes["kind"])
+    return JOINS.get((kind, floating))
 
 
 def _points(kernel: Kernel, dims: frozenset[str]) -> Iterator[dict[str, int]]:

@@ -18,6 +18,9 @@ from ...mlir import ir
 #: The name of a dim of size 1.
 UNIT = "1"
 
+#: The most elements of a sum of which ``unroll-reductions`` makes pointwise work by default.
+SHORT = 4
+
 #: Attributes by name, as a declaration has them.
 Attributes: TypeAlias = "ir.OpAttributeMap | Mapping[str, ir.Attribute]"
 
@@ -69,6 +72,11 @@ class Product:
             role
         ]
         return math.prod((e for d, e in self.extents.items() if d in found), start=const(1))
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it sums so few elements that it is pointwise work: ``SHORT`` at most."""
+        return 1 <= (self.size("summed").constant or 0) <= SHORT
 
     @property
     def operands(self) -> list[ir.Value]:

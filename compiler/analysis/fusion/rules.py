@@ -301,8 +301,9 @@ def recompute(t: FusionTrial) -> Refusal | None:
 
     for number, (instance, reached) in enumerate(zip(plan.instances, plan.reached, strict=True)):
         member, every = instance.member, count(reached, reached | parallel)
-        visits[member] = visits.get(member, 0) + (count(reached, reached) if instance.inlined else every)
         row = number in t.shared or _varies_by_rows(reached, parallel)
+        own = instance.inlined and (row or not reached)
+        visits[member] = visits.get(member, 0) + (count(reached, reached) if own else every)
         if number in t.shared:
             every = count(reached, reached)
         computed[member] = computed.get(member, 0) + (count(reached, reached) if row else every)

@@ -288,3 +288,50 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<8x2xf32>
   }
 }
+
+// -----
+
+// A product of two terms: multiplied in the type of the sum.
+// CHECK-LABEL: func.func private @both
+// CHECK-SAME: fuse.dims = {d0 = "8", d1 = "6"}
+// CHECK: %[[A:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK: %[[B:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK: %[[AB:.*]] = arith.mulf %[[A]], %[[B]] : f32
+// CHECK: %[[CD:.*]] = arith.mulf
+// CHECK: arith.addf %[[AB]], %[[CD]] : f32
+// CHECK-NOT: fuse.dot
+// TWO-LABEL: func.func private @both
+// TWO-NOT: fuse.dot
+// OPS-LABEL: func.func private @both
+// OPS: fuse.dot
+// CHECK-LABEL: func.func private @kept
+// CHECK: fuse.dot
+// TWO-LABEL: func.func private @kept
+// OPS-LABEL: func.func private @kept
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x2xbf16>, %w: tensor<2x6xbf16>, %v: tensor<8x5xbf16>, %u: tensor<5x6xbf16>) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x6xf32>
+    %y = call @both(%x, %w, %o) : (tensor<8x2xbf16>, tensor<2x6xbf16>, tensor<8x6xf32>) -> tensor<8x6xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<8x6xf32>
+    %z = call @kept(%v, %u, %p) : (tensor<8x5xbf16>, tensor<5x6xbf16>, tensor<8x6xf32>) -> tensor<8x6xf32>
+    return %y, %z : tensor<8x6xf32>, tensor<8x6xf32>
+  }
+  func.func private @both(%x: tensor<8x2xbf16>, %w: tensor<2x6xbf16>, %o: tensor<8x6xf32>) -> tensor<8x6xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "6", d2 = "2"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8x2xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<2x6xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x6xf32>, f32, i1) -> tensor<8x6xf32>
+    return %r : tensor<8x6xf32>
+  }
+  func.func private @kept(%x: tensor<8x5xbf16>, %w: tensor<5x6xbf16>, %o: tensor<8x6xf32>) -> tensor<8x6xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "6", d2 = "5"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8x5xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<5x6xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x6xf32>, f32, i1) -> tensor<8x6xf32>
+    return %r : tensor<8x6xf32>
+  }
+}

@@ -118,3 +118,33 @@ def test_what_is_added_is_not_read_where_beta_is_zero():
         torch.full((40,), torch.nan), x, w
     )
     torch.testing.assert_close(found.double(), x.double() @ w.double().t(), rtol=1e-5, atol=1e-5)
+
+
+SHORT = {
+    "points": (lambda x, w: F.linear(x, w, w[:, 0]), (17, 3), (5, 3)),
+    "matrices": (lambda x, w: (x @ w).relu() - x, (6, 4, 4), (6, 4, 4)),
+    "vectors": (lambda x, w: (x @ w[..., None]).squeeze(-1), (6, 5, 2), (6, 2)),
+    "outer": (lambda x, w: x @ w, (7, 1), (1, 9)),
+    "colours": (lambda x, w: torch.einsum("oc,bchw->bohw", w, x.exp()), (2, 3, 4, 5), (3, 3)),
+    "pixels": (lambda x, w: F.relu(F.conv2d(x, w[..., None, None])), (2, 4, 5, 3), (6, 4)),
+    "grown": (lambda x, w: torch.addmm(x @ x.t(), x, w, beta=0.5), (8, 3), (3, 8)),
+    "nothing": (lambda x, w: x @ w, (0, 3), (3, 4)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64], ids=str)
+@pytest.mark.parametrize("name", SHORT)
+def test_short_sums_are_pointwise_work(name, dtype):
+    function, *shapes = SHORT[name]
+    if not dtype.is_floating_point and name in ("colours", "pixels", "points", "grown"):
+        pytest.skip("torch has these of floats")
+    x, w = (torch.randn(shape).mul(3).to(dtype) for shape in shapes)
+    compiled = check(function, x, w, interpret_level="planned", **GENERATED)
+    assert sum(graph.externs for graph in compiled.graphs) == 0
+    assert sum(graph.launches_after for graph in compiled.graphs) <= 1
+
+
+def test_infinity_times_zero_is_nan_in_a_short_sum():
+    x, w = torch.tensor([[1.0, float("inf")], [2.0, 3.0]]), torch.tensor([[1.0, 2.0], [0.0, 4.0]])
+    found = Compiled(torch.matmul, GENERATED)(x, w)
+    assert torch.equal(found.isnan(), (x @ w).isnan())
