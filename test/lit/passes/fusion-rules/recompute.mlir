@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical{hardware=h200})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical{hardware=h200})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: missed: fuse-vertical: recompute, points_before=4, points_after=240, slots=17, saved_bytes=32: exp_0 and mul_3 stay apart
+// REMARK: missed: fuse-vertical: recompute, points_before=4, points_after=240, slots=41, saved_bytes=32: exp_0 and mul_3 stay apart
 // REMARK: passed: fuse-vertical: fused
 // REMARK: missed: fuse-vertical: slower, saved_us=-{{.*}}, us_together={{.*}}, us_apart={{.*}}: step and near stay apart: what would run again takes longer than the merge saves
 
@@ -248,5 +248,44 @@ module attributes {fuse.device = "cpu"} {
     %v = "fuse.load"(%x, %c, %zero, %i) {at = ["i0"]} : (tensor<7xf32>, i1, f32, i64) -> f32
     %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<5xf32>, f32, i1) -> tensor<5xf32>
     return %r : tensor<5xf32>
+  }
+}
+
+// -----
+
+// Must not fire: Three powers for each of three results of a point, instead of one for each of its parts.
+// REMARK: missed: fuse-vertical: recompute, points_before=49152, points_after=147456, slots=64, saved_bytes=393216: power and mixed stay apart
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<3x16384xf32>) -> tensor<3x16384xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<3x16384xf32>
+    %t = call @power(%x, %e) : (tensor<3x16384xf32>, tensor<3x16384xf32>) -> tensor<3x16384xf32>
+    %f = "fuse.empty"() {syms = []} : () -> tensor<3x16384xf32>
+    %y = call @mixed(%t, %f) : (tensor<3x16384xf32>, tensor<3x16384xf32>) -> tensor<3x16384xf32>
+    return %y : tensor<3x16384xf32>
+  }
+  func.func private @power(%x: tensor<3x16384xf32>, %o: tensor<3x16384xf32>) -> tensor<3x16384xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3", d1 = "16384"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<3x16384xf32>, i1, f32) -> f32
+    %p = math.powf %v, %v : f32
+    %r = "fuse.store"(%o, %p, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<3x16384xf32>, f32, i1) -> tensor<3x16384xf32>
+    return %r : tensor<3x16384xf32>
+  }
+  func.func private @mixed(%x: tensor<3x16384xf32>, %o: tensor<3x16384xf32>) -> tensor<3x16384xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3", d1 = "16384"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %w = arith.sitofp %i : i64 to f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["0", "d1"]} : (tensor<3x16384xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["1", "d1"]} : (tensor<3x16384xf32>, i1, f32) -> f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["2", "d1"]} : (tensor<3x16384xf32>, i1, f32) -> f32
+    %ab = arith.addf %a, %b : f32
+    %abc = arith.addf %ab, %c : f32
+    %m = arith.mulf %abc, %w : f32
+    %r = "fuse.store"(%o, %m, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<3x16384xf32>, f32, i1) -> tensor<3x16384xf32>
+    return %r : tensor<3x16384xf32>
   }
 }
