@@ -51,6 +51,14 @@ def _cache_by_default() -> bool:
     return asked == "on"
 
 
+def _products_by_default() -> Any:
+    """The default of ``products``.  Tests set the environment to force generation in all that they compile."""
+    asked = os.environ.get("FUSE_MLIR_PRODUCTS", "auto")
+    if asked not in typing.get_args(Products):
+        raise OptionError(f"FUSE_MLIR_PRODUCTS is {asked!r}: expected auto, library or generated")
+    return asked
+
+
 @dataclass(frozen=True)
 class Options:
     """Options of ``torch.compile(model, backend="fuse", options={...})``.
@@ -78,7 +86,7 @@ class Options:
         with what fuses into it (pass ``choose-libraries``); on a CPU it makes none.  ``library`` leaves all
         products to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU
         too: batched products, 1x1 convolutions and those of ``base/product_forms.py``, with any sizes and
-        strides.
+        strides.  The environment's ``FUSE_MLIR_PRODUCTS`` changes the default.
     user_kernels: ``fused`` computes what reads the result of a user's Triton kernel where that stores it
         (pass ``fuse-user-epilogues``), and what they load in place of the load (``fuse-user-prologues``), if
         the rules of these allow it.  ``apart`` leaves users' kernels as they are written.
@@ -158,7 +166,7 @@ class Options:
     layouts: Literal["auto", "free", "eager"] = "auto"
     output_strides: Literal["padded", "eager"] = "padded"
     epilogues: Literal["auto", "library", "generated"] = "auto"
-    products: Products = "auto"
+    products: Products = field(default_factory=_products_by_default)
     user_kernels: UserKernels = "fused"
     collectives: Collectives = "overlap"
     flex_attention: Literal["auto", "inductor", "eager"] = "auto"

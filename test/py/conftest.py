@@ -22,6 +22,20 @@ settings.load_profile("repeatable")
 providers.is_local_module_file = lambda path: False
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--products``: who computes matrix products wherever a test does not say so itself."""
+    parser.addoption(
+        "--products", choices=("auto", "library", "generated"), help="default of the option of that name"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The environment tells what tests run in subprocesses, too."""
+    asked = config.getoption("products")
+    if asked is not None:
+        os.environ["FUSE_MLIR_PRODUCTS"] = asked
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip the tests marked `gpu` where there is no CUDA device; imports torch only if there are any."""
     marked = [item for item in items if item.get_closest_marker("gpu")]

@@ -17,17 +17,18 @@ from ...ir.kernel import MOST_POINTS
 from ...ir.sizes import ceil_power
 from ..kernel.accesses import points
 from .form import FusionTrial
-from .plan import FusionPlan, Instance
 
 _NONE: frozenset[str] = frozenset()
 
 
 class _Product(NamedTuple):
-    """An instance with a product: the dims that it sums, and those of its result."""
+    """The dims that a product sums, those of its result, and those of a batch of matrices: both factors have
+    them and they are not summed.
+    """
 
-    instance: Instance
     over: frozenset[str]
     kept: frozenset[str]
+    batch: frozenset[str]
 
 
 def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -37,11 +38,11 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
     """
     plan = t.planned
     found = [
-        (instance, x.op, plan.image(instance, x.over), plan.image(instance, x.dims))
+        (x.op, plan.image(instance, x.over), plan.image(instance, x.dims), plan.image(instance, x.shared))
         for instance in plan.instances
         for x in plan.members[instance.member].summary.crossings
     ]
-    products = [_Product(i, over, dims - over) for i, op, over, dims in found if op == "fuse.dot"]
+    products = [_Product(over, d - over, both - over) for op, over, d, both in found if op == "fuse.dot"]
     first = [p for p in products if not any(p.over & other.kept for other in products)]
     summed = {p.over for p in first}
     held = {*crossed} - summed
@@ -49,7 +50,7 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
         return _NONE
     [inner] = summed
     chained = [p for p in products if p not in first]
-    behind = [(op, over, dims) for _, op, over, dims in found if op != "fuse.dot" and over]
+    behind = [(op, over, dims) for op, over, dims, _ in found if op != "fuse.dot" and over]
     if any(op == "fuse.scan" or over not in held or dims & inner for op, over, dims in behind):
         return _NONE
     # Each product keeps what is reduced along its columns; the last ones of a chain keep what is stored.
@@ -57,6 +58,8 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
     for product in products:
         if sum(along <= product.kept for along in columns) != 1:
             return _NONE
+        if any(along & product.batch for along in columns):
+            return _NONE  # a program computes one matrix of a batch
     if any(t.estimate(points(plan.extents, _rows(t, [p]))) <= t.limits.block[0] for p in products):
         return _NONE  # it is multiplied and summed, and has no tiles
     return frozenset().union(*columns) if _fit(t, columns, bool(chained)) and _pays(t, inner) else _NONE
@@ -83,11 +86,4 @@ def _rows(t: FusionTrial, products: Iterable[_Product]) -> frozenset[str]:
     """The parallel dims that all of the products have, beside those of a batch of matrices."""
     plan = t.planned
     kept = frozenset.intersection(*(p.kept for p in products)) & plan.parallel
-    return kept - frozenset().union(*(_batch(plan, p) for p in products))
-
-
-def _batch(plan: FusionPlan, p: _Product) -> frozenset[str]:
-    """The dims that all factors of a product have, beside those that are summed."""
-    reads = [plan.image(p.instance, read.dims) for read in plan.members[p.instance.member].summary.reads]
-    factors = [dims for dims in reads if dims & p.over]
-    return frozenset.intersection(*factors) - p.over if factors else _NONE
+    return kept - frozenset().union(*(p.batch for p in products))

@@ -62,11 +62,14 @@ class Write:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A reduction or scan: the dims it crosses, and those of all its operands together."""
+    """A reduction or scan: the dims it crosses, those of all its operands together, and those that each of
+    its operands has.
+    """
 
     op: str
     over: tuple[str, ...]
     dims: frozenset[str]
+    shared: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,8 @@ class Summary:
         if returned:
             raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")
         crossings = tuple(
-            Crossing(op.name, over(op), kernel.op_dims[op]) for op in (*kernel.reductions, *kernel.scans)
+            Crossing(op.name, over(op), kernel.op_dims[op], _shared(kernel, op))
+            for op in (*kernel.reductions, *kernel.scans)
         )
         names = [op.operation.name for op in body]
         return _summary(
@@ -158,6 +162,12 @@ class Summary:
 
 
 _summary = lru_cache(maxsize=1 << 12)(Summary)
+
+
+def _shared(kernel: Kernel, op: ir.Operation) -> frozenset[str]:
+    """The dims that each operand of an op has."""
+    none: frozenset[str] = frozenset()
+    return frozenset.intersection(*(kernel.value_dims.get(value, none) for value in op.operands))
 
 
 def slots(name: str) -> int:

@@ -67,6 +67,8 @@ class Products:
             summed = _SUMMED in roles
             if summed and _BOTH in roles:
                 raise NoTiling(f"{dims} are summed by one product and shared by the operands of another")
+            if any(crossed) and _BOTH in roles:
+                raise NoTiling(f"something is reduced along {dims}, the matrices of a batch that is multiplied")
             held = bool({*roles} & {_LEFT, _RIGHT}) if summed else any(crossed)
             classes.append(DimClass(tuple(dims), roles, held))
         return classes

@@ -384,6 +384,15 @@ def test_a_program_holds_no_more_columns_than_its_registers():
         chosen(matmul(4096, "s0", 4096, COLUMN_MAXIMA, sizes={"s0": 64}))
 
 
+def test_a_program_computes_one_matrix_of_a_batch():
+    body = 'load x[d0, d1, d3] -> a\nload w[d0, d3, d2] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d3"]}'
+    body += " : (f32, f32) -> f32\nfold sum c[d0, d1] -> t : f32\nstore t -> o[d2]"
+    dims = {"d0": "4", "d1": "32", "d2": "64", "d3": "16"}
+    case = Case(dims, {"x": tensor(4, 32, 16), "w": tensor(4, 16, 64)}, {"o": tensor(64)}, body)
+    with pytest.raises(NoTiling, match=r"along \['d0'\], the matrices of a batch that is multiplied"):
+        chosen(case)
+
+
 def test_products_need_rows_and_columns():
     """``expand-dots`` makes sums of those that have none."""
     body = (

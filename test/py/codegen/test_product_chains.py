@@ -45,3 +45,16 @@ def test_a_chain_is_one_kernel_and_right(name: str) -> None:
     assert [graph.launches_after for graph in compiled.graphs] == [1]
     [tiling] = [r.rule for r in compiled.graphs[0].remarks.items if r.pass_name == "choose-tiling"]
     assert tiling == "held-columns"
+
+
+@pytest.mark.parametrize("scaled", [False, True], ids=["plain", "scaled"])
+def test_what_is_summed_over_a_batch_of_products_is_another_kernel(scaled: bool) -> None:
+    """A program holds rows and columns of one matrix, whatever else its factors are made of."""
+
+    def summed(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+        return torch.bmm(x * scale if scaled else x, w).sum((0, 1))
+
+    draw = torch.Generator().manual_seed(0)
+    args = [torch.randn(*s, generator=draw) for s in ((3, 64, 32), (3, 32, 48), (32,))]
+    compiled = check(summed, *args, products="generated", interpret_level="tiled")
+    assert [graph.launches_after for graph in compiled.graphs] == [2]

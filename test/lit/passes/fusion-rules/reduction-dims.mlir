@@ -144,3 +144,38 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<32xf32>
   }
 }
+
+// -----
+
+// Must not fire: The sum goes along the rows of the product and along its batch of matrices, of which a program
+// computes one.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+// REMARK: missed: fuse-vertical: reduction-dims, over=product over d3; total over d0, d1, no_walk={{[^:]*}}: product and total stay apart
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x32x16xf16>, %w: tensor<4x16x64xf16>) -> tensor<64xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4x32x64xf32>
+    %y = call @product(%x, %w, %e) : (tensor<4x32x16xf16>, tensor<4x16x64xf16>, tensor<4x32x64xf32>) -> tensor<4x32x64xf32>
+    %f = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %m = call @total(%y, %f) : (tensor<4x32x64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %m : tensor<64xf32>
+  }
+  func.func private @product(%x: tensor<4x32x16xf16>, %w: tensor<4x16x64xf16>, %o: tensor<4x32x64xf32>) -> tensor<4x32x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "32", d2 = "64", d3 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<4x32x16xf16>, i1, f16) -> f16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<4x16x64xf16>, i1, f16) -> f16
+    %s = "fuse.dot"(%a, %b) {over = ["d3"]} : (f16, f16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<4x32x64xf32>, f32, i1) -> tensor<4x32x64xf32>
+    return %r : tensor<4x32x64xf32>
+  }
+  func.func private @total(%x: tensor<4x32x64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "32", d2 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<4x32x64xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%v) {kind = "sum", over = ["d0", "d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %m, %true) {at = ["d2"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
