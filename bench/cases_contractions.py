@@ -1,4 +1,5 @@
-"""Products of few rows with large weights, which are bound by the bytes of the weights.
+"""Products of few rows with large weights, which are bound by the bytes of the weights; `cases_products.py`
+has those of more rows.
 
 Weights are bf16, int8 with a scale for each output, or int4 (two in a byte) with a scale for each output and
 128 inputs.
@@ -50,7 +51,7 @@ def _int4(source: Source, rows: int, outputs: int, inputs: int) -> Built:
     return Built(int4, args, moved)
 
 
-CONTRACTIONS = graph_table(
+FEW_ROWS = graph_table(
     Graph(
         f"{name}_{rows}x{outputs}x{inputs}",
         build,
@@ -58,8 +59,10 @@ CONTRACTIONS = graph_table(
         (rows, 64, 256),
         BF16,
         reduces=True,
+        summed=inputs,
     )
     for outputs, inputs in SHAPES
     for rows in (1, 2, 4)
     for name, build in (("linear_silu", silu_linear), ("linear_int8", int8_linear), ("linear_int4", _int4))
+    if (name, rows) != ("linear_int4", 2)  # between those of 1 and 4 rows, which are bound alike
 )

@@ -65,6 +65,7 @@ class Graph:
     slack:    units of eps that an answer may have on top of the rule of `tolerance.py`. Above 1 for a single
               number that sums very many: eager's own error, one sample, may be zero there by luck.
     trains:   gradients of so many of the first arguments are computed as well; the result is one number.
+    summed:   elements of each sum of its matrix products; 0 for a graph without any.
     dropout:  probability with which `fn(x, residual) = dropout(x) + residual` drops; None for every graph
               without random numbers. Such a graph is checked by properties (`graph_check.check_dropout`).
     """
@@ -78,6 +79,7 @@ class Graph:
     mutates: bool = False
     slack: float = 1.0
     trains: int = 0
+    summed: int = 0
     dropout: float | None = None
     then: Callable[[Tensor], Tensor] | None = None
 

@@ -1,6 +1,7 @@
 """One run as several processes: each takes every N-th task, all compile together, each times alone."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,10 @@ from typing import Any
 
 #: Seconds between two looks at what the processes have written.
 LOOK = 1.0
+#: Processes in which Inductor compiles candidates, of all jobs together, for each core: of the jobs that
+#: prepare together, some have many candidates and others none.  Inductor's own number is one for each core and
+#: job.
+COMPILING = 4
 
 Found = dict[str, Any]
 
@@ -49,6 +54,13 @@ def _gathered(shards: Sequence["_Shard"]) -> Found:
     }
 
 
+def _environment(count: int) -> dict[str, str]:
+    """Of one of so many jobs.  What the environment says already of Inductor's threads holds."""
+    cores = len(os.sched_getaffinity(0))
+    share = min(cores, max(1, COMPILING * cores // count))
+    return {"TORCHINDUCTOR_COMPILE_THREADS": str(share), **os.environ}
+
+
 class _Shard:
     """One of the processes, whose lines are said as they come."""
 
@@ -60,7 +72,12 @@ class _Shard:
         shared = ["--shard", f"{number}/{count}", "--turns", str(folder), "--out", str(self._out), "--quiet"]
         command = [sys.executable, "-m", f"{__package__}.run", *given, *shared]
         self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=_environment(count),
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -35,8 +35,7 @@ Run = Mapping[str, Any]
 TITLES = {
     "kernels": "Memory-bound graphs",
     "further": "Further memory-bound graphs",
-    "contractions": "Products of few rows",
-    "products": "Products with what is around them",
+    "contractions": "Products with what is around them",
     "wild": "Workloads from outside",
     "user-kernels": "Models with Triton kernels of their own",
     "templates": "Custom ops with templates",
@@ -52,9 +51,9 @@ LEGENDS = {
     "of a copy of the same number of bytes, measured in the same run. `vs x`: how many times as fast as x "
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
     "further": "As above, of graphs and shapes that no rule was written for.",
-    "contractions": "As above, of products of few rows with the weights of Llama 3 8B.",
-    "products": "As above, of products of more rows, of short sums, of squares, and of the projections of "
-    "Llama 3 for prompts of 1024, 4096 and 16384 tokens. Names end with rows, columns and summed elements.",
+    "contractions": "As above, of products: few rows times weights of 16, 8 and 4 bits, more rows, short sums, "
+    "squares, and the projections of Llama 3 for prompts of 1024, 4096 and 16384 tokens. Names end with rows, "
+    "columns and summed elements.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
     "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "
@@ -80,7 +79,6 @@ TIMED = (
     "kernels",
     "further",
     "contractions",
-    "products",
     "wild",
     "user-kernels",
     "templates",
@@ -92,7 +90,6 @@ ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "further": kernel_rows,
     "contractions": kernel_rows,
-    "products": kernel_rows,
     "wild": wild_rows,
     "user-kernels": lambda records, backends: user_kernel_rows(records),
     "templates": lambda records, backends: user_kernel_rows(records),
@@ -133,7 +130,7 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "further", "contractions", "products", "wild", "models"):
+    if suite in ("kernels", "further", "contractions", "wild", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite in ("user-kernels", "templates"):
         lines += [f"- {line}" for line in summary(records, user_kernel_names(records))]

@@ -13,6 +13,9 @@ from .timing import Timing, compare_timings
 Record = Mapping[str, Any]
 #: Backends that are compared in the summary, whichever is judged.
 _GENERATED = ("fuse-generated", "fuse-library")
+#: Elements of the sums of products that are compared by themselves, too: such products store much for what
+#: they multiply, so that what is around them counts most.
+SHORT_SUMS = 1024
 SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
@@ -73,13 +76,16 @@ def failure_lines(records: Sequence[Record], width: int = 220, most: int = 25) -
 
 def summary(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]:
     """The last backend against each other one: geometric mean of the ratios, and how often it is faster.
-    Generated products are held against the library's, too.
+    Generated products are held against the library's, too, and products with short sums by themselves.
     """
     *others, subject = backends
     pairs = [(subject, other) for other in others]
     pairs += [_GENERATED] if set(_GENERATED) <= set(others) else []
+    short = [record for record in records if 0 < record.get("summed", 0) <= SHORT_SUMS]
     for first, second in pairs:
         yield _against(records, first, second)
+        if short and len(short) < len(records):
+            yield f"with sums of at most {SHORT_SUMS} elements, {_against(short, first, second)}"
     yield from _error_lines(records, backends)
 
 

@@ -2,19 +2,21 @@
 
 from functools import partial
 
-from ..cases_contractions import CONTRACTIONS
+from ..cases_contractions import FEW_ROWS
 from ..cases_further import FURTHER
 from ..cases_products import PRODUCTS
+from ..graph import graph_table
 from ..tables import wild_table
 from ..wild import WILD
 from . import accuracy, compile, host_cost, kernels, launches, models, schedule, templates, user_kernels
 from .settings import Settings, Suite
 
+CONTRACTIONS = graph_table((*FEW_ROWS.values(), *PRODUCTS.values()))
+
 SUITES: dict[str, Suite] = {
     "kernels": Suite(kernels.tasks, kernels.line, kernels.table),
     "further": Suite(partial(kernels.tasks, graphs=FURTHER), kernels.line, kernels.table),
     "contractions": Suite(partial(kernels.tasks, graphs=CONTRACTIONS), kernels.line, kernels.table),
-    "products": Suite(partial(kernels.tasks, graphs=PRODUCTS), kernels.line, kernels.table),
     "wild": Suite(partial(kernels.tasks, graphs=WILD), kernels.line, wild_table),
     "models": Suite(models.tasks, models.line, models.table),
     "accuracy": Suite(accuracy.tasks, accuracy.line, accuracy.table),

@@ -72,6 +72,7 @@ def run(
         "dtype": short_dtype(dtype),
         "bytes": built.bytes,
         "reduces": graph.reduces,
+        "summed": graph.summed,
         "backends": backends,
         "clocks": clocks,
         "throttled": throttled,

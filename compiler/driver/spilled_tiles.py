@@ -47,7 +47,7 @@ class SpilledTiles:
         tried = self.excess.setdefault(name, [])
         tried.append(excess)
         last = len(tried) - 1
-        if excess and last + 1 < MOST_TILES and (not last or excess < tried[last - 1]):
+        if excess and last + 1 < MOST_TILES and (not last or excess != tried[last - 1]):
             return True
         self.taken[name] = tried.index(min(tried))
         return self.taken[name] != last

@@ -104,6 +104,15 @@ def test_what_is_there_is_kept_before_all_is_there(tmp_path: Path, monkeypatch: 
     assert counts[-1] == 2 and sorted(counts) == counts and 1 in counts
 
 
+def test_jobs_share_the_cores_in_which_inductor_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "TORCHINDUCTOR_COMPILE_THREADS"
+    monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(jobs.os, "sched_getaffinity", lambda process: set(range(16)))
+    assert [jobs._environment(count)[name] for count in (1, 14, 100)] == ["16", "4", "1"]
+    monkeypatch.setenv(name, "3")
+    assert jobs._environment(14)[name] == "3"
+
+
 @pytest.mark.parametrize("more", [["--resume"], ["--shard", "1/2"]])
 def test_jobs_divide_the_tasks_themselves(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -34,7 +34,8 @@ PAIR = ("k", "k")
         ([96, 32, 16, 8, 0], (*PAIR, "k")),  # no more tiles are tried
         ([32, 32, 0], ()),  # the array of a function: the first tile is as good
         ([96, 32, 32], ("k",)),
-        ([96, 128], ()),
+        ([96, 128, 128], ()),
+        ([96, 128, 0], PAIR),  # a tile that spills more than the one before is not the last
     ],
 )
 def test_a_kernel_keeps_the_first_tile_that_takes_least_memory(

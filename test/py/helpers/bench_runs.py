@@ -6,14 +6,13 @@ import torch
 
 from fuse_mlir.bench import run
 from fuse_mlir.bench.cases import GRAPHS
-from fuse_mlir.bench.cases_contractions import CONTRACTIONS
 from fuse_mlir.bench.cases_further import FURTHER
-from fuse_mlir.bench.cases_products import PRODUCTS
+from fuse_mlir.bench.suites import CONTRACTIONS
 from fuse_mlir.bench.timing import Timing
 
 CPU = torch.device("cpu")
 #: Of graphs with products, one for each builder: the small sizes of the others are alike.
-MULTIPLIED = {graph.build: graph for graph in (*CONTRACTIONS.values(), *PRODUCTS.values())}
+MULTIPLIED = {graph.build: graph for graph in CONTRACTIONS.values()}
 ALL = {**GRAPHS, **FURTHER, **{graph.name: graph for graph in MULTIPLIED.values()}}
 DROPOUT = [name for name, graph in GRAPHS.items() if graph.dropout is not None]
 
