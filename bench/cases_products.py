@@ -101,10 +101,10 @@ def _graph(name: str, build: Callable[..., Built], sizes: tuple[int, ...], small
     return Graph(title, build, sizes, small, BF16, summed=sizes[-1])
 
 
-#: Of each epilogue, shapes (rows, outputs, inputs): here and above, squares of 8192 have two or more epilogues,
-#: those of short sums all five, and the longest sum, like most large shapes, has one: the library takes these
-#: with any epilogue.  Large shapes lie apart, so that processes that take the cases in turn do not hold many
-#: of them at once.
+#: Of each epilogue, shapes (rows, outputs, inputs): here and above, squares of 8192 have two or more
+#: epilogues, those of short sums all five.  The longest sum has one, like most large shapes: the library takes
+#: these with any epilogue.  Large shapes lie apart, so that processes that take the cases in turn do not hold
+#: many of them at once.
 _BY_EPILOGUE: tuple[tuple[str, Callable[..., Built], tuple[tuple[int, int, int], ...]], ...] = (
     (
         "biased",

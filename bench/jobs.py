@@ -14,8 +14,8 @@ from typing import Any
 #: Seconds between two looks at what the processes have written.
 LOOK = 1.0
 #: Processes in which Inductor compiles candidates, of all jobs together, for each core: of the jobs that
-#: prepare together, some have many candidates and others none.  Inductor's own number is one for each core and
-#: job.
+#: prepare together, some have many candidates and others none.  Inductor's own number for each job is that of
+#: the cores.
 COMPILING = 4
 
 Found = dict[str, Any]

@@ -12,7 +12,7 @@ from .analysis_manager import Analyses, AnalysisManager
 from .helpers.dots import expand_dot
 from .helpers.kernels import kernel_body
 from .helpers.program import Program
-from .pass_base import AnalysisPass
+from .pass_base import AnalysisPass, Numerics
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ExpandDots(AnalysisPass):
         %p = arith.mulf %wide_a, %wide_b : f32
         %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
 
-    The sum is the same, in the same order.
+    The terms are the same.  What order they are added in is up to the machine that adds them.
 
     Remarks: ``analysis``, with one of two conditions: ``few-rows``, where one operand has at most 4 points
     beside those that are summed; ``types``, where tensor cores do not take the types.
@@ -40,6 +40,7 @@ class ExpandDots(AnalysisPass):
     """
 
     name: ClassVar[str] = "expand-dots"
+    numerics: ClassVar[Numerics] = "reassociates"
     preserves: ClassVar[Analyses] = (Program,)
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:

@@ -52,7 +52,7 @@ def _cache_by_default() -> bool:
 
 
 def _products_by_default() -> Any:
-    """The default of ``products``.  Tests set the environment to force generation in all that they compile."""
+    """The default of ``products``.  Tests set the environment to have kernels of all products."""
     asked = os.environ.get("FUSE_MLIR_PRODUCTS", "auto")
     if asked not in typing.get_args(Products):
         raise OptionError(f"FUSE_MLIR_PRODUCTS is {asked!r}: expected auto, library or generated")

@@ -6,6 +6,8 @@ import gc
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -34,6 +36,23 @@ def pytest_configure(config: pytest.Config) -> None:
     asked = config.getoption("products")
     if asked is not None:
         os.environ["FUSE_MLIR_PRODUCTS"] = asked
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    """A test marked ``products(value)`` is about that value of the option, whatever ``--products`` says."""
+    marked = item.get_closest_marker("products")
+    if marked is None:
+        return (yield)
+    before = os.environ.get("FUSE_MLIR_PRODUCTS")
+    os.environ["FUSE_MLIR_PRODUCTS"] = marked.args[0]
+    try:
+        return (yield)
+    finally:
+        if before is None:
+            del os.environ["FUSE_MLIR_PRODUCTS"]
+        else:
+            os.environ["FUSE_MLIR_PRODUCTS"] = before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -58,6 +58,8 @@ _SUMMED_ROWS = (1, 2)
 #: peak that it reaches; summed elements; warps.
 _SCALAR_BLOCKS: dict[int, float] = {64: 0.8, 32: 0.4, 16: 0.15}
 _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
+#: Sums that a thread of such a program holds where it holds columns: factors are in its registers, too.
+_SCALAR_HELD = 16
 #: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
 #: of one; the part of the peak that they reach; microseconds between two blocks.
 _IN_TURN, _LEAST_STEPS = (128, 256, 64, 8, 3, 8), 4
@@ -321,15 +323,17 @@ def held_blocks(
     """
     others = [max(LEAST_EXTENT, ceil_power(min(n, max(_COLUMNS)))) for n in free[1:]]
     columns = sum(held) + sum(others)
-    chosen, most = None, _BARE + 1
+    found: list[HeldBlocks] = []
+    most = _BARE + 1
+    small = _BARE if form.on_tensor_cores else _SCALAR_HELD
     for rows in _ROWS:
         for warps in (4, 8):
             sums = rows * columns // (32 * warps)
             fits = sums < most and columns <= _MOST_HELD
             stages = _stages(form, rows, max(held), form.summed[0], hardware)
             if rows <= max(LEAST_EXTENT, ceil_power(free[0])) and fits and stages:
-                chosen, most = HeldBlocks((rows, *others), form.summed[0], warps, stages[0]), sums
-                if not spilled:
-                    return chosen
-                spilled -= 1
-    return chosen
+                if most > small:  # what came before is too large
+                    found.clear()
+                found.append(HeldBlocks((rows, *others), form.summed[0], warps, stages[0]))
+                most = sums
+    return found[min(spilled, len(found) - 1)] if found else None

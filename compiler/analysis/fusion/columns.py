@@ -15,20 +15,21 @@ from typing import NamedTuple
 
 from ...ir.kernel import MOST_POINTS
 from ...ir.sizes import ceil_power
-from ..kernel.accesses import points
+from ..kernel.accesses import Crossing, points
 from .form import FusionTrial
+from .plan import FusionPlan, Instance
 
 _NONE: frozenset[str] = frozenset()
 
 
 class _Product(NamedTuple):
-    """The dims that a product sums, those of its result, and those of a batch of matrices: both factors have
-    them and they are not summed.
+    """The dims that a product sums, those of its result, and its rows and its columns: those that one factor
+    has alone.
     """
 
     over: frozenset[str]
     kept: frozenset[str]
-    batch: frozenset[str]
+    sides: tuple[frozenset[str], frozenset[str]]
 
 
 def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -38,11 +39,11 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
     """
     plan = t.planned
     found = [
-        (x.op, plan.image(instance, x.over), plan.image(instance, x.dims), plan.image(instance, x.shared))
+        (instance, x, plan.image(instance, x.over), plan.image(instance, x.dims))
         for instance in plan.instances
         for x in plan.members[instance.member].summary.crossings
     ]
-    products = [_Product(over, d - over, both - over) for op, over, d, both in found if op == "fuse.dot"]
+    products = [_product(plan, i, x) for i, x, _, _ in found if x.op == "fuse.dot"]
     first = [p for p in products if not any(p.over & other.kept for other in products)]
     summed = {p.over for p in first}
     held = {*crossed} - summed
@@ -50,19 +51,24 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
         return _NONE
     [inner] = summed
     chained = [p for p in products if p not in first]
-    behind = [(op, over, dims) for op, over, dims, _ in found if op != "fuse.dot" and over]
+    behind = [(x.op, over, dims) for _, x, over, dims in found if x.op != "fuse.dot" and over]
     if any(op == "fuse.scan" or over not in held or dims & inner for op, over, dims in behind):
         return _NONE
     # Each product keeps what is reduced along its columns; the last ones of a chain keep what is stored.
     columns = {*held, *(p.kept & plan.parallel - _rows(t, products) for p in chained)} - {_NONE}
     for product in products:
-        if sum(along <= product.kept for along in columns) != 1:
-            return _NONE
-        if any(along & product.batch for along in columns):
-            return _NONE  # a program computes one matrix of a batch
+        held_here = [along for along in columns if along <= product.kept]
+        if len(held_here) != 1 or not any(held_here[0] <= side for side in product.sides):
+            return _NONE  # a program holds rows or columns, of one matrix of a batch
     if any(t.estimate(points(plan.extents, _rows(t, [p]))) <= t.limits.block[0] for p in products):
         return _NONE  # it is multiplied and summed, and has no tiles
     return frozenset().union(*columns) if _fit(t, columns, bool(chained)) and _pays(t, inner) else _NONE
+
+
+def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> _Product:
+    over = plan.image(instance, x.over)
+    left, right = (plan.image(instance, dims) - over for dims in x.operands)
+    return _Product(over, plan.image(instance, x.dims) - over, (left - right, right - left))
 
 
 def _fit(t: FusionTrial, columns: set[frozenset[str]], chain: bool) -> bool:
@@ -86,4 +92,4 @@ def _rows(t: FusionTrial, products: Iterable[_Product]) -> frozenset[str]:
     """The parallel dims that all of the products have, beside those of a batch of matrices."""
     plan = t.planned
     kept = frozenset.intersection(*(p.kept for p in products)) & plan.parallel
-    return kept - frozenset().union(*(p.batch for p in products))
+    return kept - frozenset[str]().union(*(p.kept.difference(*p.sides) for p in products))

@@ -62,14 +62,12 @@ class Write:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A reduction or scan: the dims it crosses, those of all its operands together, and those that each of
-    its operands has.
-    """
+    """A reduction or scan: the dims it crosses, those of all its operands together, and those of each."""
 
     op: str
     over: tuple[str, ...]
     dims: frozenset[str]
-    shared: frozenset[str]
+    operands: tuple[frozenset[str], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +113,7 @@ class Summary:
         if returned:
             raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")
         crossings = tuple(
-            Crossing(op.name, over(op), kernel.op_dims[op], _shared(kernel, op))
+            Crossing(op.name, over(op), kernel.op_dims[op], _operand_dims(kernel, op))
             for op in (*kernel.reductions, *kernel.scans)
         )
         names = [op.operation.name for op in body]
@@ -164,10 +162,10 @@ class Summary:
 _summary = lru_cache(maxsize=1 << 12)(Summary)
 
 
-def _shared(kernel: Kernel, op: ir.Operation) -> frozenset[str]:
-    """The dims that each operand of an op has."""
+def _operand_dims(kernel: Kernel, op: ir.Operation) -> tuple[frozenset[str], ...]:
+    """The dims of each operand of an op."""
     none: frozenset[str] = frozenset()
-    return frozenset.intersection(*(kernel.value_dims.get(value, none) for value in op.operands))
+    return tuple(kernel.value_dims.get(value, none) for value in op.operands)
 
 
 def slots(name: str) -> int:

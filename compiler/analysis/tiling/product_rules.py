@@ -68,7 +68,9 @@ class Products:
             if summed and _BOTH in roles:
                 raise NoTiling(f"{dims} are summed by one product and shared by the operands of another")
             if any(crossed) and _BOTH in roles:
-                raise NoTiling(f"something is reduced along {dims}, the matrices of a batch that is multiplied")
+                raise NoTiling(
+                    f"something is reduced along {dims}, the matrices of a batch that is multiplied"
+                )
             held = bool({*roles} & {_LEFT, _RIGHT}) if summed else any(crossed)
             classes.append(DimClass(tuple(dims), roles, held))
         return classes
@@ -192,6 +194,8 @@ def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
         return None
     extents = {c: subject.whole(c) for c in held}
     free = [c for c in subject.sides if not c.held]
+    if not free:
+        raise NoTiling("something is reduced along the rows and along the columns of its products")
     points = [subject.shape.points(c.dims) for c in free]
     spilled = subject.shape.spilled
     blocks = held_blocks(subject.form, list(extents.values()), points, hardware, spilled)

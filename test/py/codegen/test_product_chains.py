@@ -47,14 +47,26 @@ def test_a_chain_is_one_kernel_and_right(name: str) -> None:
     assert tiling == "held-columns"
 
 
-@pytest.mark.parametrize("scaled", [False, True], ids=["plain", "scaled"])
-def test_what_is_summed_over_a_batch_of_products_is_another_kernel(scaled: bool) -> None:
-    """A program holds rows and columns of one matrix, whatever else its factors are made of."""
+def summed_batch(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return torch.bmm(x.view(3, 64, 32), w.view(3, 32, 48)).sum((0, 1))
 
-    def summed(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
-        return torch.bmm(x * scale if scaled else x, w).sum((0, 1))
 
+def summed_scaled_batch(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return torch.bmm(x.view(3, 64, 32) * scale, w.view(3, 32, 48)).sum((0, 1))
+
+
+def summed_groups(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return (x @ w[:32]).view(48, 4, 48).sum((1, 2))
+
+
+@pytest.mark.parametrize(
+    "function", [summed_batch, summed_scaled_batch, summed_groups], ids=lambda f: f.__name__
+)
+def test_what_is_summed_along_more_than_rows_or_columns_is_another_kernel(
+    function: Callable[..., Tensor],
+) -> None:
+    """A program holds all rows or all columns of one matrix of a batch, whatever its factors are made of."""
     draw = torch.Generator().manual_seed(0)
-    args = [torch.randn(*s, generator=draw) for s in ((3, 64, 32), (3, 32, 48), (32,))]
-    compiled = check(summed, *args, products="generated", interpret_level="tiled")
+    args = [torch.randn(*s, generator=draw) for s in ((192, 32), (96, 48), (32,))]
+    compiled = check(function, *args, products="generated", interpret_level="tiled")
     assert [graph.launches_after for graph in compiled.graphs] == [2]

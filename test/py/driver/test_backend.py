@@ -58,6 +58,7 @@ def test_backend_is_found_by_name():
 # ---- models ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.products("auto")  # it counts calls
 def test_mlp_forward_launches_fewer_kernels_than_ops():
     parameters = [p.detach() for p in MLP().parameters()]
 
@@ -176,6 +177,7 @@ def test_every_way_of_verifying_gives_the_answer(verify):
     check(block, torch.randn(5, 16), torch.randn(16, 24), verify=verify)
 
 
+@pytest.mark.products("auto")  # it counts calls
 def test_on_compiled_tells_what_was_compiled():
     [graph] = check(block, torch.randn(5, 16), torch.randn(16, 24)).graphs
     assert {"import", "passes", "kernels"} <= graph.seconds.keys()
@@ -256,6 +258,7 @@ def test_no_input_outlives_its_call(gradient):
 # ---- the IR ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.products("auto")  # as the pipeline of fuse-opt
 def test_dumps_replay(tmp_path):
     """From the first dump, the default pipeline gives every other dump, byte for byte; the last one runs."""
     x, w = torch.randn(5, 16), torch.randn(16, 24)
@@ -280,6 +283,7 @@ def updated(x, w):
     return (x[1:] + x[:-1]).sum(0), torch.cat([x, x + 1]) @ w
 
 
+@pytest.mark.products("auto")  # as the pipeline of fuse-opt
 @pytest.mark.parametrize(
     ("function", "how", "gradient"),
     [(training_step, {}, True), (updated, {"dynamic": True}, False), (updated, {}, False)],

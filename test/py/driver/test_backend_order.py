@@ -47,6 +47,7 @@ def test_without_an_order_the_kernels_are_one(level: str) -> None:
     assert len(launched(level)) == 2
 
 
+@pytest.mark.products("auto")  # it is a call
 @pytest.mark.parametrize("level", LOWERED)
 def test_a_product_between_two_kernels_keeps_them_apart(level: str) -> None:
     sine, product, cosine = launched(level, ("sin", "mm"), ("mm", "cos"))

@@ -204,3 +204,20 @@ def test_the_environment_says_how_to_verify(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("FUSE_MLIR_VERIFY", "sometimes")
     with pytest.raises(OptionError, match="FUSE_MLIR_VERIFY is 'sometimes'"):
         Options()
+
+
+def test_the_environment_says_who_computes_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FUSE_MLIR_PRODUCTS", raising=False)
+    assert Options().products == "auto"
+    monkeypatch.setenv("FUSE_MLIR_PRODUCTS", "generated")
+    assert Options().products == "generated" and Options(products="library").products == "library"
+    monkeypatch.setenv("FUSE_MLIR_PRODUCTS", "nobody")
+    with pytest.raises(
+        OptionError, match="FUSE_MLIR_PRODUCTS is 'nobody': expected auto, library or generated"
+    ):
+        Options()
+
+
+@pytest.mark.products("library")
+def test_a_test_says_who_computes_products() -> None:
+    assert Options().products == "library"

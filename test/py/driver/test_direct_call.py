@@ -123,6 +123,7 @@ def test_a_graph_that_makes_a_subclass_keeps_the_wrapper_that_wraps_it():
     torch.testing.assert_close((made.a, made.b), (x.sin(), x.cos()), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.products("auto")  # it counts launches
 @pytest.mark.parametrize(("function", "count"), [(lambda x: x.sin() * 2, 2), (lambda x: (x @ x).sin(), 3)])
 def test_plans_of_a_training_step_get_lists(function, count, tmp_path, fresh_dynamo):
     """Kernels are not run here, so nothing is said of the numbers."""

@@ -247,6 +247,7 @@ def is_argument(index: int) -> Callable[[dict[str, Any]], None]:
     return lambda d: d["interface"]["outputs"].__setitem__(0, {"OutputArgument": {"index": index}})
 
 
+@pytest.mark.products("auto")  # the program has a call
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -22,6 +22,7 @@ def test_both_branches(where):
     assert "scf.if" in str(graph.module) and "higher_order.cond" not in str(graph.module)
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_branches_are_fused():
     (graph,) = check(by_value, (X, W)).graphs
     names = [launch.name for launch in graph.launches]

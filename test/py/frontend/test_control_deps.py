@@ -98,6 +98,7 @@ def test_fusion_goes_on_where_the_order_is_kept():
     assert {"add", "sin"} <= first and {"mul", "exp"} <= second
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_matmul_waits():
     def function(x, w):
         return x.exp().sum(), x @ w
@@ -181,6 +182,7 @@ def test_what_only_a_void_op_is_waited_for_stays_behind_it():
     assert "which gives no tensor" in graph.remarks.render("text")
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_no_life_is_extended():
     """`a` is freed, or taken over, after its last reader, although a later op waits for it."""
 
@@ -226,6 +228,7 @@ def test_a_group_around_a_sub_graph():
     assert "scf.if" in str(graph.module) and "!fuse.token" in str(graph.module)
 
 
+@pytest.mark.products("auto")  # a product is a call
 @pytest.mark.parametrize("reads", (False, True))
 def test_what_an_ordered_op_reads_is_not_written_before(reads):
     """A product adds in place to a value that nobody reads afterwards; what gives no value reads, too."""

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_cross_entropy_keeps_the_logits_and_no_log_softmax():
     """Compared with float64; three kernels, none of which writes as many float32 as there are logits."""
     rows, classes = 24, 500

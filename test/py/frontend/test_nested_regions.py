@@ -1,5 +1,6 @@
 """nested_compile_region: a region is a module inside the module, compiled once and called."""
 
+import pytest
 import torch
 from nesting import check
 from torch.compiler import nested_compile_region
@@ -17,6 +18,7 @@ def three(x, w):
     return block(block(x, w), w) + block(x * 2, w)
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_compiled_once_called_thrice():
     (graph,) = check(three, (X, W), where="launch plan").graphs
     text = str(graph.module)

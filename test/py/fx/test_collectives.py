@@ -18,7 +18,8 @@ from fuse_mlir.compiler.mlir import ir
 if not dist.is_available():
     pytest.skip("torch without torch.distributed", allow_module_level=True)
 
-pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+#: Products are the calls that run beside collectives.
+pytestmark = [pytest.mark.usefixtures("fresh_dynamo"), pytest.mark.products("auto")]
 c10d = torch.ops._c10d_functional
 
 

@@ -54,6 +54,7 @@ def products_beside(names: list[str]) -> list[int]:
     return [names[start:wait].count("aten.mm.default") for start, wait in pairs]
 
 
+@pytest.mark.products("auto")  # products are calls
 @pytest.mark.parametrize("collectives", ("overlap", "bucket"))
 def test_what_torchs_planner_has_ordered_survives(group, collectives):
     schedule = overlap_scheduling.schedule_overlap_bucketing

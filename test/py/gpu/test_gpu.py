@@ -290,6 +290,7 @@ def test_a_learned_mask_of_attention_gets_its_gradient():
     "activation", [F.relu, lambda x: F.gelu(x, approximate="tanh")], ids=["relu", "gelu"]
 )
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no_bias"])
+@pytest.mark.products("auto")
 def test_a_product_computes_the_activation_behind_it(activation, bias):
     def function(x, w, b):
         return activation(F.linear(x, w, b if bias else None))

@@ -40,7 +40,8 @@ from activations import (
 from compiling import Compiled, check
 from torch.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+#: The tests are about calls of the library.
+pytestmark = [pytest.mark.usefixtures("fresh_dynamo"), pytest.mark.products("auto")]
 
 
 def activated(compiled):

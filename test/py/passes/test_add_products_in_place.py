@@ -10,7 +10,8 @@ from plan_on_cpu import cpu_plan
 from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.driver import compilation
 
-pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+#: The tests are about calls of the library.
+pytestmark = [pytest.mark.usefixtures("fresh_dynamo"), pytest.mark.products("auto")]
 
 
 def operands(m=16, k=32, n=64, dtype=torch.bfloat16):

@@ -77,6 +77,7 @@ def test_sizes_of_zero_and_one(sizes):
     check(plain, torch.randn(m, k), torch.randn(n, k), interpret_level="planned", **GENERATED)
 
 
+@pytest.mark.products("auto")
 def test_a_module_for_the_cpu_keeps_its_calls():
     compiled = Compiled(plain)
     compiled(torch.randn(1, 96), torch.randn(40, 96))

@@ -6,7 +6,8 @@ from compiling import Compiled, check, cloned
 from peaks import eager_peak, planned_peak
 from torch.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
+#: The tests are about calls of the library.
+pytestmark = [pytest.mark.usefixtures("fresh_dynamo", "one_thread"), pytest.mark.products("auto")]
 
 
 def beside(x, v, w):

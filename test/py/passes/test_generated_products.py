@@ -45,6 +45,13 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.parametrize("rows", [3, 40])
+def test_the_numeric_check_takes_no_order_of_a_sum_for_an_error(rows):
+    """Of few rows, which are summed as all else is, and of a factor that lies otherwise than it is read."""
+    x, w = tensors((rows, 40), (24, 40))
+    made(lambda x, w: (x @ w.t()) @ w, x, w, verify="numeric")
+
+
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_numbers(name):
     """One kernel each: nothing is transposed, broadcast or copied in front of a product."""

@@ -47,6 +47,7 @@ def generated(name: str, training: bool) -> int:
     return sum(graph.launches_after for graph in graphs)
 
 
+@pytest.mark.products("auto")  # beside Inductor, which leaves products to the library
 @pytest.mark.parametrize(
     ("name", "mode", "fuse", "inductor"), COUNTS, ids=[f"{name}-{mode}" for name, mode, _, _ in COUNTS]
 )

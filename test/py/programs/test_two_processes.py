@@ -24,6 +24,7 @@ DEVICES = (
 )
 
 
+@pytest.mark.products("auto")  # on a CPU, one of its programs launches nothing but calls
 @pytest.mark.parametrize("device_type", DEVICES)
 def test_two_processes_do_what_eager_does(device_type, tmp_path):
     spawn(start, (str(tmp_path / "store"), device_type), SIZE)

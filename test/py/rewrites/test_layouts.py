@@ -279,6 +279,7 @@ def patch_embedding(x, w, b):
     return F.layer_norm(F.conv2d(x, w, b, stride=w.shape[-1]).flatten(2).transpose(1, 2), (8,))
 
 
+@pytest.mark.products("auto")  # by a call
 @pytest.mark.parametrize("grad", [False, True])
 def test_patches_are_multiplied(grad):
     args = drawn(2, 3, 16, 16, grad=grad), drawn(8, 3, 4, 4, grad=grad), drawn(8, grad=grad)

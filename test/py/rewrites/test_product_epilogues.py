@@ -75,6 +75,7 @@ def test_a_copy_beside_another_reader_stays():
     check(copied_beside, *operands(), epilogues="library")
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_training_keeps_the_relu_and_not_the_product():
     def function(x, up, down):
         y = F.dropout(torch.relu(x @ up), 0.0, training=True)

@@ -56,6 +56,7 @@ def test_every_rewrite_has_a_test_where_it_fires_and_one_where_it_must_not():
         assert tests.fires != tests.stays, name
 
 
+@pytest.mark.products("auto")  # what holds where nothing is said
 @pytest.mark.parametrize(
     ("switch", "options", "kind", "on_gpu", "on"),
     [

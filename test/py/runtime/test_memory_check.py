@@ -78,6 +78,7 @@ def test_a_view_that_a_torch_op_wrote_to_goes_with_its_storage():
     assert memory.peak == planned_peak(module)
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_an_alias_that_outlives_its_free(module):
     with pytest.raises(MemoryPlanError, match="is held by something else after `del t"):
         run(module, hold=[])

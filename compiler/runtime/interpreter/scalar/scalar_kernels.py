@@ -417,10 +417,11 @@ def _dot(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.
         )
         left, right = ([a for a in kept[side] if a not in summed_once] for side in (0, 1))
         out = sorted({a for a in (*left, *right) if a not in axes})
+        # The order of the sum depends on strides: a pass that only moves data must not change it.
         product = torch.einsum(
-            lhs.reshape([lhs.shape[a] for a in left]),
+            lhs.reshape([lhs.shape[a] for a in left]).contiguous(),
             left,
-            rhs.reshape([rhs.shape[a] for a in right]),
+            rhs.reshape([rhs.shape[a] for a in right]).contiguous(),
             right,
             out,
         )

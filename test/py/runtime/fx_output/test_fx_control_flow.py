@@ -128,6 +128,7 @@ def multiplied(x):
     return torch.cond(x.sum() > 0, lambda x: x @ x, lambda x: x.sin(), (x,))
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_results_of_a_sub_graph_have_storage_of_their_own():
     """What a torch op gives may show other storage, so it is copied; a buffer of the graph's is not."""
     module = compiled_module(multiplied, (torch.ones(4, 4),), False)

@@ -65,6 +65,7 @@ def same_as_plan(function, *args, dynamic=False, backward=False, **options) -> l
     return [graph.fx() for graph in compiled.graphs]
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_nodes_say_what_runs_and_where_it_comes_from():
     graph, _, _ = compiled_layer()
     module = graph.fx()
@@ -84,6 +85,7 @@ def test_nodes_say_what_runs_and_where_it_comes_from():
     assert name in module.code
 
 
+@pytest.mark.products("auto")  # a product is a call
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_metadata_is_what_runs(dynamic):
     """Each node gives what its `meta["val"]` says: kind, dtype, sizes and strides."""
@@ -318,6 +320,7 @@ def test_a_kernel_that_is_not_there_is_named():
         torch.ops.fuse_mlir.launch("lost_0", [1, 1, 1], [], [torch.empty(2)], [])
 
 
+@pytest.mark.products("auto")  # a product is a call
 def test_arguments_that_do_not_fit_a_kernel_are_refused():
     module = compiled_layer()[0].fx()
     (launch,) = [node for node in module.graph.nodes if kernel_of(node) is not None]
